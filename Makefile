@@ -1,0 +1,45 @@
+# Barnabas. `make` alone explains itself.
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+help: ## Show this help
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
+
+setup: $(STAMP) ## Make .venv with everything in it
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev --editable '.[client]'
+	@touch $(STAMP)
+
+demo: setup ## Run the main job: producers, a group, a killed member, a killed broker, a proof
+	$(BIN)/python -m demo
+
+test: setup kcat ## Run the tests
+	$(BIN)/python -m pytest -n 2 tests
+
+check: setup ## What CI runs: lint, types, imports, tests
+	$(BIN)/ruff check src tests tools demo
+	$(BIN)/ruff format --check src tests tools demo
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(MAKE) test
+
+format: setup ## Format and sort imports
+	$(BIN)/ruff check --fix src tests tools demo
+	$(BIN)/ruff format src tests tools demo
+
+messages: setup ## Generate wire/messages from kio's schemas
+	$(BIN)/python tools/generate_messages.py
+
+kcat: # Debian's kcat is one of the clients in the tests
+	@command -v kcat >/dev/null || tools/install_kcat
+
+clean: ## Remove .venv and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+.PHONY: help setup demo test check format messages kcat clean

@@ -1,0 +1,39 @@
+"""Time as a parameter, so that seven days of retention pass in a millisecond of testing."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+
+class Timer(Protocol):
+    def cancel(self) -> None: ...
+
+
+class Clock(Protocol):
+    def now_ms(self) -> int:
+        """Wall-clock time in milliseconds since the epoch: what records and retention see."""
+
+    def monotonic_ms(self) -> int:
+        """Never goes back: what timeouts are measured with."""
+
+    def call_later(self, delay_ms: float, callback: Callable[[], None]) -> Timer:
+        """Run `callback` on the loop once `delay_ms` have passed."""
+
+    async def sleep_ms(self, delay_ms: float) -> None: ...
+
+
+class SystemClock:
+    """The machine's clock; timers belong to the running loop."""
+
+    def now_ms(self) -> int:
+        return time.time_ns() // 1_000_000
+
+    def monotonic_ms(self) -> int:
+        return time.monotonic_ns() // 1_000_000
+
+    def call_later(self, delay_ms: float, callback: Callable[[], None]) -> Timer:
+        return asyncio.get_running_loop().call_later(delay_ms / 1000, callback)
+
+    async def sleep_ms(self, delay_ms: float) -> None:
+        await asyncio.sleep(delay_ms / 1000)

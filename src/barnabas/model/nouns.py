@@ -1,0 +1,30 @@
+"""Look-alike integers get names; a topic and a partition travel together."""
+
+import uuid
+from typing import Final, NamedTuple, NewType
+
+Offset = NewType("Offset", int)
+Epoch = NewType("Epoch", int)
+NodeId = NewType("NodeId", int)
+ProducerId = NewType("ProducerId", int)
+TopicId = uuid.UUID
+
+NO_OFFSET: Final = Offset(-1)
+NO_EPOCH: Final = Epoch(-1)
+NO_TIMESTAMP: Final = -1
+
+METADATA_TOPIC: Final = "__cluster_metadata"
+METADATA_TOPIC_ID: Final = uuid.UUID(int=1)
+"""Kafka reserves the id 1 for the metadata log."""
+
+INTERNAL_TOPICS: Final = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
+"""Topics that belong to the broker: clients may read them and may not write, create or delete them."""
+
+
+class TopicPartition(NamedTuple):
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        """The name of its directory on disk."""
+        return f"{self.topic}-{self.partition}"

@@ -1,0 +1,59 @@
+"""The API table: what this broker answers, at which versions. ApiVersions is derived from it and from nothing else.
+
+An API's handler is `barnabas.handlers.<name>`, imported when the first such request comes. A row here is the only
+place where a version range is written down.
+"""
+
+from typing import Final, NamedTuple
+
+
+class Api(NamedTuple):
+    key: int
+    name: str
+    """The name of its handler module, its message module and its kio schema."""
+    version_min: int
+    version_max: int
+
+    def serves(self, version: int) -> bool:
+        return self.version_min <= version <= self.version_max
+
+
+APIS: Final[tuple[Api, ...]] = (
+    Api(0, "produce", 3, 13),
+    Api(1, "fetch", 4, 18),
+    Api(2, "list_offsets", 1, 11),
+    Api(3, "metadata", 0, 13),
+    Api(8, "offset_commit", 2, 10),
+    Api(9, "offset_fetch", 1, 10),
+    Api(10, "find_coordinator", 0, 6),
+    Api(11, "join_group", 0, 9),
+    Api(12, "heartbeat", 0, 4),
+    Api(13, "leave_group", 0, 5),
+    Api(14, "sync_group", 0, 5),
+    Api(15, "describe_groups", 0, 6),
+    Api(16, "list_groups", 0, 5),
+    Api(18, "api_versions", 0, 4),
+    Api(19, "create_topics", 2, 7),
+    Api(20, "delete_topics", 1, 6),
+    Api(21, "delete_records", 0, 2),
+    Api(22, "init_producer_id", 0, 5),
+    Api(23, "offset_for_leader_epoch", 2, 4),
+    Api(32, "describe_configs", 1, 4),
+    Api(33, "alter_configs", 0, 2),
+    Api(35, "describe_log_dirs", 1, 5),
+    Api(37, "create_partitions", 0, 3),
+    Api(42, "delete_groups", 0, 2),
+    Api(44, "incremental_alter_configs", 0, 1),
+    Api(47, "offset_delete", 0, 0),
+    Api(60, "describe_cluster", 0, 2),
+    Api(75, "describe_topic_partitions", 0, 0),
+)
+
+BY_KEY: Final = {api.key: api for api in APIS}
+
+PRODUCE: Final = BY_KEY[0]
+FETCH: Final = BY_KEY[1]
+API_VERSIONS: Final = BY_KEY[18]
+
+# librdkafka decides what a broker can do by Produce 0 although nobody sends it any more (KAFKA-18659).
+ADVERTISED_MIN: Final = {PRODUCE.key: 0}

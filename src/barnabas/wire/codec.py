@@ -1,0 +1,96 @@
+"""kio behind one door: bytes of any version become the API's one shape, and the shape becomes bytes of any version.
+
+Decoding: kio builds the class of that version. What the version lacks is set once as attributes of that class, so an
+old request answers to every name of the shape (`wire/messages`) and nothing is copied.
+Encoding: kio's writer asks an object for the fields of its version and ignores the rest, so the shape serves as it is.
+"""
+
+import dataclasses
+import importlib
+import io
+from collections.abc import Callable
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+from kio.serial import entity_reader, entity_writer
+from kio.serial.errors import SerialError
+
+from barnabas.wire.errors import InvalidRequest
+
+Reader = Callable[[memoryview | bytes, int], tuple[Any, int]]
+Writer = Callable[[io.BytesIO, object], None]
+
+
+class MalformedMessage(InvalidRequest):
+    """The bytes are not what their API key and version say."""
+
+
+def decode_request(api_name: str, version: int, payload: memoryview | bytes, position: int) -> Any:
+    return _decode(_reader(api_name, version, "request"), payload, position)
+
+
+def decode_response(api_name: str, version: int, payload: memoryview | bytes, position: int) -> Any:
+    return _decode(_reader(api_name, version, "response"), payload, position)
+
+
+def encode_request(api_name: str, version: int, request: object) -> bytes:
+    return _encode(_writer(api_name, version, "request"), request)
+
+
+def encode_response(api_name: str, version: int, response: object) -> bytes:
+    return _encode(_writer(api_name, version, "response"), response)
+
+
+def is_flexible(api_name: str, version: int) -> bool:
+    return bool(_root(_schema(api_name, version, "request")).__flexible__)
+
+
+def _decode(read: Reader, payload: memoryview | bytes, position: int) -> Any:
+    view = payload if isinstance(payload, bytes) else payload.toreadonly()
+    try:
+        message, size = read(view, position)
+    except (SerialError, ValueError, OverflowError) as error:
+        raise MalformedMessage(f"the message does not follow its schema: {error}") from error
+    if position + size != len(view):
+        raise MalformedMessage(f"{len(view) - position - size} bytes follow the end of the message")
+    return message
+
+
+def _encode(write: Writer, message: object) -> bytes:
+    buffer = io.BytesIO()
+    write(buffer, message)
+    return buffer.getvalue()
+
+
+@cache
+def _reader(api_name: str, version: int, kind: str) -> Reader:
+    schema = _schema(api_name, version, kind)
+    _answer_to_every_name(schema, importlib.import_module(f"barnabas.wire.messages.{api_name}"))
+    return entity_reader(_root(schema))
+
+
+@cache
+def _writer(api_name: str, version: int, kind: str) -> Writer:
+    return entity_writer(_root(_schema(api_name, version, kind)))
+
+
+def _schema(api_name: str, version: int, kind: str) -> ModuleType:
+    return importlib.import_module(f"kio.schema.{api_name}.v{version}.{kind}")
+
+
+def _root(schema: ModuleType) -> Any:
+    """The message itself stands last in its module, after the entities nested in it."""
+    return [value for value in vars(schema).values() if _is_entity(value, schema)][-1]
+
+
+def _is_entity(value: object, schema: ModuleType) -> bool:
+    return dataclasses.is_dataclass(value) and getattr(value, "__module__", "") == schema.__name__
+
+
+def _answer_to_every_name(schema: ModuleType, shapes: ModuleType) -> None:
+    for entity in [value for value in vars(schema).values() if _is_entity(value, schema)]:
+        present = {field.name for field in dataclasses.fields(entity)}
+        for field in dataclasses.fields(getattr(shapes, entity.__name__)):
+            if field.name not in present:
+                setattr(entity, field.name, field.default)

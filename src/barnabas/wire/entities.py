@@ -1,0 +1,119 @@
+"""Kafka's own record formats, declared as dataclasses in kio's style and served by its reader and writer.
+
+A room that stores such records (`metadata`, `coordinator`) declares them with `kafka_entity`
+and the field functions from here:
+
+    @kafka_entity(version=1, flexible=True)
+    class TopicRecord:
+        name: str = string()
+        topic_id: uuid.UUID | None = uuid_field()
+"""
+
+import dataclasses
+import io
+import uuid
+from collections.abc import Callable, Hashable
+from functools import cache
+from typing import Any, TypeVar, cast, dataclass_transform
+
+from kio.serial import entity_reader, entity_writer
+from kio.serial.errors import SerialError
+from kio.static.constants import EntityType
+
+from barnabas.wire.errors import CorruptMessage
+
+T = TypeVar("T")
+
+
+def _of(kafka_type: str, default: object, tag: int | None) -> Any:
+    metadata: dict[str, object] = {"kafka_type": kafka_type}
+    if tag is not None:
+        metadata["tag"] = tag
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+def int8(default: int = 0, *, tag: int | None = None) -> Any:
+    return _of("int8", default, tag)
+
+
+def int16(default: int = 0, *, tag: int | None = None) -> Any:
+    return _of("int16", default, tag)
+
+
+def uint16(default: int = 0, *, tag: int | None = None) -> Any:
+    return _of("uint16", default, tag)
+
+
+def int32(default: int = 0, *, tag: int | None = None) -> Any:
+    return _of("int32", default, tag)
+
+
+def int64(default: int = 0, *, tag: int | None = None) -> Any:
+    return _of("int64", default, tag)
+
+
+def boolean(default: bool = False, *, tag: int | None = None) -> Any:
+    return _of("bool", default, tag)
+
+
+def string(default: str | None = "", *, tag: int | None = None) -> Any:
+    return _of("string", default, tag)
+
+
+def bytes_field(default: bytes | None = b"", *, tag: int | None = None) -> Any:
+    return _of("bytes", default, tag)
+
+
+def uuid_field(default: uuid.UUID | None = None, *, tag: int | None = None) -> Any:
+    return _of("uuid", default, tag)
+
+
+def array_of(kafka_type: str, default: object = (), *, tag: int | None = None) -> Any:
+    """An array of a primitive type; None as default where the schema has null."""
+    return _of(kafka_type, default, tag)
+
+
+def array(default: object = (), *, tag: int | None = None) -> Any:
+    """An array of entities."""
+    metadata: dict[str, object] = {} if tag is None else {"tag": tag}
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+@dataclass_transform(
+    kw_only_default=True,
+    frozen_default=True,
+    field_specifiers=(int8, int16, uint16, int32, int64, boolean, string, bytes_field, uuid_field, array_of, array),
+)
+def kafka_entity(*, version: int, flexible: bool) -> Callable[[type[T]], type[T]]:
+    def declare(declared: type[T]) -> type[T]:
+        entity = cast(Any, dataclasses.dataclass(frozen=True, slots=True, kw_only=True)(declared))
+        entity.__type__ = EntityType.data
+        entity.__version__ = version
+        entity.__flexible__ = flexible
+        return cast(type[T], entity)
+
+    return declare
+
+
+def encode_entity(entity: object) -> bytes:
+    buffer = io.BytesIO()
+    _writer(cast(Hashable, type(entity)))(buffer, entity)
+    return buffer.getvalue()
+
+
+def decode_entity(entity_type: type[T], payload: bytes, position: int = 0) -> T:
+    try:
+        entity, _ = _reader(cast(Hashable, entity_type))(payload, position)
+    except (SerialError, ValueError, OverflowError) as error:
+        raise CorruptMessage(f"not a {entity_type.__name__}: {error}") from error
+    return cast(T, entity)
+
+
+@cache
+def _reader(entity_type: Hashable) -> Callable[[bytes, int], tuple[Any, int]]:
+    return cast(Callable[[bytes, int], tuple[Any, int]], entity_reader(cast(Any, entity_type)))
+
+
+@cache
+def _writer(entity_type: Hashable) -> Callable[[io.BytesIO, object], None]:
+    return cast(Callable[[io.BytesIO, object], None], entity_writer(cast(Any, entity_type)))
