@@ -72,7 +72,9 @@ def _reader(api_name: str, version: int, kind: str) -> Reader:
 
 @cache
 def _writer(api_name: str, version: int, kind: str) -> Writer:
-    return entity_writer(_root(_schema(api_name, version, kind)))
+    schema = _schema(api_name, version, kind)
+    _share_defaults(schema, importlib.import_module(f"barnabas.wire.messages.{api_name}"))
+    return entity_writer(_root(schema))
 
 
 def _schema(api_name: str, version: int, kind: str) -> ModuleType:
@@ -81,16 +83,24 @@ def _schema(api_name: str, version: int, kind: str) -> ModuleType:
 
 def _root(schema: ModuleType) -> Any:
     """The message itself stands last in its module, after the entities nested in it."""
-    return [value for value in vars(schema).values() if _is_entity(value, schema)][-1]
+    return _entities(schema)[-1]
 
 
-def _is_entity(value: object, schema: ModuleType) -> bool:
-    return dataclasses.is_dataclass(value) and getattr(value, "__module__", "") == schema.__name__
+def _entities(schema: ModuleType) -> list[Any]:
+    return [value for value in vars(schema).values() if getattr(value, "__module__", "") == schema.__name__]
 
 
 def _answer_to_every_name(schema: ModuleType, shapes: ModuleType) -> None:
-    for entity in [value for value in vars(schema).values() if _is_entity(value, schema)]:
+    for entity in _entities(schema):
         present = {field.name for field in dataclasses.fields(entity)}
         for field in dataclasses.fields(getattr(shapes, entity.__name__)):
             if field.name not in present:
                 setattr(entity, field.name, field.default)
+
+
+def _share_defaults(schema: ModuleType, shapes: ModuleType) -> None:
+    """kio leaves a tagged field out if it equals the schema's default, and an entity of ours never equals one of kio's."""
+    for entity in _entities(schema):
+        for field in dataclasses.fields(entity):
+            if dataclasses.is_dataclass(field.default):
+                field.default = getattr(shapes, type(field.default).__name__)()
