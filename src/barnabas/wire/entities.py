@@ -52,6 +52,10 @@ def int64(default: int = 0, *, tag: int | None = None) -> Any:
     return _of("int64", default, tag)
 
 
+def float64(default: float = 0.0, *, tag: int | None = None) -> Any:
+    return _of("float64", default, tag)
+
+
 def boolean(default: bool = False, *, tag: int | None = None) -> Any:
     return _of("bool", default, tag)
 
@@ -82,7 +86,20 @@ def array(default: object = (), *, tag: int | None = None) -> Any:
 @dataclass_transform(
     kw_only_default=True,
     frozen_default=True,
-    field_specifiers=(int8, int16, uint16, int32, int64, boolean, string, bytes_field, uuid_field, array_of, array),
+    field_specifiers=(
+        int8,
+        int16,
+        uint16,
+        int32,
+        int64,
+        float64,
+        boolean,
+        string,
+        bytes_field,
+        uuid_field,
+        array_of,
+        array,
+    ),
 )
 def kafka_entity(*, version: int, flexible: bool) -> Callable[[type[T]], type[T]]:
     def declare(declared: type[T]) -> type[T]:
