@@ -43,7 +43,7 @@ def entities(entity_type: type[Any]) -> st.SearchStrategy[Any]:
         declared: Any = field.type
         alternatives = [part for part in get_args(declared) if part is not Ellipsis]
         if dataclasses.is_dataclass(alternatives[0] if alternatives else None):
-            values = st.lists(entities(alternatives[0]), max_size=3).map(tuple)
+            values: st.SearchStrategy[Any] = st.lists(entities(alternatives[0]), max_size=3).map(tuple)
         else:
             values = VALUES[field.metadata["kafka_type"]]
             if "tuple" in str(declared):

@@ -83,24 +83,9 @@ def array(default: object = (), *, tag: int | None = None) -> Any:
     return dataclasses.field(default=default, metadata=metadata)
 
 
-@dataclass_transform(
-    kw_only_default=True,
-    frozen_default=True,
-    field_specifiers=(
-        int8,
-        int16,
-        uint16,
-        int32,
-        int64,
-        float64,
-        boolean,
-        string,
-        bytes_field,
-        uuid_field,
-        array_of,
-        array,
-    ),
-)
+# The field functions are not named as field specifiers: to a type checker each then is a plain default, and every field
+# of a Kafka record has one.
+@dataclass_transform(kw_only_default=True, frozen_default=True)
 def kafka_entity(*, version: int, flexible: bool) -> Callable[[type[T]], type[T]]:
     def declare(declared: type[T]) -> type[T]:
         entity = cast(Any, dataclasses.dataclass(frozen=True, slots=True, kw_only=True)(declared))
