@@ -1,7 +1,11 @@
 """Every metadata record survives a round trip, and bytes written by Apache Kafka read as what Kafka says they are."""
 
+import base64
 import dataclasses
+import json
+import re
 import uuid
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -81,3 +85,37 @@ def test_a_record_we_do_not_know_is_marked_not_misread() -> None:
 def test_damage_is_reported(value: bytes) -> None:
     with pytest.raises(CorruptMessage):
         decode_metadata_record(value)
+
+
+# Records of a metadata log that Apache Kafka 4.3.1 wrote, each beside what Kafka's own kafka-dump-log prints for it.
+KAFKA_WROTE = [
+    json.loads(line) for line in (Path(__file__).parent / "kafka" / "records.jsonl").read_text().splitlines()
+]
+
+
+def snake(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
+def assert_says(ours: Any, kafkas: Any) -> None:
+    if isinstance(kafkas, dict):
+        for name, value in kafkas.items():
+            assert_says(getattr(ours, snake(name)), value)
+    elif isinstance(kafkas, list):
+        assert len(ours) == len(kafkas)
+        for one, other in zip(ours, kafkas, strict=True):
+            assert_says(one, other)
+    elif isinstance(ours, uuid.UUID):
+        assert ours.bytes == base64.urlsafe_b64decode(kafkas + "==")
+    else:
+        assert ours == kafkas
+
+
+@pytest.mark.parametrize("sample", KAFKA_WROTE, ids=lambda sample: sample["dump"]["type"])
+def test_what_kafka_wrote_is_read_as_kafka_reads_it(sample: Any) -> None:
+    value = bytes.fromhex(sample["value"])
+    record: Any = decode_metadata_record(value)
+    assert snake(type(record).__name__).upper() == sample["dump"]["type"]
+    assert_says(record, sample["dump"]["data"])
+    if type(record).__version__ == sample["dump"]["version"]:
+        assert encode_metadata_record(record) == value
