@@ -1,0 +1,136 @@
+"""What a config is: its name, type, default, bounds, and what this broker does with it.
+
+Definitions are plain tuples, made in about a microsecond each, because a broker reads them on its way up. Defaults are
+kept in Kafka's text form, the one DescribeConfigs shows; `values` turns text into typed values and back.
+"""
+
+import enum
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+ConfigValue = bool | int | float | str | tuple[str, ...]
+Validator = Callable[[Any], str | None]
+"""Gets a typed value; answers with a complaint that completes "Invalid value ... for configuration ...: ", or None."""
+
+
+class ConfigType(enum.IntEnum):
+    """The numbers are those of DescribeConfigs."""
+
+    BOOLEAN = 1
+    STRING = 2
+    INT = 3
+    SHORT = 4
+    LONG = 5
+    DOUBLE = 6
+    LIST = 7
+    CLASS = 8
+    PASSWORD = 9
+
+
+class Effect(enum.Enum):
+    ACTS = "acts"
+    ACCEPTED = "accepted"
+    """Known, checked by type and bounds, shown, and without effect: harmless to ignore."""
+    REFUSED = "refused"
+    """Known, and refused unless it is at its default: to ignore it would break a promise to the user."""
+
+
+class Importance(enum.Enum):
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+class Update(enum.Enum):
+    """When a broker config may change, as in Kafka's `dynamicConfigUpdateModes`."""
+
+    READ_ONLY = "read-only"
+    CLUSTER_WIDE = "cluster-wide"
+    PER_BROKER = "per-broker"
+
+
+class Synonym(NamedTuple):
+    """A broker config that gives a topic config its default. `unit` turns its number into the topic config's."""
+
+    name: str
+    unit: int = 1
+
+
+class ConfigDef(NamedTuple):
+    name: str
+    type: ConfigType
+    default: str | None
+    documentation: str
+    validator: Validator | None = None
+    importance: Importance = Importance.MEDIUM
+    effect: Effect = Effect.ACTS
+    update: Update = Update.READ_ONLY
+    """Of a broker config. A topic's configs may all be altered."""
+    synonyms: tuple[Synonym, ...] = ()
+    """Of a topic config: the broker configs to look at, first match wins."""
+    internal: bool = False
+    """Kafka's own word: accepted like any other, absent from descriptions unless set."""
+
+    @property
+    def is_sensitive(self) -> bool:
+        return self.type is ConfigType.PASSWORD
+
+    @property
+    def is_dynamic(self) -> bool:
+        return self.update is not Update.READ_ONLY
+
+
+class AtLeast:
+    __slots__ = ("minimum",)
+
+    def __init__(self, minimum: int) -> None:
+        self.minimum = minimum
+
+    def __call__(self, value: float) -> str | None:
+        return None if value >= self.minimum else f"Value must be at least {self.minimum}"
+
+
+class Between:
+    __slots__ = ("maximum", "minimum")
+
+    def __init__(self, minimum: float, maximum: float) -> None:
+        self.minimum = minimum
+        self.maximum = maximum
+
+    def __call__(self, value: float) -> str | None:
+        if value < self.minimum:
+            return f"Value must be at least {self.minimum}"
+        return None if value <= self.maximum else f"Value must be no more than {self.maximum}"
+
+
+class OneOf:
+    """Of a string, or of every item of a list."""
+
+    __slots__ = ("choices",)
+
+    def __init__(self, *choices: str) -> None:
+        self.choices = choices
+
+    def __call__(self, value: str | tuple[str, ...]) -> str | None:
+        items = (value,) if isinstance(value, str) else value
+        if all(item in self.choices for item in items):
+            return None
+        return f"String must be one of: {', '.join(self.choices)}"
+
+
+def unlimited_or_positive(value: int) -> str | None:
+    return None if value == -1 or value > 0 else "Value must be unlimited (-1) or at least 1"
+
+
+def gzip_level(value: int) -> str | None:
+    return None if value == -1 or 1 <= value <= 9 else "Value must be between 1 and 9 or equal to -1"
+
+
+COMPRESSION_TYPE: Final = OneOf("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
+LZ4_LEVEL: Final = Between(1, 17)
+ZSTD_LEVEL: Final = Between(-131072, 22)
+CLEANUP_POLICY: Final = OneOf("compact", "delete")
+TIMESTAMP_TYPE: Final = OneOf("CreateTime", "LogAppendTime")
+SEGMENT_BYTES: Final = AtLeast(1024 * 1024)
+LONG_MAX: Final = "9223372036854775807"
+INT_MAX: Final = "2147483647"

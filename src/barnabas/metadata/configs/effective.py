@@ -1,0 +1,197 @@
+"""The effective value of a config, where it comes from, and what it hides.
+
+Kafka's precedence, first match wins:
+
+    the topic's own  >  altered for this broker  >  altered for all brokers  >  the properties file  >  the default
+
+Inside one layer a topic config's synonyms are looked at in their order (log.retention.ms before .minutes before
+.hours). Two deviations, both in what DescribeConfigs tells: Kafka hides the synonyms of retention.ms and its kind and
+calls their source the default even when log.retention.hours was set in the file; here the source is what it is.
+"""
+
+import enum
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from barnabas.metadata.configs.broker import ACTING_BROKER_CONFIGS, all_broker_configs, find_broker_config
+from barnabas.metadata.configs.definition import ConfigDef, ConfigType, ConfigValue, Synonym
+from barnabas.metadata.configs.topic import TOPIC_CONFIGS
+from barnabas.metadata.configs.values import parse_value
+
+
+class ConfigSource(enum.IntEnum):
+    """The numbers are those of DescribeConfigs."""
+
+    UNKNOWN = 0
+    TOPIC = 1
+    DYNAMIC_BROKER = 2
+    DYNAMIC_DEFAULT_BROKER = 3
+    STATIC_BROKER = 4
+    DEFAULT = 5
+
+
+class SourcedValue(NamedTuple):
+    name: str
+    value: str | None
+    source: ConfigSource
+
+
+class EffectiveConfig(NamedTuple):
+    definition: ConfigDef
+    value: str | None
+    source: ConfigSource
+    synonyms: tuple[SourcedValue, ...]
+    """All that could have given the value, in order of precedence: the first one did."""
+
+
+_NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
+
+_SIBLINGS: Final = (
+    ("log.roll.ms", "log.roll.hours"),
+    ("log.roll.jitter.ms", "log.roll.jitter.hours"),
+    ("log.flush.interval.ms", "log.flush.scheduler.interval.ms"),
+    ("log.retention.ms", "log.retention.minutes", "log.retention.hours"),
+)
+
+
+class BrokerConfigs(NamedTuple):
+    """A broker's configs in their three layers, all of them validated before they came here."""
+
+    static: Mapping[str, str] = _NOTHING
+    """From the properties file and the command line."""
+    dynamic_default: Mapping[str, str] = _NOTHING
+    """Altered at run time for every broker: the broker resource named ""."""
+    dynamic: Mapping[str, str] = _NOTHING
+    """Altered at run time for this broker."""
+
+    def layers(self) -> Iterator[tuple[ConfigSource, Mapping[str, str]]]:
+        yield ConfigSource.DYNAMIC_BROKER, self.dynamic
+        yield ConfigSource.DYNAMIC_DEFAULT_BROKER, self.dynamic_default
+        yield ConfigSource.STATIC_BROKER, self.static
+
+    def text(self, name: str) -> str | None:
+        for _, layer in self.layers():
+            if name in layer:
+                return layer[name]
+        return _definition(name).default
+
+    def value(self, name: str) -> ConfigValue | None:
+        text = self.text(name)
+        return None if text is None else parse_value(_definition(name), text)
+
+    def integer(self, name: str) -> int:
+        value = self.value(name)
+        if not isinstance(value, int):
+            raise TypeError(f"{name} is {value!r}, not a whole number")
+        return value
+
+    def number(self, name: str) -> float:
+        value = self.value(name)
+        if not isinstance(value, (int, float)):
+            raise TypeError(f"{name} is {value!r}, not a number")
+        return float(value)
+
+    def boolean(self, name: str) -> bool:
+        value = self.value(name)
+        if not isinstance(value, bool):
+            raise TypeError(f"{name} is {value!r}, not true or false")
+        return value
+
+    def strings(self, name: str) -> tuple[str, ...]:
+        value = self.value(name)
+        if value is None:
+            return ()
+        if not isinstance(value, tuple):
+            raise TypeError(f"{name} is {value!r}, not a list")
+        return value
+
+    def string(self, name: str) -> str | None:
+        value = self.value(name)
+        if value is not None and not isinstance(value, str):
+            raise TypeError(f"{name} is {value!r}, not a text")
+        return value
+
+
+def effective_topic_configs(overrides: Mapping[str, str], broker: BrokerConfigs) -> dict[str, EffectiveConfig]:
+    """Every topic config by name, sorted; an internal one only where it is set."""
+    return {
+        name: effective_topic_config(name, overrides, broker)
+        for name, definition in sorted(TOPIC_CONFIGS.items())
+        if not definition.internal or name in overrides
+    }
+
+
+def effective_topic_config(name: str, overrides: Mapping[str, str], broker: BrokerConfigs) -> EffectiveConfig:
+    definition = TOPIC_CONFIGS[name]
+    found = [SourcedValue(name, overrides[name], ConfigSource.TOPIC)] if name in overrides else []
+    unit_of = {synonym.name: synonym.unit for synonym in definition.synonyms}
+    found += _found([synonym.name for synonym in definition.synonyms], broker)
+    if not found:
+        return EffectiveConfig(definition, definition.default, ConfigSource.DEFAULT, ())
+    first = found[0]
+    value = _in_unit(first.value, unit_of.get(first.name, 1))
+    return EffectiveConfig(definition, value, first.source, tuple(found))
+
+
+def effective_broker_configs(broker: BrokerConfigs) -> dict[str, EffectiveConfig]:
+    """Every broker config by name, and those of single listeners that are set; internal ones only where set."""
+    set_names = {name for _, layer in broker.layers() for name in layer}
+    names = {name for name, definition in all_broker_configs().items() if not definition.internal} | set_names
+    return {name: effective_broker_config(name, broker) for name in sorted(names)}
+
+
+def effective_broker_config(name: str, broker: BrokerConfigs) -> EffectiveConfig:
+    siblings = next((family for family in _SIBLINGS if name in family), (name,))
+    definition = _definition(name)
+    if definition.name != name:
+        siblings = (name, definition.name)
+    found = _found(siblings, broker)
+    # What stands before the config's own name belongs to a stronger sibling: it does not give this one its value.
+    while found and found[0].name != name:
+        found.pop(0)
+    if definition.is_sensitive:
+        found = [SourcedValue(entry.name, None, entry.source) for entry in found]
+    if not found:
+        return EffectiveConfig(definition, definition.default, ConfigSource.DEFAULT, ())
+    return EffectiveConfig(definition, found[0].value, found[0].source, tuple(found))
+
+
+def _found(names: list[str] | tuple[str, ...], broker: BrokerConfigs) -> list[SourcedValue]:
+    found = [
+        SourcedValue(name, layer[name], source) for source, layer in broker.layers() for name in names if name in layer
+    ]
+    for name in names:
+        definition = find_broker_config(name)
+        if definition is not None and definition.name == name and definition.default is not None:
+            found.append(SourcedValue(name, definition.default, ConfigSource.DEFAULT))
+    return found
+
+
+def topic_value(definition: ConfigDef, overrides: Mapping[str, str], broker: BrokerConfigs) -> ConfigValue | None:
+    """The typed effective value of one topic config, without its history."""
+    if definition.name in overrides:
+        return parse_value(definition, overrides[definition.name])
+    for _, layer in broker.layers():
+        for synonym in definition.synonyms:
+            if synonym.name in layer:
+                return _synonym_value(definition, synonym, layer[synonym.name])
+    return None if definition.default is None else parse_value(definition, definition.default)
+
+
+def _synonym_value(definition: ConfigDef, synonym: Synonym, text: str) -> ConfigValue:
+    return parse_value(definition, _in_unit(text, synonym.unit) or "")
+
+
+def _in_unit(text: str | None, unit: int) -> str | None:
+    """Hours and minutes in milliseconds; -1, the unlimited, stays what it is."""
+    if text is None or unit == 1:
+        return text
+    count = int(text)
+    return str(count * unit if count > 0 else count)
+
+
+def _definition(name: str) -> ConfigDef:
+    definition = ACTING_BROKER_CONFIGS.get(name) or find_broker_config(name)
+    # An unknown name can stand in the metadata log when another broker wrote it. It is shown as the text it is.
+    return definition or ConfigDef(name, ConfigType.STRING, None, "")
