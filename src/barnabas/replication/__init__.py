@@ -1,0 +1,1 @@
+"""One replica set: who leads, what is committed, who waits for it."""

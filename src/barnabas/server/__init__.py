@@ -1,0 +1,1 @@
+"""Sockets: listener, connection, dispatch, limits. Knows nothing of logs or groups."""

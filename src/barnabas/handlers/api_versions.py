@@ -1,0 +1,55 @@
+"""ApiVersions (0-4): what this broker speaks, derived from the API table, and the finalised features.
+
+An unknown version is answered in version 0 with UNSUPPORTED_VERSION and the whole list, so that the client can choose.
+Versions 3 and later carry the client's name and version, which must look like names (KIP-511).
+"""
+
+import re
+
+from barnabas.handlers.context import RequestContext
+from barnabas.metadata.features import SUPPORTED_FEATURES
+from barnabas.wire.api_table import ADVERTISED_MIN, APIS
+from barnabas.wire.errors import ErrorCode
+from barnabas.wire.messages.api_versions import (
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
+)
+
+_SOFTWARE_NAME = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+
+_API_KEYS = tuple(
+    ApiVersion(
+        api_key=api.key,
+        min_version=ADVERTISED_MIN.get(api.key, api.version_min),
+        max_version=api.version_max,
+    )
+    for api in APIS
+)
+
+
+def handle(context: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse:
+    if context.requested_version != context.api_version:
+        return ApiVersionsResponse(error_code=ErrorCode.unsupported_version, api_keys=_API_KEYS)
+    if context.api_version >= 3 and not (
+        _SOFTWARE_NAME.fullmatch(request.client_software_name)
+        and _SOFTWARE_NAME.fullmatch(request.client_software_version)
+    ):
+        return ApiVersionsResponse(error_code=ErrorCode.invalid_request)
+    image = context.broker.image
+    return ApiVersionsResponse(
+        api_keys=_API_KEYS,
+        supported_features=tuple(
+            SupportedFeatureKey(name=name, min_version=lowest, max_version=highest)
+            for name, (lowest, highest) in SUPPORTED_FEATURES.items()
+            # Clients before version 4 cannot read a minimum of 0 (KAFKA-17492).
+            if context.api_version >= 4 or lowest > 0
+        ),
+        finalized_features_epoch=image.offset,
+        finalized_features=tuple(
+            FinalizedFeatureKey(name=name, min_version_level=level, max_version_level=level)
+            for name, level in image.features.items()
+        ),
+    )

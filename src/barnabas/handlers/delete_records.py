@@ -1,0 +1,44 @@
+"""DeleteRecords (0-2): move a partition's log start forward; -1 means up to the high watermark."""
+
+from barnabas.handlers.context import Broker, RequestContext
+from barnabas.model import INTERNAL_TOPICS
+from barnabas.wire.errors import InvalidTopic, KafkaError, OffsetOutOfRange, PolicyViolation
+from barnabas.wire.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsPartitionResult,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopicResult,
+)
+
+
+def handle(context: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
+    return DeleteRecordsResponse(
+        topics=tuple(
+            DeleteRecordsTopicResult(
+                name=topic.name,
+                partitions=tuple(_delete(context.broker, topic.name, asked) for asked in topic.partitions),
+            )
+            for topic in request.topics
+        )
+    )
+
+
+def _delete(broker: Broker, topic: str, asked: DeleteRecordsPartition) -> DeleteRecordsPartitionResult:
+    try:
+        if topic in INTERNAL_TOPICS:
+            raise InvalidTopic(f"{topic} is internal: its records are the broker's")
+        partition = broker.replicas.get(topic, asked.partition_index)
+        partition.check_leader()
+        log = partition.log
+        if not log.settings.delete:
+            raise PolicyViolation(f"{topic} is compacted only: its records are deleted by tombstones")
+        offset = log.high_watermark if asked.offset == -1 else asked.offset
+        if offset < 0:
+            raise OffsetOutOfRange(f"offset {offset} is not an offset")
+        low_watermark = log.delete_records(offset)
+    except KafkaError as error:
+        return DeleteRecordsPartitionResult(
+            partition_index=asked.partition_index, low_watermark=-1, error_code=error.code
+        )
+    return DeleteRecordsPartitionResult(partition_index=asked.partition_index, low_watermark=low_watermark)

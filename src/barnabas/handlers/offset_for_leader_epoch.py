@@ -1,0 +1,33 @@
+"""OffsetForLeaderEpoch (2-4): where an epoch ended, so that a reader can tell whether its log and ours have parted."""
+
+from barnabas.handlers.context import Broker, RequestContext
+from barnabas.wire.errors import KafkaError
+from barnabas.wire.messages.offset_for_leader_epoch import (
+    EpochEndOffset,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopicResult,
+)
+
+
+def handle(context: RequestContext, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
+    return OffsetForLeaderEpochResponse(
+        topics=tuple(
+            OffsetForLeaderTopicResult(
+                topic=topic.topic,
+                partitions=tuple(_end_of_epoch(context.broker, topic.topic, asked) for asked in topic.partitions),
+            )
+            for topic in request.topics
+        )
+    )
+
+
+def _end_of_epoch(broker: Broker, topic: str, asked: OffsetForLeaderPartition) -> EpochEndOffset:
+    try:
+        partition = broker.replicas.get(topic, asked.partition)
+        partition.check_leader(asked.current_leader_epoch)
+        epoch, end_offset = partition.log.end_offset_for_epoch(asked.leader_epoch)
+    except KafkaError as error:
+        return EpochEndOffset(partition=asked.partition, error_code=error.code)
+    return EpochEndOffset(partition=asked.partition, leader_epoch=epoch, end_offset=end_offset)

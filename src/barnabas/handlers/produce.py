@@ -1,0 +1,111 @@
+"""Produce (3-13): append batches to partitions this broker leads.
+
+Everything up to the append runs before this returns, so pipelined requests keep their order; only waiting for a commit
+(acks=all) or a sync happens afterwards. acks=0 gets no answer; its errors close nothing and are only logged, as Kafka's
+clients cannot tell. Transactional batches are refused until transactions exist.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable
+from typing import NamedTuple
+
+from barnabas.handlers.context import Broker, RequestContext
+from barnabas.model import INTERNAL_TOPICS
+from barnabas.records.admission import admit
+from barnabas.replication.partition import committed_within
+from barnabas.wire.errors import (
+    InvalidRequiredAcks,
+    InvalidTopic,
+    KafkaError,
+    NotLeaderOrFollower,
+    UnknownTopicId,
+)
+from barnabas.wire.messages.produce import PartitionProduceData, ProduceRequest
+from barnabas.wire.produce_response import ProduceAnswer, ProducedPartition, ProducedTopic
+
+logger = logging.getLogger(__name__)
+
+
+class Pending(NamedTuple):
+    """An append whose acknowledgement waits: where its answer stands and what it waits for."""
+
+    topic_index: int
+    partition_index: int
+    waiter: "asyncio.Future[None]"
+
+
+def handle(context: RequestContext, request: ProduceRequest) -> ProduceAnswer | Awaitable[ProduceAnswer] | None:
+    broker = context.broker
+    now_ms = broker.clock.now_ms()
+    by_id = context.api_version >= 13
+    pending: list[Pending] = []
+    topics: list[ProducedTopic] = []
+    for topic in request.topic_data:
+        name: str | None = topic.name
+        if by_id:
+            known = broker.image.topics.by_id.get(topic.topic_id) if topic.topic_id else None
+            name = known.name if known else None
+        partitions: list[ProducedPartition] = []
+        for data in topic.partition_data:
+            try:
+                answer, waiter = _append(context, request.acks, name, data, now_ms)
+            except KafkaError as error:
+                answer, waiter = _refusal(broker, name, data.index, error), None
+                if request.acks == 0:
+                    logger.info("acks=0 records for %s-%d were refused: %s", name, data.index, error)
+            if waiter is not None:
+                pending.append(Pending(len(topics), len(partitions), waiter))
+            partitions.append(answer)
+        topics.append(ProducedTopic(name or "", topic.topic_id, partitions))
+    if request.acks == 0:
+        return None
+    if pending:
+        timeout_ms = int(request.timeout.total_seconds() * 1000)
+        return _answer_when_committed(topics, pending, timeout_ms)
+    return ProduceAnswer(topics)
+
+
+def _append(
+    context: RequestContext, acks: int, topic: str | None, data: PartitionProduceData, now_ms: int
+) -> tuple[ProducedPartition, "asyncio.Future[None] | None"]:
+    if topic is None:
+        raise UnknownTopicId("no topic has this id: refresh the metadata")
+    if acks not in (-1, 0, 1):
+        raise InvalidRequiredAcks(f"acks must be 0, 1 or all (-1), not {acks}")
+    if topic in INTERNAL_TOPICS:
+        raise InvalidTopic(f"{topic} is internal: only the broker writes to it")
+    partition = context.broker.replicas.get(topic, data.index)
+    partition.check_leader()
+    batches = admit(data.records, partition.admission_rules, now_ms, zstd_is_known=context.api_version >= 7)
+    appended = partition.append(batches, now_ms=now_ms)
+    answer = ProducedPartition(data.index, 0, appended.base_offset, appended.log_append_time, appended.log_start_offset)
+    if acks == 0 or partition.is_committed(appended.last_offset):
+        return answer, None
+    return answer, partition.wait_committed(appended.last_offset)
+
+
+def _refusal(broker: Broker, topic: str | None, index: int, error: KafkaError) -> ProducedPartition:
+    leader = None
+    if isinstance(error, NotLeaderOrFollower) and topic is not None:
+        known = broker.image.topics.partition(topic, index)
+        leader = (known.leader, known.leader_epoch) if known else None
+    return ProducedPartition(index, int(error.code), error_message=str(error), leader=leader)
+
+
+async def _answer_when_committed(topics: list[ProducedTopic], pending: list[Pending], timeout_ms: int) -> ProduceAnswer:
+    outcomes = await asyncio.gather(
+        *(committed_within(wait.waiter, timeout_ms) for wait in pending), return_exceptions=True
+    )
+    for wait, outcome in zip(pending, outcomes, strict=True):
+        if outcome is None:
+            continue
+        if not isinstance(outcome, KafkaError):
+            raise outcome
+        partitions = list(topics[wait.topic_index].partitions)
+        answer = partitions[wait.partition_index]
+        partitions[wait.partition_index] = ProducedPartition(
+            answer.partition, int(outcome.code), error_message=str(outcome)
+        )
+        topics[wait.topic_index] = topics[wait.topic_index]._replace(partitions=partitions)
+    return ProduceAnswer(topics)

@@ -1,0 +1,22 @@
+"""The feature levels this version of Barnabas knows, and those a new cluster starts with.
+
+Only what acts here is listed: a finalised feature is a promise to clients and to other brokers.
+"""
+
+from typing import Final
+
+METADATA_VERSION: Final = "metadata.version"
+KRAFT_VERSION: Final = "kraft.version"
+
+METADATA_VERSION_4_3_IV0: Final = 30
+METADATA_VERSION_MIN: Final = 7
+"""3.3-IV3, the oldest that Kafka 4 still reads."""
+
+SUPPORTED_FEATURES: Final[dict[str, tuple[int, int]]] = {
+    METADATA_VERSION: (METADATA_VERSION_MIN, METADATA_VERSION_4_3_IV0),
+    KRAFT_VERSION: (0, 1),
+}
+"""Lowest and highest level, by feature."""
+
+INITIAL_FEATURES: Final[dict[str, int]] = {METADATA_VERSION: METADATA_VERSION_4_3_IV0}
+"""What a new cluster records as finalised. `kraft.version` lives in the quorum's own control records."""

@@ -1,0 +1,193 @@
+"""One partition as this broker hosts it: its log, its leadership, and those who wait for it to move.
+
+A replica set of one: the leader's log is the whole set, so a record is committed as soon as the leader has it. With
+`flush.messages=1` "has it" means synced: then the high watermark follows the recovery point, and neither a producer's
+acknowledgement nor a consumer runs ahead of the disk.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from barnabas.env import Workers
+from barnabas.log.partition_log import Appended, PartitionLog
+from barnabas.model import TopicPartition
+from barnabas.records.admission import AdmissionRules
+from barnabas.records.batch import Batch
+from barnabas.wire.errors import (
+    FencedLeaderEpoch,
+    KafkaStorageError,
+    NotLeaderOrFollower,
+    RequestTimedOut,
+    UnknownLeaderEpoch,
+)
+
+logger = logging.getLogger(__name__)
+
+
+class Watcher(Protocol):
+    """A fetch that waits for more bytes."""
+
+    def appended(self, size: int) -> None: ...
+
+    def wake(self) -> None:
+        """Something other than new bytes happened: look again."""
+
+
+class Partition:
+    def __init__(
+        self,
+        topic_partition: TopicPartition,
+        *,
+        node_id: int,
+        open_log: Callable[[], PartitionLog],
+        workers: Workers,
+        leader: int,
+        leader_epoch: int,
+        admission_rules: AdmissionRules,
+    ) -> None:
+        self.topic_partition = topic_partition
+        self.admission_rules = admission_rules
+        self.leader = leader
+        self.leader_epoch = leader_epoch
+        self._node_id = node_id
+        self._open_log = open_log
+        self._log: PartitionLog | None = None
+        self._workers = workers
+        self._watchers: set[Watcher] = set()
+        self._commit_waiters: list[tuple[int, asyncio.Future[None]]] = []
+        self._flushing: asyncio.Task[None] | None = None
+
+    @property
+    def log(self) -> PartitionLog:
+        """Opened on first touch: a broker with ten thousand partitions starts as fast as one with ten."""
+        if self._log is None:
+            self._log = self._open_log()
+            self._advance_high_watermark(self._log)
+        return self._log
+
+    @property
+    def opened_log(self) -> PartitionLog | None:
+        return self._log
+
+    # --- leadership
+
+    def lead(self, *, leader: int, leader_epoch: int) -> None:
+        """The cluster's facts changed: whoever waits must look again."""
+        if (leader, leader_epoch) != (self.leader, self.leader_epoch):
+            self.leader, self.leader_epoch = leader, leader_epoch
+            self.wake_all(NotLeaderOrFollower())
+
+    def check_leader(self, client_epoch: int = -1) -> None:
+        """A client that knows an older epoch must refresh its metadata; one that knows a newer must wait for ours."""
+        if self.leader != self._node_id:
+            raise NotLeaderOrFollower(f"the leader of {self.topic_partition} is {self.leader}")
+        if client_epoch >= 0 and client_epoch != self.leader_epoch:
+            if client_epoch < self.leader_epoch:
+                raise FencedLeaderEpoch(f"epoch {client_epoch} is older than {self.leader_epoch}")
+            raise UnknownLeaderEpoch(f"epoch {client_epoch} is newer than {self.leader_epoch}")
+
+    # --- writing
+
+    def append(self, batches: Sequence[Batch], *, now_ms: int) -> Appended:
+        """Written when this returns; committed when `high_watermark` has passed it."""
+        self.check_leader()
+        log = self.log
+        end_before = log.log_end_offset
+        appended = log.append(batches, leader_epoch=self.leader_epoch, now_ms=now_ms)
+        if log.log_end_offset != end_before:
+            if log.unflushed_messages >= log.settings.flush_messages:
+                self._start_flush(log)
+            self._advance_high_watermark(log)
+            if self._watchers:
+                size = sum(len(batch.data) for batch in batches)
+                for watcher in tuple(self._watchers):
+                    watcher.appended(size)
+        return appended
+
+    def is_committed(self, last_offset: int) -> bool:
+        return last_offset < self.log.high_watermark
+
+    def wait_committed(self, last_offset: int) -> "asyncio.Future[None]":
+        """Done when the record at `last_offset` is committed; fails if that can no longer happen here."""
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._commit_waiters.append((last_offset, waiter))
+        return waiter
+
+    def _advance_high_watermark(self, log: PartitionLog) -> None:
+        committed = log.recovery_point if log.settings.flush_messages <= 1 else log.log_end_offset
+        if committed <= log.high_watermark:
+            return
+        log.high_watermark = committed
+        if self._commit_waiters:
+            waiting = []
+            for last_offset, waiter in self._commit_waiters:
+                if last_offset >= committed:
+                    waiting.append((last_offset, waiter))
+                elif not waiter.done():
+                    waiter.set_result(None)
+            self._commit_waiters = waiting
+
+    # --- flushing: one fsync serves every append that came before it started
+
+    def _start_flush(self, log: PartitionLog) -> None:
+        if self._flushing is None:
+            self._flushing = asyncio.ensure_future(self._flush_until_covered(log))
+
+    async def _flush_until_covered(self, log: PartitionLog) -> None:
+        try:
+            while (job := log.begin_flush()) is not None:
+                await self._workers.run(job.run)
+                log.finish_flush(job)
+                before = log.high_watermark
+                self._advance_high_watermark(log)
+                if log.high_watermark != before:
+                    for watcher in tuple(self._watchers):
+                        watcher.wake()
+                if log.unflushed_messages < log.settings.flush_messages:
+                    break
+        except OSError as error:
+            logger.error("%s cannot be synced: %s", self.topic_partition, error)  # noqa: TRY400 (no traceback needed)
+            self.wake_all(KafkaStorageError(f"{self.topic_partition} cannot be synced: {error}"))
+        finally:
+            self._flushing = None
+
+    async def flush(self) -> None:
+        """Sync what was appended so far."""
+        log = self._log
+        if log is not None and (job := log.begin_flush()) is not None:
+            await self._workers.run(job.run)
+            log.finish_flush(job)
+            self._advance_high_watermark(log)
+
+    # --- waiting for more
+
+    def watch(self, watcher: Watcher) -> None:
+        self._watchers.add(watcher)
+
+    def unwatch(self, watcher: Watcher) -> None:
+        self._watchers.discard(watcher)
+
+    def wake_all(self, error: Exception) -> None:
+        """The replica is gone or led by another: no waiter will get what it waits for."""
+        waiters, self._commit_waiters = self._commit_waiters, []
+        for _, waiter in waiters:
+            if not waiter.done():
+                waiter.set_exception(error)
+        for watcher in tuple(self._watchers):
+            watcher.wake()
+
+    async def settle(self) -> None:
+        """Wait for a flush that is under way, so that the log can be closed."""
+        if self._flushing is not None:
+            await asyncio.wait([self._flushing])
+
+
+async def committed_within(waiter: "asyncio.Future[None]", timeout_ms: int) -> None:
+    """Wait for a commit; RequestTimedOut says the record is written but not yet known to be committed."""
+    done, _ = await asyncio.wait([waiter], timeout=max(timeout_ms, 0) / 1000)
+    if not done:
+        waiter.cancel()
+        raise RequestTimedOut(f"not committed within {timeout_ms} ms")
+    waiter.result()

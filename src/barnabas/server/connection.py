@@ -1,0 +1,247 @@
+"""One client connection: bytes in, whole frames to dispatch, responses out in the order of their requests.
+
+The receive buffer is filled in place and frames are handled where they lie. A response that is ready at once is written
+at once; one that must wait takes a slot, and later ones queue behind it.
+
+Everything is bounded. A frame by `socket.request.max.bytes`; requests whose answers are still due by `IN_FLIGHT_MAX`;
+bytes waiting for a slow reader by the transport's own high-water mark. Past a bound we stop looking at frames and, when
+the buffer is full, the kernel stops the sender.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, Final, cast
+
+from barnabas.handlers.context import ClientConnection
+from barnabas.server.dispatch import Buffers, Dispatcher, Refused
+from barnabas.wire.frame import SIZE_BYTES, read_size
+
+if TYPE_CHECKING:
+    from barnabas.server.listener import Listener
+
+logger = logging.getLogger(__name__)
+
+# Kafka handles one request per connection at a time; clients keep 5 (Java) to 1,000,000 (librdkafka) in flight.
+IN_FLIGHT_MAX: Final = 128
+# Answers that are ready but wait behind an earlier one. One Fetch answer may have 55 MB (`fetch.max.bytes`).
+QUEUED_BYTES_MAX: Final = 32 * 1024 * 1024
+BUFFER_BYTES_INITIAL: Final = 64 * 1024
+# The smallest request header: key, version, correlation id, null client id.
+FRAME_BYTES_MIN: Final = 10
+
+
+class Slot:
+    """The place of one response in the order of requests."""
+
+    __slots__ = ("buffers",)
+
+    def __init__(self) -> None:
+        self.buffers: Buffers | None = None
+
+
+class Connection(asyncio.BufferedProtocol):
+    def __init__(self, listener: "Listener", dispatcher: Dispatcher, *, frame_bytes_max: int) -> None:
+        self._listener = listener
+        self._dispatcher = dispatcher
+        self._frame_bytes_max = frame_bytes_max
+        self._buffer = bytearray(BUFFER_BYTES_INITIAL)
+        self._start = 0
+        self._end = 0
+        self._slots: deque[Slot] = deque()
+        self.tasks: set[asyncio.Task[None]] = set()
+        self._writable = True
+        self._reading = True
+        self._ready = True
+        self._closing = False
+        self._eof = False
+        self._queued_bytes = 0
+        self.last_active = 0.0
+
+    # --- life
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)
+        peer = transport.get_extra_info("peername")
+        self.client = ClientConnection(
+            host=str(peer[0]) if peer else "unknown",
+            port=int(peer[1]) if peer else 0,
+            listener_name=self._listener.name,
+        )
+        self.last_active = asyncio.get_running_loop().time()
+        self._listener.admit(self)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        # Handlers still waiting go on to their end: what they decided is decided. Only the answer has nobody to go to.
+        self._closing = True
+        self._slots.clear()
+        self._listener.forget(self)
+
+    def hold(self) -> None:
+        """Take nothing from this connection until `release`: it came faster than the creation rate allows."""
+        self._ready = False
+        self._stop_reading()
+
+    def release(self) -> None:
+        if not self._closing:
+            self._ready = True
+            self._process()
+
+    def close(self, reason: str) -> None:
+        if not self._closing:
+            logger.info("closing %s: %s", self.client, reason)
+            self._closing = True
+            self.transport.close()
+
+    @property
+    def idle(self) -> bool:
+        return not self._slots
+
+    # --- bytes in
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return memoryview(self._buffer)[self._end :]
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self._end += nbytes
+        self._process()
+
+    def eof_received(self) -> bool:
+        # A client that only shut down its sending half still gets the answers it is owed.
+        self._eof = True
+        return bool(self._slots)
+
+    def _process(self) -> None:
+        while not self._closing and self._may_handle():
+            available = self._end - self._start
+            if available < SIZE_BYTES:
+                break
+            size = read_size(self._buffer, self._start)
+            if not FRAME_BYTES_MIN <= size <= self._frame_bytes_max:
+                self.close(_explain_size(size, self._frame_bytes_max))
+                return
+            if available < SIZE_BYTES + size:
+                self._make_room(SIZE_BYTES + size)
+                break
+            body_start = self._start + SIZE_BYTES
+            self._start = body_start + size
+            self._handle(memoryview(self._buffer)[body_start : self._start].toreadonly())
+        if self._start == self._end:
+            self._start = self._end = 0
+        elif self._end == len(self._buffer):
+            self._make_room(self._end - self._start + 1)
+        self._adjust_reading()
+
+    def _make_room(self, needed: int) -> None:
+        """Room for the rest of a frame. Doubling, so that memory follows what was sent and not what was announced."""
+        unread = self._end - self._start
+        if len(self._buffer) - self._start >= needed:
+            return
+        capacity = len(self._buffer)
+        if unread * 2 > capacity:
+            capacity = min(max(capacity * 2, BUFFER_BYTES_INITIAL), max(needed, capacity))
+        fresh = bytearray(capacity)
+        fresh[:unread] = memoryview(self._buffer)[self._start : self._end]
+        self._buffer, self._start, self._end = fresh, 0, unread
+
+    def shrink(self) -> None:
+        """Give back what one large frame made us take."""
+        if self._start == self._end and len(self._buffer) > BUFFER_BYTES_INITIAL:
+            self._buffer = bytearray(BUFFER_BYTES_INITIAL)
+            self._start = self._end = 0
+
+    # --- flow control
+
+    def _may_handle(self) -> bool:
+        return (
+            self._ready
+            and self._writable
+            and len(self._slots) < IN_FLIGHT_MAX
+            and self._queued_bytes < QUEUED_BYTES_MAX
+        )
+
+    def _adjust_reading(self) -> None:
+        if self._closing:
+            return
+        if self._may_handle():
+            if not self._reading:
+                self._reading = True
+                self.transport.resume_reading()
+        else:
+            self._stop_reading()
+
+    def _stop_reading(self) -> None:
+        if self._reading:
+            self._reading = False
+            self.transport.pause_reading()
+
+    def pause_writing(self) -> None:
+        self._writable = False
+
+    def resume_writing(self) -> None:
+        self._writable = True
+        self._process()
+
+    # --- requests and responses
+
+    def _handle(self, payload: memoryview) -> None:
+        self.last_active = self._listener.now()
+        try:
+            answer = self._dispatcher.dispatch(self.client, payload)
+        except Refused as refusal:
+            self.close(str(refusal))
+            return
+        if isinstance(answer, list):
+            if not self._slots:
+                self._write(answer)
+            else:
+                self._slots.append(slot := Slot())
+                self._fill(slot, answer)
+            return
+        self._slots.append(slot := Slot())
+        task = asyncio.ensure_future(self._await_answer(slot, answer))
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    async def _await_answer(self, slot: Slot, answer: Awaitable[Buffers]) -> None:
+        try:
+            self._fill(slot, await answer)
+        except Refused as refusal:
+            self.close(str(refusal))
+            return
+        except Exception:
+            logger.exception("a request from %s failed: this is a defect of Barnabas", self.client)
+            self.close("internal error")
+            return
+        if self._closing:
+            return
+        while self._slots and (ready := self._slots[0].buffers) is not None:
+            self._slots.popleft()
+            self._queued_bytes -= sum(map(len, ready))
+            self._write(ready)
+        self.last_active = self._listener.now()
+        self._process()
+        if self._eof and not self._slots:
+            self.close("the client has closed its side")
+
+    def _fill(self, slot: Slot, buffers: Buffers) -> None:
+        slot.buffers = buffers
+        self._queued_bytes += sum(map(len, buffers))
+
+    def _write(self, buffers: Buffers) -> None:
+        if len(buffers) > 1:
+            self.transport.writelines(buffers)
+        elif buffers:
+            self.transport.write(buffers[0])
+
+
+def _explain_size(size: int, size_max: int) -> str:
+    first = size.to_bytes(4, "big", signed=True)
+    if first[:3] in (b"GET", b"POS", b"PUT", b"HEA", b"DEL"):
+        return "it speaks HTTP; this port speaks the Kafka protocol"
+    if first[:2] == b"\x16\x03":
+        return "it starts a TLS handshake; this listener is PLAINTEXT (set security.protocol=PLAINTEXT in the client)"
+    if size > size_max:
+        return f"it announces a request of {size} bytes; socket.request.max.bytes is {size_max}"
+    return f"it announces a request of {size} bytes, which no request has"

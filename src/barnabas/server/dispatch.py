@@ -1,0 +1,128 @@
+"""From a frame to its handler and back to bytes.
+
+A handler answers at once (the response itself) or later (an awaitable). Whole-request errors become codes here: a
+request that cannot be decoded, or an API or version we do not serve, ends the connection as in Kafka; only ApiVersions
+of an unknown version gets an answer, because that is how a client finds out what to speak.
+"""
+
+import dataclasses
+import importlib
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
+
+from barnabas.handlers.context import Broker, ClientConnection, RequestContext
+from barnabas.wire.api_table import API_VERSIONS, BY_KEY, FETCH, PRODUCE, Api
+from barnabas.wire.codec import decode_request, encode_response, is_flexible
+from barnabas.wire.errors import ErrorCode, KafkaError, UnsupportedVersion
+from barnabas.wire.fetch_response import encode_fetch_response
+from barnabas.wire.frame import RequestHeader, read_request_header, response_prefix, skip_tagged_fields
+from barnabas.wire.produce_response import encode_produce_response
+
+logger = logging.getLogger(__name__)
+
+Buffers = list[bytes]
+"""A whole response frame, ready for the socket; empty where the request wants none (acks=0)."""
+
+
+class Route(NamedTuple):
+    """Everything about one API at one version, looked up once."""
+
+    api: Api
+    version: int
+    handle: Callable[[RequestContext, Any], Any]
+    encode: Callable[[Any, int], Buffers]
+    tagged_request: bool
+    tagged_response: bool
+
+
+class Refused(Exception):
+    """The request cannot be answered: the connection ends."""
+
+
+class Dispatcher:
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._routes: dict[tuple[int, int], Route] = {}
+
+    def dispatch(self, client: ClientConnection, payload: memoryview) -> Buffers | Awaitable[Buffers]:
+        """Run the request's handler up to its first await. `payload` is not touched after this returns."""
+        try:
+            header = read_request_header(payload)
+            route = self._routes.get((header.api_key, header.api_version)) or self._route(header)
+            body_start = skip_tagged_fields(payload, header.end) if route.tagged_request else header.end
+            request = decode_request(route.api.name, route.version, payload, body_start)
+        except UnsupportedVersion as error:
+            if header.api_key != API_VERSIONS.key:
+                raise Refused(str(error)) from error
+            route, request = self._api_versions_of_unknown_version()
+        except KafkaError as error:
+            raise Refused(str(error)) from error
+        context = RequestContext(self._broker, client, route.version, header.api_version, header.client_id)
+        try:
+            response = route.handle(context, request)
+        except KafkaError as error:
+            response = error_response(route, error)
+        except Exception:
+            logger.exception("a %s request failed: this is a defect of Barnabas", route.api.name)
+            raise Refused("internal error") from None
+        if hasattr(response, "__await__"):
+            return self._answer_later(route, header.correlation_id, response)
+        return self._frame(route, header.correlation_id, response)
+
+    async def _answer_later(self, route: Route, correlation_id: int, response: Awaitable[object]) -> Buffers:
+        try:
+            return self._frame(route, correlation_id, await response)
+        except KafkaError as error:
+            return self._frame(route, correlation_id, error_response(route, error))
+
+    def _frame(self, route: Route, correlation_id: int, response: object) -> Buffers:
+        if response is None:
+            return []
+        body = route.encode(response, route.version)
+        size = sum(map(len, body))
+        body.insert(0, response_prefix(correlation_id, size, tagged=route.tagged_response))
+        return body
+
+    def _route(self, header: RequestHeader) -> Route:
+        api = BY_KEY.get(header.api_key)
+        if api is None:
+            raise Refused(f"unknown API key {header.api_key}")
+        if not api.serves(header.api_version):
+            raise UnsupportedVersion(f"{api.name} version {header.api_version} is not served")
+        route = _make_route(api, header.api_version)
+        self._routes[header.api_key, header.api_version] = route
+        return route
+
+    def _api_versions_of_unknown_version(self) -> tuple[Route, object]:
+        messages = importlib.import_module("barnabas.wire.messages.api_versions")
+        return _make_route(API_VERSIONS, 0), messages.ApiVersionsRequest()
+
+
+def _make_route(api: Api, version: int) -> Route:
+    handler = importlib.import_module(f"barnabas.handlers.{api.name}")
+    flexible = is_flexible(api.name, version)
+    encode: Callable[[Any, int], Buffers]
+    if api is PRODUCE:
+        encode = encode_produce_response
+    elif api is FETCH:
+        encode = encode_fetch_response
+    else:
+
+        def encode(response: object, version: int) -> Buffers:
+            return [encode_response(api.name, version, response)]
+
+    return Route(api, version, handler.handle, encode, flexible, flexible and api is not API_VERSIONS)
+
+
+def error_response(route: Route, error: KafkaError) -> object:
+    """The API's empty response with the error's code in it, for APIs whose response has a place for one."""
+    messages = importlib.import_module(f"barnabas.wire.messages.{route.api.name}")
+    shape = getattr(messages, "".join(word.capitalize() for word in route.api.name.split("_")) + "Response")
+    names = {field.name for field in dataclasses.fields(shape)}
+    if "error_code" not in names:
+        raise Refused(f"{route.api.name}: {error}") from error
+    values: dict[str, object] = {"error_code": ErrorCode(error.code)}
+    if "error_message" in names:
+        values["error_message"] = str(error)
+    return shape(**values)

@@ -1,0 +1,114 @@
+"""One listening socket and the connections that came through it."""
+
+import asyncio
+import logging
+import socket
+from typing import Final
+
+from barnabas.server.connection import Connection
+from barnabas.server.dispatch import Dispatcher
+from barnabas.server.limits import ConnectionGate, TooManyConnections
+
+logger = logging.getLogger(__name__)
+
+# Kafka's socket.listen.backlog.size is 50; test suites open hundreds of connections at once.
+BACKLOG: Final = 1024
+SWEEP_SECONDS_MAX: Final = 30.0
+# How long a closed connection may take to hand its last bytes to a slow client.
+FLUSH_SECONDS_MAX: Final = 1.0
+
+
+class Listener:
+    def __init__(
+        self,
+        name: str,
+        dispatcher: Dispatcher,
+        gate: ConnectionGate,
+        *,
+        frame_bytes_max: int,
+        idle_seconds_max: float,
+    ) -> None:
+        self.name = name
+        self._dispatcher = dispatcher
+        self._gate = gate
+        self._frame_bytes_max = frame_bytes_max
+        self._idle_seconds_max = idle_seconds_max
+        self._connections: set[Connection] = set()
+        self._empty = asyncio.Event()
+        self._empty.set()
+        self._server: asyncio.Server | None = None
+        self._sweep: asyncio.TimerHandle | None = None
+
+    async def start(self, host: str, port: int) -> int:
+        """Bind and listen; returns the port, which the system chose if `port` was 0. OSError if it cannot be had."""
+        loop = asyncio.get_running_loop()
+        self.now = loop.time
+        self._server = await loop.create_server(
+            lambda: Connection(self, self._dispatcher, frame_bytes_max=self._frame_bytes_max),
+            host or None,
+            port,
+            backlog=BACKLOG,
+            reuse_address=True,
+            family=socket.AF_UNSPEC if host else socket.AF_INET,
+        )
+        self._schedule_sweep()
+        bound: int = self._server.sockets[0].getsockname()[1]
+        return bound
+
+    def admit(self, connection: Connection) -> None:
+        """Called by a new connection: count it in, make it wait, or send it away."""
+        try:
+            wait_seconds = self._gate.enter(connection.client.host, self.now())
+        except TooManyConnections as refusal:
+            connection.close(str(refusal))
+            return
+        self._connections.add(connection)
+        self._empty.clear()
+        if wait_seconds > 0:
+            connection.hold()
+            asyncio.get_running_loop().call_later(wait_seconds, connection.release)
+
+    def forget(self, connection: Connection) -> None:
+        if connection in self._connections:
+            self._connections.discard(connection)
+            self._gate.leave(connection.client.host)
+            if not self._connections:
+                self._empty.set()
+
+    @property
+    def connection_count(self) -> int:
+        return len(self._connections)
+
+    def stop_accepting(self) -> None:
+        if self._server is not None:
+            self._server.close()
+        if self._sweep is not None:
+            self._sweep.cancel()
+
+    async def close(self, *, grace_seconds: float) -> None:
+        """No new connections; those that still owe an answer may give it; then all are closed."""
+        self.stop_accepting()
+        owed = [task for connection in self._connections for task in connection.tasks]
+        if owed:
+            await asyncio.wait(owed, timeout=grace_seconds)
+        for connection in list(self._connections):
+            connection.close("the broker is shutting down")
+        try:
+            await asyncio.wait_for(self._empty.wait(), FLUSH_SECONDS_MAX)
+        except TimeoutError:
+            for connection in list(self._connections):
+                connection.transport.abort()
+
+    def _schedule_sweep(self) -> None:
+        interval = min(self._idle_seconds_max / 4, SWEEP_SECONDS_MAX)
+        self._sweep = asyncio.get_running_loop().call_later(interval, self._sweep_idle)
+
+    def _sweep_idle(self) -> None:
+        now = self.now()
+        for connection in list(self._connections):
+            idle_seconds = now - connection.last_active
+            if idle_seconds > self._idle_seconds_max and connection.idle:
+                connection.close(f"idle for {idle_seconds:.0f} s (connections.max.idle.ms)")
+            elif idle_seconds > SWEEP_SECONDS_MAX:
+                connection.shrink()
+        self._schedule_sweep()
