@@ -1,0 +1,308 @@
+"""The codecs of a batch's records, in the framing every Kafka client reads.
+
+    gzip    one gzip member or several
+    snappy  written as snappy-java's stream ("xerial": a magic, then blocks of raw snappy with their length); a bare
+            raw block is read too
+    lz4     an LZ4 frame of independent blocks, the only kind the Java client accepts
+    zstd    one frame or several; read with or without the content size, written with it: some clients need it
+
+A codec's library is imported when the codec is first used: most brokers never compress. Decompression is bounded:
+what would come out larger than `max_bytes` is MessageTooLarge, which tells a producer to split its batch, and no more
+than that is ever allocated. Whatever a library objects to is CorruptMessage.
+"""
+
+import sys
+import zlib
+from collections.abc import Callable, Mapping
+from enum import IntEnum
+from functools import cache
+from itertools import pairwise
+from struct import Struct
+from typing import Any
+
+from barnabas.records.batch import Buffer
+from barnabas.wire.errors import CorruptMessage, MessageTooLarge, UnsupportedCompressionType
+
+
+class Codec(IntEnum):
+    """The low three bits of a batch's attributes."""
+
+    NONE = 0
+    GZIP = 1
+    SNAPPY = 2
+    LZ4 = 3
+    ZSTD = 4
+
+
+# What the setting `compression.type` may say besides `producer`, which means: as it comes.
+CODEC_BY_COMPRESSION_TYPE: Mapping[str, Codec] = {
+    "uncompressed": Codec.NONE,
+    "gzip": Codec.GZIP,
+    "snappy": Codec.SNAPPY,
+    "lz4": Codec.LZ4,
+    "zstd": Codec.ZSTD,
+}
+
+
+def codec_of(number: int) -> Codec:
+    try:
+        return Codec(number)
+    except ValueError:
+        raise UnsupportedCompressionType(f"compression codec {number} does not exist") from None
+
+
+def compress(codec: int, data: Buffer, level: int | None = None) -> bytes:
+    """`level` is the number that the codec's setting (`compression.gzip.level` and so on) takes; None: its default."""
+    match codec_of(codec):
+        case Codec.NONE:
+            return bytes(data)
+        case Codec.GZIP:
+            return _gzip_compress(data, level)
+        case Codec.SNAPPY:
+            return _snappy_compress(data)
+        case Codec.LZ4:
+            return _lz4_compress(data, level)
+        case Codec.ZSTD:
+            return bytes(_zstd().compress(data, level))
+
+
+def decompress(codec: int, data: Buffer, *, max_bytes: int) -> bytes:
+    match codec_of(codec):
+        case Codec.NONE:
+            _check_bound(len(data), max_bytes)
+            return bytes(data)
+        case Codec.GZIP:
+            return _gzip_decompress(data, max_bytes)
+        case Codec.SNAPPY:
+            return _snappy_decompress(data, max_bytes)
+        case Codec.LZ4:
+            return _lz4_decompress(data, max_bytes)
+        case Codec.ZSTD:
+            return _zstd_decompress(data, max_bytes)
+
+
+def check_framing(codec: Codec, data: Buffer) -> None:
+    """Refuse what cannot be the codec's output, by its first bytes alone: a look, not a decompression."""
+    match codec:
+        case Codec.NONE:
+            return
+        case Codec.GZIP:
+            plausible = data[:3] == b"\x1f\x8b\x08"
+        case Codec.SNAPPY:
+            plausible = data[: len(_XERIAL_MAGIC)] == _XERIAL_MAGIC or _starts_like_raw_snappy(data)
+        case Codec.LZ4:
+            plausible = data[:4] == b"\x04\x22\x4d\x18"
+        case Codec.ZSTD:
+            plausible = data[:4] == b"\x28\xb5\x2f\xfd"
+    if not plausible:
+        raise CorruptMessage(f"the records are not {codec.name.lower()}, as the batch says")
+
+
+def _check_bound(size: int, max_bytes: int) -> None:
+    if size > max_bytes:
+        raise MessageTooLarge(f"the records of the batch decompress to more than {max_bytes} bytes")
+
+
+def _corrupt(codec: Codec, reason: object) -> CorruptMessage:
+    return CorruptMessage(f"the records do not decompress as {codec.name.lower()}: {reason}")
+
+
+# Writers make one member or frame. Each further one costs a copy of all that follows it, so their number is bounded.
+_MEMBERS_MAX = 64
+
+
+def _read_members(
+    codec: Codec,
+    new_decompressor: Callable[[], Any],
+    failure: type[Exception],
+    data: Buffer,
+    max_bytes: int,
+) -> bytes:
+    """All members (gzip) or frames (lz4, zstd) of a stream; the three libraries share the shape of their objects."""
+    pieces: list[bytes] = []
+    room = max_bytes
+    rest: Buffer = data
+    for _ in range(_MEMBERS_MAX):
+        decompressor = new_decompressor()
+        try:
+            # One byte more than allowed tells "too large" from "just fits" (and 0 would mean "no bound" to zlib).
+            piece = decompressor.decompress(rest, room + 1)
+        except failure as error:
+            raise _corrupt(codec, error) from error
+        _check_bound(len(piece), room)
+        if not decompressor.eof:
+            raise _corrupt(codec, "the stream ends too early")
+        pieces.append(piece)
+        room -= len(piece)
+        rest = decompressor.unused_data or b""
+        if not rest:
+            return b"".join(pieces)
+    raise _corrupt(codec, f"more than {_MEMBERS_MAX} streams follow one another")
+
+
+# --- gzip ---
+
+_GZIP_WINDOW_BITS = 31  # zlib's way to say: with gzip's header and trailer
+_ISAL_LEVEL_MAX = 3
+
+
+def _gzip_compress(data: Buffer, level: int | None) -> bytes:
+    from isal import isal_zlib
+
+    if level is None or level < 0:
+        return isal_zlib.compress(data, wbits=_GZIP_WINDOW_BITS)
+    if level <= _ISAL_LEVEL_MAX:
+        return isal_zlib.compress(data, level, _GZIP_WINDOW_BITS)
+    # ISA-L stops at the ratio of zlib's low levels: who asks for more, pays for zlib.
+    return zlib.compress(data, level, _GZIP_WINDOW_BITS)
+
+
+def _gzip_decompress(data: Buffer, max_bytes: int) -> bytes:
+    from isal import isal_zlib
+
+    def new_decompressor() -> object:
+        return isal_zlib.decompressobj(wbits=_GZIP_WINDOW_BITS)
+
+    failure: Any = isal_zlib.IsalError  # a class, which the library's stub takes for an instance
+    return _read_members(Codec.GZIP, new_decompressor, failure, data, max_bytes)
+
+
+# --- snappy ---
+
+_XERIAL_MAGIC = b"\x82SNAPPY\x00"
+_XERIAL_HEADER = _XERIAL_MAGIC + b"\x00\x00\x00\x01" * 2  # version, and the oldest version able to read it
+_XERIAL_BLOCK_BYTES = 32 * 1024  # snappy-java's
+_LENGTH_STRUCT = Struct(">i")
+
+
+def _snappy_compress(data: Buffer) -> bytes:
+    import cramjam
+
+    pieces = [_XERIAL_HEADER]
+    view = memoryview(data)
+    for start, stop in pairwise([*range(0, len(view), _XERIAL_BLOCK_BYTES), len(view)]):
+        block = bytes(cramjam.snappy.compress_raw(bytes(view[start:stop])))
+        pieces += (_LENGTH_STRUCT.pack(len(block)), block)
+    return b"".join(pieces)
+
+
+def _snappy_decompress(data: Buffer, max_bytes: int) -> bytes:
+    view = memoryview(data)
+    if view[: len(_XERIAL_MAGIC)] != _XERIAL_MAGIC:
+        return _snappy_block(view, max_bytes)
+    if len(view) < len(_XERIAL_HEADER):
+        raise _corrupt(Codec.SNAPPY, "the stream ends in its header")
+    pieces: list[bytes] = []
+    room = max_bytes
+    position = len(_XERIAL_HEADER)
+    while position < len(view):
+        if len(view) - position < _LENGTH_STRUCT.size:
+            raise _corrupt(Codec.SNAPPY, "the stream ends in a block's length")
+        (size,) = _LENGTH_STRUCT.unpack_from(view, position)
+        position += _LENGTH_STRUCT.size
+        if not 0 < size <= len(view) - position:
+            raise _corrupt(Codec.SNAPPY, f"a block of {size} bytes, {len(view) - position} are left")
+        piece = _snappy_block(view[position : position + size], room)
+        pieces.append(piece)
+        room -= len(piece)
+        position += size
+    return b"".join(pieces)
+
+
+def _snappy_block(block: memoryview, max_bytes: int) -> bytes:
+    import cramjam
+
+    raw = bytes(block)
+    try:
+        # The block states its size up front, and the library believes it when it allocates.
+        _check_bound(cramjam.snappy.decompress_raw_len(raw), max_bytes)
+        return bytes(cramjam.snappy.decompress_raw(raw))
+    except cramjam.DecompressionError as error:
+        raise _corrupt(Codec.SNAPPY, error) from error
+
+
+_SNAPPY_LITERAL_INLINE_MAX = 60  # a literal's tag holds lengths up to this; 61 to 64 say in how many bytes it follows
+_SNAPPY_ELEMENTS_LOOKED_AT = 16  # other bytes hardly ever pass for more than a few
+
+
+def _starts_like_raw_snappy(data: Buffer) -> bool:
+    """Raw snappy has no magic. It is the content's size as a varint, then elements: literals, and copies of earlier
+    content. None of the first may take more bytes than there are, copy from before the start, or pass the size."""
+    size = position = 0
+    for position, byte in enumerate(data[:5]):
+        size |= (byte & 0x7F) << 7 * position
+        if byte < 0x80:
+            break
+    position += 1
+    produced = 0
+    for _ in range(_SNAPPY_ELEMENTS_LOOKED_AT):
+        if produced == size or position >= len(data):
+            return produced == size and position == len(data)
+        tag = data[position]
+        position += 1
+        kind = tag & 0x03
+        length = (tag >> 2) + 1
+        if kind == 0:
+            if length > _SNAPPY_LITERAL_INLINE_MAX:
+                length_size = length - _SNAPPY_LITERAL_INLINE_MAX
+                length = int.from_bytes(data[position : position + length_size], "little") + 1
+                position += length_size
+            position += length
+        else:
+            offset_size = (1, 2, 4)[kind - 1]
+            offset = int.from_bytes(data[position : position + offset_size], "little")
+            position += offset_size
+            if kind == 1:  # the short form: three bits of length, eleven of offset
+                offset |= (tag & 0xE0) << 3
+                length = (tag >> 2 & 0x07) + 4
+            if not 0 < offset <= produced:
+                return False
+        produced += length
+        if produced > size or position > len(data):
+            return False
+    return True
+
+
+# --- lz4 ---
+
+_LZ4_LEVEL_DEFAULT = 9  # Kafka's number for "the fast compressor"; every other level is high compression
+_LZ4_HIGH_COMPRESSION_MIN = 3  # below it the frame library takes the fast compressor
+
+
+def _lz4_compress(data: Buffer, level: int | None) -> bytes:
+    import lz4.frame
+
+    fast = level is None or level == _LZ4_LEVEL_DEFAULT
+    return bytes(
+        lz4.frame.compress(
+            data,
+            compression_level=0 if fast or level is None else max(level, _LZ4_HIGH_COMPRESSION_MIN),
+            block_size=lz4.frame.BLOCKSIZE_MAX64KB,
+            block_linked=False,
+            store_size=False,
+        )
+    )
+
+
+def _lz4_decompress(data: Buffer, max_bytes: int) -> bytes:
+    import lz4.frame
+
+    return _read_members(Codec.LZ4, lz4.frame.LZ4FrameDecompressor, RuntimeError, data, max_bytes)
+
+
+# --- zstd ---
+
+
+@cache
+def _zstd() -> Any:
+    """The standard library's module from Python 3.14 on, its backport before."""
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+    return zstd
+
+
+def _zstd_decompress(data: Buffer, max_bytes: int) -> bytes:
+    zstd = _zstd()
+    return _read_members(Codec.ZSTD, zstd.ZstdDecompressor, zstd.ZstdError, data, max_bytes)

@@ -1,0 +1,36 @@
+"""Zigzag varints, in which records write their lengths and deltas: small numbers of either sign in one byte."""
+
+from barnabas.wire.errors import InvalidRecord
+
+VARINT_BITS = 32
+VARLONG_BITS = 64
+
+
+def append_varint(target: bytearray, value: int) -> None:
+    zigzag = value << 1 if value >= 0 else ~(value << 1)
+    while zigzag > 0x7F:
+        target.append(zigzag & 0x7F | 0x80)
+        zigzag >>= 7
+    target.append(zigzag)
+
+
+def read_varint(data: bytes, position: int, bits: int = VARINT_BITS) -> tuple[int, int]:
+    """The value and the position behind it. IndexError where `data` ends first: the caller says what that means."""
+    byte = data[position]
+    position += 1
+    if byte < 0x80:
+        return (byte >> 1) ^ -(byte & 1), position
+    zigzag = byte & 0x7F
+    shift = 7
+    while True:
+        byte = data[position]
+        position += 1
+        zigzag |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            break
+        shift += 7
+        if shift >= bits:
+            raise InvalidRecord(f"a number in a record has more than {bits} bits")
+    if zigzag >> bits:
+        raise InvalidRecord(f"a number in a record has more than {bits} bits")
+    return (zigzag >> 1) ^ -(zigzag & 1), position
