@@ -64,8 +64,6 @@ def default_expression(field: "dataclasses.Field[object]", annotation: str) -> s
     """The schema's default, else the zero of the type; None where an entity has no zero."""
     if field.default is not dataclasses.MISSING:
         return literal(field.default)
-    if annotation.endswith("| None") and annotation.startswith("uuid.UUID"):
-        return "None"
     if annotation.endswith("| None"):
         return "None"
     if annotation.startswith("tuple["):
@@ -118,6 +116,8 @@ class Entity:
             if known and known[0].endswith("| None") and not annotation.endswith("| None"):
                 annotation = f"{annotation} | None"  # nullable in some version: nullable for the handler
             default = default_expression(field, annotation)
+            if known and default == "None" and known[1] != "None":
+                default = known[1]  # not nullable in every version: the default must fit them all
             self.fields[field.name] = (annotation, default)
         ordered = {name: self.fields[name] for name in names}
         self.fields = ordered | {name: value for name, value in self.fields.items() if name not in ordered}

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from barnabas.metadata.configs.effective import BrokerConfigs
     from barnabas.metadata.image import ClusterImage
     from barnabas.replication.replicas import Replicas
+    from barnabas.wire.errors import ErrorCode
 
 
 class ClientConnection(NamedTuple):
@@ -23,6 +24,8 @@ class ClientConnection(NamedTuple):
     host: str
     port: int
     listener_name: str
+    local_host: str
+    """The address of ours that the client connected to."""
 
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"
@@ -53,6 +56,8 @@ class Broker:
     fetch_sessions: FetchSessions
     ensure_internal_topic: Callable[[str], Awaitable[None]]
     """Create the topic with the broker's own settings for it unless it exists; done when its partitions serve."""
+    auto_create_topic: Callable[[str], Awaitable[ErrorCode]]
+    """Create a topic that a client asked for, with `num.partitions` and `default.replication.factor`."""
     workers: Workers
     fetch_max_bytes: int
     is_stopping: bool = False

@@ -8,7 +8,8 @@ import uuid
 from collections.abc import Awaitable
 
 from barnabas.handlers.authorized_operations import CLUSTER_OPERATIONS, NOT_REQUESTED, TOPIC_OPERATIONS
-from barnabas.handlers.context import RequestContext
+from barnabas.handlers.context import ClientConnection, RequestContext
+from barnabas.handlers.endpoints import endpoint_for
 from barnabas.metadata.image import ClusterImage, PartitionImage, TopicImage
 from barnabas.model import INTERNAL_TOPICS
 from barnabas.wire.errors import ErrorCode
@@ -62,7 +63,7 @@ def _respond(
     else:
         topics = tuple(_wanted_topic(image, topic, alive, operations, refused) for topic in wanted)
     return MetadataResponse(
-        brokers=_brokers(image, context.client.listener_name),
+        brokers=_brokers(image, context.client),
         cluster_id=context.broker.cluster_id,
         # Every broker can take what a controller must decide, so clients are sent to the one they speak to.
         controller_id=context.broker.node_id,
@@ -73,13 +74,11 @@ def _respond(
     )
 
 
-def _brokers(image: ClusterImage, listener_name: str) -> tuple[MetadataResponseBroker, ...]:
+def _brokers(image: ClusterImage, client: ClientConnection) -> tuple[MetadataResponseBroker, ...]:
     return tuple(
         MetadataResponseBroker(node_id=broker.id, host=endpoint.host, port=endpoint.port, rack=broker.rack)
         for broker in image.brokers.values()
-        if not broker.fenced
-        for endpoint in broker.endpoints
-        if endpoint.name == listener_name
+        if not broker.fenced and (endpoint := endpoint_for(broker, client)) is not None
     )
 
 

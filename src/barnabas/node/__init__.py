@@ -1,0 +1,1 @@
+"""The composition root: reads configuration, constructs objects, starts and stops them."""

@@ -64,10 +64,12 @@ class Connection(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
         peer = transport.get_extra_info("peername")
+        local = transport.get_extra_info("sockname")
         self.client = ClientConnection(
             host=str(peer[0]) if peer else "unknown",
             port=int(peer[1]) if peer else 0,
             listener_name=self._listener.name,
+            local_host=str(local[0]) if local else "localhost",
         )
         self.last_active = asyncio.get_running_loop().time()
         self._listener.admit(self)

@@ -99,7 +99,7 @@ def _answer_to_every_name(schema: ModuleType, shapes: ModuleType) -> None:
 
 
 def _share_defaults(schema: ModuleType, shapes: ModuleType) -> None:
-    """kio leaves a tagged field out if it equals the schema's default, and an entity of ours never equals one of kio's."""
+    """kio leaves out a tagged field that equals the schema's default; an entity of ours never equals one of kio's."""
     for entity in _entities(schema):
         for field in dataclasses.fields(entity):
             if dataclasses.is_dataclass(field.default):

@@ -22,7 +22,7 @@ class DeleteTopicsRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeletableTopicResult:
-    name: str | None = None
+    name: str | None = ""
     topic_id: uuid.UUID | None = None
     error_code: ErrorCode = ErrorCode.none
     error_message: str | None = None

@@ -37,7 +37,7 @@ class JoinGroupResponse:
     error_code: ErrorCode = ErrorCode.none
     generation_id: int = -1
     protocol_type: str | None = None
-    protocol_name: str | None = None
+    protocol_name: str | None = ""
     leader: str = ""
     skip_assignment: bool = False
     member_id: str = ""

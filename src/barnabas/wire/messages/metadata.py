@@ -10,12 +10,12 @@ from barnabas.wire.errors import ErrorCode
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataRequestTopic:
     topic_id: uuid.UUID | None = None
-    name: str | None = None
+    name: str | None = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataRequest:
-    topics: tuple[MetadataRequestTopic, ...] | None = None
+    topics: tuple[MetadataRequestTopic, ...] | None = ()
     allow_auto_topic_creation: bool = True
     include_topic_authorized_operations: bool = False
     include_cluster_authorized_operations: bool = False
@@ -43,7 +43,7 @@ class MetadataResponsePartition:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataResponseTopic:
     error_code: ErrorCode = ErrorCode.none
-    name: str | None = None
+    name: str | None = ""
     topic_id: uuid.UUID | None = None
     is_internal: bool = False
     partitions: tuple[MetadataResponsePartition, ...] = ()

@@ -33,7 +33,7 @@ class OffsetFetchRequest:
     groups: tuple[OffsetFetchRequestGroup, ...] = ()
     require_stable: bool = False
     group_id: str = ""
-    topics: tuple[OffsetFetchRequestTopic, ...] | None = None
+    topics: tuple[OffsetFetchRequestTopic, ...] | None = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

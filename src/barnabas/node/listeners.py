@@ -1,0 +1,68 @@
+"""Kafka's `listeners` and `advertised.listeners`: where we bind, and what clients are told.
+
+A listener that is not advertised is told to clients as it is bound. One that is bound to every address ("0.0.0.0" or
+nothing) is told as the address through which the client reached us, so it works on localhost, on a LAN and in a
+container without a setting; behind NAT or a published port of another number, `advertised.listeners` must say it.
+"""
+
+import re
+from typing import NamedTuple
+
+from barnabas.handlers.endpoints import WILDCARD_HOSTS
+from barnabas.metadata.configs.effective import BrokerConfigs
+from barnabas.node.errors import StartError
+
+_LISTENER = re.compile(r"(?P<name>[A-Za-z0-9_]+)://(?P<host>\[[0-9A-Fa-f:.]+\]|[^:/\[\]]*):(?P<port>\d{1,5})")
+
+
+class ListenerAddress(NamedTuple):
+    name: str
+    host: str
+    port: int
+
+
+class ListenerPlan(NamedTuple):
+    bind: ListenerAddress
+    advertised: ListenerAddress | None
+    """None: as bound."""
+
+
+def plan_listeners(configs: BrokerConfigs) -> list[ListenerPlan]:
+    bound = [_parse("listeners", text) for text in configs.strings("listeners")]
+    told = [_parse("advertised.listeners", text) for text in configs.strings("advertised.listeners")]
+    advertised = {listener.name: listener for listener in told}
+    controllers = set(configs.strings("controller.listener.names"))
+    protocols = dict(pair.split(":", 1) for pair in configs.strings("listener.security.protocol.map"))
+    plans = []
+    for listener in bound:
+        if listener.name in controllers:
+            continue  # the quorum has one voter, which speaks to itself without a socket
+        protocol = protocols.get(listener.name, listener.name)
+        if protocol != "PLAINTEXT":
+            raise StartError(
+                f"listener {listener.name} wants {protocol}, and only PLAINTEXT is supported yet; "
+                f"use listeners=PLAINTEXT://{listener.host}:{listener.port}"
+            )
+        plans.append(ListenerPlan(listener, advertised.pop(listener.name, None)))
+    if not plans:
+        raise StartError("no listener for clients: set listeners=PLAINTEXT://localhost:9092")
+    for unknown in advertised.values():
+        if unknown.name not in controllers:
+            raise StartError(
+                f"advertised.listeners names {unknown.name}, which is not in listeners; "
+                f"the listeners are {', '.join(plan.bind.name for plan in plans)}"
+            )
+    for plan in plans:
+        if plan.advertised is not None and plan.advertised.host in WILDCARD_HOSTS:
+            raise StartError(
+                f"advertised.listeners={plan.advertised.name}://{plan.advertised.host}:{plan.advertised.port} is no "
+                "address that clients can connect to; give a host name or address that they can reach"
+            )
+    return plans
+
+
+def _parse(setting: str, text: str) -> ListenerAddress:
+    found = _LISTENER.fullmatch(text.strip())
+    if found is None or int(found["port"]) > 65535:
+        raise StartError(f"{setting}={text} is not NAME://HOST:PORT, as in PLAINTEXT://localhost:9092")
+    return ListenerAddress(found["name"].upper(), found["host"].strip("[]"), int(found["port"]))

@@ -1,0 +1,72 @@
+"""One shape per API: what is committed is what the generator makes, and every version fits it."""
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from barnabas.wire.api_table import ADVERTISED_MIN, APIS, Api
+from barnabas.wire.codec import MalformedMessage, decode_request, decode_response, encode_request, encode_response
+from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+
+# Kafka itself does not serve this version yet: two-phase commit, KIP-939.
+UNSTABLE = {"init_producer_id": 6}
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def load_generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("generate_messages", ROOT / "tools" / "generate_messages.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_committed_messages_are_what_the_generator_makes() -> None:
+    generator = load_generator()
+    for name, source in generator.generate().items():
+        assert (generator.TARGET / name).read_text() == source, f"{name} is stale: run `make messages`"
+
+
+@pytest.mark.parametrize("api", APIS, ids=lambda api: api.name)
+def test_every_version_takes_and_gives_the_one_shape(api: Api) -> None:
+    messages = importlib.import_module(f"barnabas.wire.messages.{api.name}")
+    stem = "".join(word.capitalize() for word in api.name.split("_"))
+    for version in range(api.version_min, api.version_max + 1):
+        for kind, encode, decode in (
+            ("Request", encode_request, decode_request),
+            ("Response", encode_response, decode_response),
+        ):
+            shape = getattr(messages, stem + kind)
+            message = decode(api.name, version, encode(api.name, version, shape()), 0)
+            for name in shape.__dataclass_fields__:
+                assert hasattr(message, name), f"{api.name} v{version} {kind} does not answer to {name}"
+
+
+def test_versions_are_those_of_the_schemas() -> None:
+    generator = load_generator()
+    for api in APIS:
+        versions = [version for version in generator.versions_of(api.name) if version != UNSTABLE.get(api.name)]
+        assert api.version_max == versions[-1], f"{api.name} has a newer version than we serve"
+        assert versions[0] <= api.version_min
+    assert ADVERTISED_MIN == {0: 0}
+
+
+def test_a_field_that_a_version_lacks_has_its_default() -> None:
+    request = FetchRequest(topics=(FetchTopic(topic="t", partitions=(FetchPartition(partition=3, fetch_offset=7),)),))
+    decoded = decode_request("fetch", 4, encode_request("fetch", 4, request), 0)
+    assert decoded.topics[0].topic == "t"
+    assert decoded.topics[0].topic_id is None
+    assert decoded.topics[0].partitions[0].current_leader_epoch == -1
+    assert decoded.session_epoch == -1
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:-1], lambda data: data + b"\0", lambda data: data[:5]])
+def test_bytes_that_do_not_follow_the_schema_are_refused(damage) -> None:  # type: ignore[no-untyped-def]
+    data = encode_request("fetch", 18, FetchRequest())
+    with pytest.raises(MalformedMessage):
+        decode_request("fetch", 18, damage(data), 0)
