@@ -1,0 +1,283 @@
+"""The shell: one replica of the metadata quorum on the event loop.
+
+An append writes its batch at once, so appends keep the order of their calls, and waits for a sync on a worker. All
+batches that arrive while one sync runs share the next: group commit. What is committed goes to the listener first and
+then to those who wait for it, so whoever awaited an append finds it in the listener's state.
+
+A start replays: the newest snapshot, then the log behind it, then a new epoch is opened. Nothing of the log counts as
+committed, and nothing is shown to the listener, before the first record of that epoch is on disk.
+
+A failed sync ends the node: after it nobody knows what the disk holds, and only a restart reads what is there.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from functools import partial
+from typing import Final, NamedTuple
+
+from barnabas.env import Clock, Disk, Workers
+from barnabas.raft.control_records import control_record, read_voters
+from barnabas.raft.core import Raft
+from barnabas.raft.leader import Leader
+from barnabas.raft.ports import Listener, MetadataLog
+from barnabas.raft.quorum_directory import QuorumDirectory, StoredSnapshot
+from barnabas.raft.snapshot_file import DECOMPRESSED_BYTES_MAX, SnapshotId, encode_snapshot
+from barnabas.raft.voters import ReplicaKey, VoterSet
+from barnabas.records.batch import Batch, read_batch, split_batches
+from barnabas.records.control import ControlType, decode_control_key
+from barnabas.records.record import Record, build_batch, decode_records
+from barnabas.wire.errors import KafkaStorageError, NotController, RecordListTooLarge
+
+BATCH_BYTES_MAX: Final = 8 * 1024 * 1024
+"""Kafka's raft takes no larger batch."""
+_READ_BYTES: Final = 1024 * 1024
+SNAPSHOT_INTERVAL_BYTES: Final = 20 * 1024 * 1024
+"""metadata.log.max.record.bytes.between.snapshots"""
+
+_logger = logging.getLogger(__name__)
+
+
+class _Uncommitted(NamedTuple):
+    batch: Batch
+    committed: asyncio.Future[int] | None = None
+    """None: nobody waits, as for what was read from the log."""
+
+
+class RaftNode:
+    def __init__(
+        self,
+        *,
+        local: ReplicaKey,
+        directory: str,
+        log: MetadataLog,
+        listener: Listener,
+        on_failure: Callable[[Exception], None],
+        disk: Disk,
+        clock: Clock,
+        workers: Workers,
+        snapshot_interval_bytes: int = SNAPSHOT_INTERVAL_BYTES,
+    ) -> None:
+        self._local = local
+        self._files = QuorumDirectory(disk, directory)
+        self._directory = directory
+        self._log = log
+        self._listener = listener
+        self._on_failure = on_failure
+        self._clock = clock
+        self._workers = workers
+        self._snapshot_interval_bytes = snapshot_interval_bytes
+        self._raft: Raft | None = None
+        self._uncommitted: deque[_Uncommitted] = deque()
+        self._synced_end = -1
+        self._syncing: asyncio.Task[None] | None = None
+        self._snapshotting: asyncio.Task[SnapshotId | None] | None = None
+        self._bytes_since_snapshot = 0
+        self._applied = SnapshotId(0, 0)  # the id a snapshot of the listener's present state would have
+        self._applied_timestamp = -1
+        self._stopped: Exception | None = None
+
+    @property
+    def epoch(self) -> int:
+        return 0 if self._raft is None else self._raft.epoch
+
+    @property
+    def leader_id(self) -> int:
+        """-1 where no leader is known."""
+        return -1 if self._raft is None else self._raft.leader_id
+
+    @property
+    def high_watermark(self) -> int:
+        """All below is committed. 0 before the first commit of this start."""
+        return 0 if self._raft is None else self._raft.high_watermark or 0
+
+    @property
+    def voters(self) -> VoterSet:
+        return VoterSet(()) if self._raft is None else self._raft.voters
+
+    async def start(self) -> None:
+        """Returns once this node leads and the listener has seen everything committed."""
+        stored = await self._workers.run(self._files.newest_snapshot)
+        if stored is None:
+            raise KafkaStorageError(f"{self._directory} holds no metadata quorum; format it first")
+        voters = self._replay(stored)
+        if self._local not in voters:
+            raise KafkaStorageError(
+                f"{self._directory} belongs to the voters {voters.ids}, and node {self._local.id} with directory id "
+                f"{self._local.directory_id} is none of them; start the node with the id it was formatted with"
+            )
+        await self._workers.run(lambda: self._files.remove_snapshots_before(stored.id))
+        self._raft = Raft(
+            local=self._local,
+            voters=voters,
+            election=await self._workers.run(self._files.read_election),
+            log_end_offset=self._log.end_offset,
+            log_epoch=max(self._log.last_epoch, stored.id.epoch),
+        )
+        await self._elect(self._raft)
+        self._syncing = asyncio.get_running_loop().create_task(self._sync(self._raft))
+        await self._syncing
+        if self._stopped is not None:
+            raise self._stopped
+
+    async def _elect(self, raft: Raft) -> None:
+        ready = raft.campaign()
+        while ready.election is not None:
+            await self._workers.run(partial(self._files.write_election, ready.election))
+            if ready.append:
+                now_ms = self._clock.now_ms()
+                records = [control_record(message, timestamp=now_ms) for message in ready.append]
+                self._uncommitted.append(_Uncommitted(self._write(records, raft.epoch, control=True)))
+                return
+            ready = raft.on_election_persisted()
+        raise KafkaStorageError(f"a quorum of {len(raft.voters.voters)} voters; this version runs quorums of one")
+
+    def append(self, records: Sequence[bytes]) -> Awaitable[int]:
+        """Written before this returns, as one batch: all of the records become committed, or none.
+
+        The result, once they are committed and the listener has seen them, is the offset of the last one.
+        """
+        if self._stopped is not None:
+            raise self._stopped
+        if self._raft is None or not isinstance(self._raft.role, Leader):
+            raise NotController("this node does not lead the metadata quorum")
+        if sum(map(len, records)) > BATCH_BYTES_MAX:
+            raise RecordListTooLarge(f"metadata records of more than {BATCH_BYTES_MAX} bytes in one batch")
+        loop = asyncio.get_running_loop()
+        now_ms = self._clock.now_ms()
+        batch = self._write([Record(timestamp=now_ms, value=value) for value in records], self._raft.epoch)
+        committed: asyncio.Future[int] = loop.create_future()
+        self._uncommitted.append(_Uncommitted(batch, committed))
+        if self._syncing is None:
+            self._syncing = loop.create_task(self._sync(self._raft))
+        return committed
+
+    async def snapshot(self) -> SnapshotId | None:
+        """Write the listener's state to a file and let go of the log below it. None: the listener is not ready."""
+        if self._snapshotting is None:
+            self._snapshotting = asyncio.get_running_loop().create_task(self._write_snapshot())
+        return await asyncio.shield(self._snapshotting)
+
+    async def close(self) -> None:
+        """Take no more; wait for what was taken. The log is its owner's to close."""
+        if self._stopped is None:
+            self._stopped = NotController("this node is shutting down")
+        for task in (self._syncing, self._snapshotting):
+            if task is not None:
+                await asyncio.wait((task,))
+
+    def _replay(self, stored: StoredSnapshot) -> VoterSet:
+        """Show the listener the snapshot, queue the log behind it; the voters are the last that either names."""
+        log, (snapshot_id, snapshot) = self._log, stored
+        if log.end_offset < snapshot_id.end_offset:
+            log.restart_at(snapshot_id.end_offset, snapshot_id.epoch)
+        if log.start_offset > snapshot_id.end_offset:
+            raise KafkaStorageError(
+                f"{self._directory}: the log begins at offset {log.start_offset}, the newest snapshot ends at "
+                f"{snapshot_id.end_offset}; restore the snapshots in between from a backup"
+            )
+        log.commit(snapshot_id.end_offset)
+        log.delete_prefix(snapshot_id.end_offset)
+        self._applied, self._applied_timestamp = snapshot_id, snapshot.last_timestamp
+        self._listener.on_snapshot(snapshot_id.end_offset, snapshot_id.epoch, snapshot.records)
+        voters = snapshot.voters or VoterSet(())
+        for batch in _batches_from(log, snapshot_id.end_offset):
+            self._uncommitted.append(_Uncommitted(batch))
+            if batch.header.is_control:
+                for record in decode_records(batch, max_bytes=DECOMPRESSED_BYTES_MAX):
+                    if decode_control_key(record.key) == ControlType.KRAFT_VOTERS:
+                        voters = read_voters(record)
+        return voters
+
+    def _write(self, records: Sequence[Record], epoch: int, *, control: bool = False) -> Batch:
+        data = build_batch(records, base_offset=self._log.end_offset, leader_epoch=epoch, control=control)
+        self._log.append(data)
+        return read_batch(data)
+
+    async def _sync(self, raft: Raft) -> None:
+        try:
+            while self._synced_end < self._log.end_offset:
+                end_offset = self._log.end_offset
+                job = self._log.begin_sync()
+                if job is not None:
+                    await self._workers.run(job.run)
+                    self._log.finish_sync(job)
+                self._synced_end = end_offset
+                high_watermark = raft.on_synced(end_offset).high_watermark
+                if high_watermark is not None:
+                    self._deliver(high_watermark)
+        except Exception as error:
+            self._fail(error)
+        finally:
+            self._syncing = None
+
+    def _deliver(self, high_watermark: int) -> None:
+        self._log.commit(high_watermark)
+        waiting = self._uncommitted
+        while waiting and waiting[0].batch.header.last_offset < high_watermark:
+            header = waiting[0].batch.header
+            if not header.is_control:
+                self._listener.on_commit(header.base_offset, header.leader_epoch, _values(waiting[0].batch))
+            committed = waiting.popleft().committed
+            self._applied = SnapshotId(header.next_offset, header.leader_epoch)
+            self._applied_timestamp = header.max_timestamp
+            self._bytes_since_snapshot += header.size
+            if committed is not None and not committed.done():
+                committed.set_result(header.last_offset)
+        if self._bytes_since_snapshot >= self._snapshot_interval_bytes and self._snapshotting is None:
+            self._snapshotting = asyncio.get_running_loop().create_task(self._write_snapshot())
+            self._snapshotting.add_done_callback(_report)
+
+    def _fail(self, error: Exception) -> None:
+        self._stopped = KafkaStorageError(f"the metadata log in {self._directory} failed: {error}")
+        self._stopped.__cause__ = error
+        for entry in self._uncommitted:
+            if entry.committed is not None and not entry.committed.done():
+                entry.committed.set_exception(self._stopped)
+        self._uncommitted.clear()
+        self._on_failure(self._stopped)
+
+    async def _write_snapshot(self) -> SnapshotId | None:
+        try:
+            records = self._listener.snapshot()
+            if records is None:
+                return None
+            snapshot_id = self._applied
+            self._bytes_since_snapshot = 0
+            pieces = []
+            for piece in encode_snapshot(
+                records,
+                epoch=snapshot_id.epoch,
+                voters=self.voters,
+                last_timestamp=self._applied_timestamp,
+                now_ms=self._clock.now_ms(),
+            ):
+                pieces.append(piece)
+                await asyncio.sleep(0)  # let the loop serve others between two batches
+            content = b"".join(pieces)
+            await self._workers.run(lambda: self._files.write_snapshot(snapshot_id, content))
+            self._log.delete_prefix(snapshot_id.end_offset)
+            await self._workers.run(lambda: self._files.remove_snapshots_before(snapshot_id))
+            return snapshot_id
+        finally:
+            self._snapshotting = None
+
+
+def _values(batch: Batch) -> list[bytes]:
+    return [record.value or b"" for record in decode_records(batch, max_bytes=DECOMPRESSED_BYTES_MAX)]
+
+
+def _batches_from(log: MetadataLog, offset: int) -> Iterator[Batch]:
+    while offset < log.end_offset:
+        for batch in split_batches(log.read(offset, _READ_BYTES)):
+            if batch.header.base_offset >= offset:
+                yield batch
+                offset = batch.header.next_offset
+
+
+def _report(task: asyncio.Task[SnapshotId | None]) -> None:
+    if not task.cancelled() and task.exception() is not None:
+        _logger.error(
+            "no snapshot of the metadata was written; the log is kept until one is", exc_info=task.exception()
+        )

@@ -1,0 +1,74 @@
+"""The files of the quorum beside its log: `quorum-state` and the snapshots. Blocking: for workers."""
+
+import os
+from typing import NamedTuple
+
+from barnabas.env import Disk
+from barnabas.raft.election_state import FILE_NAME, ElectionState, decode_election_state, encode_election_state
+from barnabas.raft.snapshot_file import (
+    BOOTSTRAP,
+    Snapshot,
+    SnapshotId,
+    decode_snapshot,
+    encode_snapshot,
+    parse_snapshot_name,
+)
+from barnabas.raft.voters import VoterSet
+from barnabas.wire.errors import CorruptMessage
+
+
+class StoredSnapshot(NamedTuple):
+    id: SnapshotId
+    content: Snapshot
+
+
+class QuorumDirectory:
+    def __init__(self, disk: Disk, path: str) -> None:
+        self._disk = disk
+        self._path = path
+
+    def format(self, voters: VoterSet, *, now_ms: int) -> None:
+        """Make a new quorum of these voters, as `kafka-storage format --standalone` does. Only once per directory."""
+        self._disk.make_dirs(self._path)
+        if self.snapshot_ids():
+            raise FileExistsError(f"{self._path} already holds a metadata quorum; it was left as it is")
+        pieces = encode_snapshot((), epoch=BOOTSTRAP.epoch, voters=voters, last_timestamp=now_ms, now_ms=now_ms)
+        self.write_snapshot(BOOTSTRAP, b"".join(pieces))
+
+    @property
+    def is_formatted(self) -> bool:
+        return self._disk.is_dir(self._path) and bool(self.snapshot_ids())
+
+    def read_election(self) -> ElectionState | None:
+        path = self._file(FILE_NAME)
+        return decode_election_state(self._disk.read_file(path)) if self._disk.exists(path) else None
+
+    def write_election(self, state: ElectionState) -> None:
+        self._disk.replace_file(self._file(FILE_NAME), encode_election_state(state))
+
+    def snapshot_ids(self) -> list[SnapshotId]:
+        """Oldest first."""
+        names = self._disk.list_dir(self._path)
+        return sorted(found for found in map(parse_snapshot_name, names) if found is not None)
+
+    def newest_snapshot(self) -> StoredSnapshot | None:
+        ids = self.snapshot_ids()
+        if not ids:
+            return None
+        path = self._file(ids[-1].file_name)
+        try:
+            return StoredSnapshot(ids[-1], decode_snapshot(self._disk.read_file(path)))
+        except CorruptMessage as error:
+            # An older one would do only if the log still reached back to it, and then the log deserves a look too.
+            raise CorruptMessage(f"{path} cannot be read: {error}. Restore it from a backup before starting") from error
+
+    def write_snapshot(self, snapshot_id: SnapshotId, content: bytes) -> None:
+        self._disk.replace_file(self._file(snapshot_id.file_name), content)
+
+    def remove_snapshots_before(self, newest: SnapshotId) -> None:
+        for snapshot_id in self.snapshot_ids():
+            if snapshot_id < newest:
+                self._disk.remove(self._file(snapshot_id.file_name))
+
+    def _file(self, name: str) -> str:
+        return os.path.join(self._path, name)
