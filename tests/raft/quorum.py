@@ -21,7 +21,8 @@ LOG_PATH = f"{DIRECTORY}/log"
 class FileLog:
     """`MetadataLog` over one file. A new one reads what the file holds and cuts a torn tail off."""
 
-    def __init__(self, disk: Disk) -> None:
+    def __init__(self, disk: Disk, epochs_begun: list[int]) -> None:
+        self._epochs_begun = epochs_begun
         new = not disk.exists(LOG_PATH)
         self._file: File = disk.open(LOG_PATH, create=True)
         if new:
@@ -55,6 +56,8 @@ class FileLog:
         (added,) = split_batches(batch)
         assert added.header.base_offset == self.end_offset
         assert added.header.leader_epoch >= self.last_epoch
+        if added.header.is_control:
+            self._epochs_begun.append(added.header.leader_epoch)
         self._file.write_at(self._position, [batch])
         self._position += len(batch)
         self._batches.append(added)
@@ -137,6 +140,8 @@ class Quorum:
 
     def __init__(self, *, snapshot_interval_bytes: int = 1 << 30, workers: Workers | None = None) -> None:
         self.disk = SimulatedDisk()
+        self.epochs_begun: list[int] = []
+        """Of every leader that wrote anything, whether it survived or not."""
         self.files = QuorumDirectory(self.disk, DIRECTORY)
         self._workers = workers or InlineWorkers()
         self._snapshot_interval_bytes = snapshot_interval_bytes
@@ -149,7 +154,7 @@ class Quorum:
         self.disk.sync_dir("/")
 
     def boot(self, *, local: ReplicaKey = LOCAL) -> tuple[RaftNode, History, FileLog]:
-        log, history = FileLog(self.disk), History()
+        log, history = FileLog(self.disk, self.epochs_begun), History()
         node = RaftNode(
             local=local,
             directory=DIRECTORY,
