@@ -1,0 +1,24 @@
+"""What the two sparse indexes share: entries live in memory and are appended to their file when a segment is sealed.
+
+Kafka maps its index files and preallocates them; ours simply grow. They are written when a segment is rolled and when
+the log is closed, not on each append: after a crash, every segment that may miss entries is scanned and its indexes
+rebuilt anyway, so that writing them earlier would buy nothing.
+"""
+
+from barnabas.env import Disk
+
+
+class CorruptIndex(Exception):
+    """The file cannot be this segment's index; rebuild it from the segment."""
+
+
+def write_entries(disk: Disk, path: str, *, position: int, entries: bytes) -> None:
+    """Make the file end with `entries` at `position`: what was there before stays, what was after it goes."""
+    file = disk.open(path, create=True)
+    try:
+        if entries:
+            file.write_at(position, [entries])
+        if file.size() != position + len(entries):
+            file.truncate(position + len(entries))
+    finally:
+        file.close()

@@ -1,0 +1,159 @@
+"""One log directory: its identity, its partitions by name, its checkpoints, and whether it was closed cleanly.
+
+At start only names are read; logs are opened when they are first asked for. `.kafka_cleanshutdown` is removed at
+start and written at a clean close. Logs that nobody touched since an unclean shutdown are still unchecked then, so
+the mark is left out until every log of the directory has been recovered: the next start treats all as unclean again,
+which costs a scan of the newest segment of each log when it is first touched, and never a wrong trust.
+
+The checkpoints name every partition of the directory; those that are not open keep the offsets they had.
+"""
+
+import logging
+import random
+import uuid
+from collections.abc import Iterable
+from typing import Final
+
+from barnabas.env import Disk
+from barnabas.log.checkpoint_file import CorruptCheckpoint, decode_offsets, encode_offsets
+from barnabas.log.directory_health import DirectoryHealth
+from barnabas.log.meta_properties import MetaProperties, read_meta_properties, write_meta_properties
+from barnabas.log.partition_log import PartitionLog
+from barnabas.model import TopicPartition
+
+logger = logging.getLogger(__name__)
+
+CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
+CLEAN_SHUTDOWN_CONTENT: Final = b'{"version":0,"brokerEpoch":-1}'
+RECOVERY_POINTS: Final = "recovery-point-offset-checkpoint"
+LOG_STARTS: Final = "log-start-offset-checkpoint"
+HIGH_WATERMARKS: Final = "replication-offset-checkpoint"
+CLEANER_OFFSETS: Final = "cleaner-offset-checkpoint"
+DELETE_SUFFIX: Final = "-delete"
+
+
+class CheckpointJob:
+    """Writes a directory's checkpoints. `run` on a worker, then `LogDirectory.finish_checkpoint`."""
+
+    def __init__(self, disk: Disk, contents: dict[str, bytes]) -> None:
+        self._disk = disk
+        self.contents = contents
+        self.error: OSError | None = None
+
+    def run(self) -> None:
+        try:
+            for path, content in self.contents.items():
+                self._disk.replace_file(path, content)
+        except OSError as error:
+            self.error = error
+
+
+class LogDirectory:
+    def __init__(self, disk: Disk, path: str) -> None:
+        self._disk = disk
+        self.path = path
+        self.health = DirectoryHealth(path)
+        self.properties: MetaProperties | None = None
+        self.partitions: set[TopicPartition] = set()
+        self.unclean: set[TopicPartition] = set()
+        """Partitions that were not closed cleanly and have not been recovered yet."""
+        self.to_remove: list[str] = []
+        """Names of directories whose deletion was interrupted."""
+        self.recovery_points: dict[TopicPartition, int] = {}
+        self.log_starts: dict[TopicPartition, int] = {}
+        self.high_watermarks: dict[TopicPartition, int] = {}
+        self.cleaner_offsets: dict[TopicPartition, int] = {}
+        self._written: dict[str, bytes] = {}
+
+    def load(self, *, cluster_id: str, node_id: int, random: random.Random) -> None:
+        """Read names and checkpoints. A device error takes the directory offline; a foreign directory is refused."""
+        try:
+            self._disk.make_dirs(self.path)
+            self.properties = self._identify(cluster_id, node_id, random)
+            clean = self._disk.exists(f"{self.path}/{CLEAN_SHUTDOWN}")
+            if clean:
+                self._disk.remove(f"{self.path}/{CLEAN_SHUTDOWN}")
+            for name in self._disk.list_dir(self.path):
+                if name.endswith(DELETE_SUFFIX):
+                    self.to_remove.append(name)
+                elif (partition := parse_partition_name(name)) is not None:
+                    self.partitions.add(partition)
+            self.unclean = set() if clean else set(self.partitions)
+            for name, offsets in self._checkpoints().items():
+                offsets.update(self._read_checkpoint(name))
+        except OSError as error:
+            self.health.failure(error, "reading the log directory")
+
+    def _identify(self, cluster_id: str, node_id: int, random: random.Random) -> MetaProperties:
+        found = read_meta_properties(self._disk, self.path)
+        if found is None:
+            found = MetaProperties(cluster_id, node_id, uuid.UUID(int=random.getrandbits(128), version=4))
+            write_meta_properties(self._disk, self.path, found)
+        elif (found.cluster_id, found.node_id) != (cluster_id, node_id):
+            raise ValueError(
+                f"log directory {self.path} belongs to node {found.node_id} of cluster {found.cluster_id}, "
+                f"this is node {node_id} of cluster {cluster_id}. Choose another log.dirs, or the right configuration"
+            )
+        return found
+
+    def _checkpoints(self) -> dict[str, dict[TopicPartition, int]]:
+        return {
+            RECOVERY_POINTS: self.recovery_points,
+            LOG_STARTS: self.log_starts,
+            HIGH_WATERMARKS: self.high_watermarks,
+            CLEANER_OFFSETS: self.cleaner_offsets,
+        }
+
+    def _read_checkpoint(self, name: str) -> dict[TopicPartition, int]:
+        path = f"{self.path}/{name}"
+        if not self._disk.exists(path):
+            return {}
+        content = self._disk.read_file(path)
+        try:
+            offsets = decode_offsets(content)
+        except CorruptCheckpoint as error:
+            # Each has a safe default: recover from the start, start at the first segment, commit anew, clean anew.
+            logger.warning("%s is damaged (%s): going on without it", path, error)
+            return {}
+        self._written[path] = content
+        return offsets
+
+    def forget(self, partition: TopicPartition) -> None:
+        self.partitions.discard(partition)
+        self.unclean.discard(partition)
+        for offsets in self._checkpoints().values():
+            offsets.pop(partition, None)
+
+    def begin_checkpoint(self, logs: Iterable[PartitionLog]) -> CheckpointJob | None:
+        """A job that writes the checkpoints that differ from those on disk; `logs` are the open ones in here."""
+        if self.health.is_offline:
+            return None
+        for log in logs:
+            partition = log.topic_partition
+            self.recovery_points[partition] = log.checkpointed_recovery_point
+            self.high_watermarks[partition] = log.high_watermark
+            if log.log_start_offset > log.segments[0].base_offset:
+                self.log_starts[partition] = log.log_start_offset
+            else:
+                self.log_starts.pop(partition, None)  # as Kafka: the first segment's name says it already
+        contents = {}
+        for name, offsets in self._checkpoints().items():
+            path = f"{self.path}/{name}"
+            content = encode_offsets(offsets)
+            if content != self._written.get(path):
+                contents[path] = content
+        return CheckpointJob(self._disk, contents) if contents else None
+
+    def finish_checkpoint(self, job: CheckpointJob) -> None:
+        if job.error is not None:
+            raise self.health.failure(job.error, "writing checkpoints") from job.error
+        self._written.update(job.contents)
+
+    def mark_clean(self) -> None:
+        if not self.unclean and not self.health.is_offline:
+            self._disk.replace_file(f"{self.path}/{CLEAN_SHUTDOWN}", CLEAN_SHUTDOWN_CONTENT)
+
+
+def parse_partition_name(name: str) -> TopicPartition | None:
+    topic, dash, partition = name.rpartition("-")
+    return TopicPartition(topic, int(partition)) if topic and dash and partition.isdecimal() else None

@@ -1,0 +1,285 @@
+"""All partitions of a broker, over its log directories. Logs are opened when they are first asked for.
+
+A directory that fails takes its partitions offline and leaves the others alone: operations on its logs raise
+KafkaStorageError from then on.
+"""
+
+import logging
+import random
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+from barnabas.env import Disk
+from barnabas.log.index_cache import IndexCache
+from barnabas.log.jobs import DeletionJob
+from barnabas.log.log_directory import DELETE_SUFFIX, CheckpointJob, LogDirectory
+from barnabas.log.partition_log import PartitionLog
+from barnabas.log.partition_metadata import read_topic_id
+from barnabas.log.settings import LogSettings
+from barnabas.model import TopicId, TopicPartition
+from barnabas.wire.errors import InconsistentTopicId, KafkaStorageError, UnknownTopicOrPartition
+
+logger = logging.getLogger(__name__)
+
+DIRECTORY_NAME_MAX = 255
+
+
+class Lock(Protocol):
+    def release(self) -> None: ...
+
+
+class StoredPartition(NamedTuple):
+    topic_partition: TopicPartition
+    directory: LogDirectory
+
+
+class OpenJob:
+    """Opens one log, which may take long after a crash. `run` on a worker, then `LogStore.finish_open`."""
+
+    def __init__(self, topic_partition: TopicPartition, open_log: Callable[[], PartitionLog]) -> None:
+        self.topic_partition = topic_partition
+        self._open_log = open_log
+        self.log: PartitionLog | None = None
+        self.error: Exception | None = None
+
+    def run(self) -> None:
+        """Never raises: `finish_open` does."""
+        try:
+            self.log = self._open_log()
+        except Exception as error:  # whatever it is belongs to who waits for the log
+            self.error = error
+
+
+class LogStore:
+    def __init__(
+        self,
+        disk: Disk,
+        paths: Sequence[str],
+        *,
+        cluster_id: str,
+        node_id: int,
+        settings_of: Callable[[TopicPartition], LogSettings],
+        now_ms: Callable[[], int],
+        random: random.Random,
+        lock: Callable[[str], Lock] | None = None,
+    ) -> None:
+        """Reads the names of what is in the directories. `lock` is `DirectoryLock` on a real disk."""
+        self._disk = disk
+        self._settings_of = settings_of
+        self._now_ms = now_ms
+        self._random = random
+        self._cache = IndexCache()
+        self._logs: dict[TopicPartition, PartitionLog] = {}
+        self._places: dict[TopicPartition, LogDirectory] = {}
+        self._deletions: list[DeletionJob] = []
+        self._locks: list[Lock] = []
+        self.directories = [LogDirectory(disk, path) for path in paths]
+        try:
+            for directory in self.directories:
+                self._load(directory, cluster_id, node_id, lock)
+        except BaseException:
+            self._release_locks()
+            raise
+
+    def _load(self, directory: LogDirectory, cluster_id: str, node_id: int, lock: Callable[[str], Lock] | None) -> None:
+        if lock is not None:
+            self._disk.make_dirs(directory.path)
+            self._locks.append(lock(directory.path))
+        directory.load(cluster_id=cluster_id, node_id=node_id, random=self._random)
+        for partition in directory.partitions:
+            if partition in self._places:
+                raise KafkaStorageError(
+                    f"{partition} is in {self._places[partition].path} and in {directory.path}. "
+                    "Move one of them out of the way"
+                )
+            self._places[partition] = directory
+        self._deletions += [
+            DeletionJob(self._disk, self._now_ms(), [], [f"{directory.path}/{name}"]) for name in directory.to_remove
+        ]
+
+    # What is there
+
+    def __contains__(self, topic_partition: TopicPartition) -> bool:
+        return topic_partition in self._places
+
+    def partitions(self) -> Iterator[StoredPartition]:
+        for topic_partition, directory in self._places.items():
+            yield StoredPartition(topic_partition, directory)
+
+    def topic_id_of(self, topic_partition: TopicPartition) -> TopicId | None:
+        """From its metadata file; the log is not opened for it."""
+        log = self._logs.get(topic_partition)
+        if log is not None:
+            return log.topic_id
+        directory = self._places[topic_partition]
+        return read_topic_id(self._disk, f"{directory.path}/{topic_partition}")
+
+    def directory_of(self, topic_partition: TopicPartition) -> LogDirectory | None:
+        return self._places.get(topic_partition)
+
+    def opened(self) -> list[PartitionLog]:
+        return list(self._logs.values())
+
+    # Opening
+
+    def find(self, topic_partition: TopicPartition) -> PartitionLog | None:
+        """The log if it is open."""
+        return self._logs.get(topic_partition)
+
+    def get(self, topic_partition: TopicPartition) -> PartitionLog:
+        """The log, opened now if it was not."""
+        log = self._logs.get(topic_partition)
+        if log is None:
+            job = self.begin_open(topic_partition)
+            job.run()
+            log = self.finish_open(job)
+        return log
+
+    def needs_recovery(self, topic_partition: TopicPartition) -> bool:
+        """Whether opening it means scanning segments: better done on a worker, by `begin_open`."""
+        directory = self._places.get(topic_partition)
+        return directory is not None and topic_partition in directory.unclean
+
+    def begin_open(self, topic_partition: TopicPartition) -> OpenJob:
+        directory = self._places.get(topic_partition)
+        if directory is None:
+            raise UnknownTopicOrPartition(f"{topic_partition} is not stored here")
+        directory.health.check()
+        return self._open_job(topic_partition, directory, self._settings_of(topic_partition), None)
+
+    def _open_job(
+        self, topic_partition: TopicPartition, directory: LogDirectory, settings: LogSettings, topic_id: TopicId | None
+    ) -> OpenJob:
+        now_ms = self._now_ms()
+        clean_shutdown = topic_partition not in directory.unclean
+        return OpenJob(
+            topic_partition,
+            lambda: PartitionLog.open(
+                self._disk,
+                f"{directory.path}/{topic_partition}",
+                topic_partition,
+                settings,
+                now_ms=now_ms,
+                clean_shutdown=clean_shutdown,
+                recovery_point=directory.recovery_points.get(topic_partition, 0),
+                log_start_offset=directory.log_starts.get(topic_partition, 0),
+                high_watermark=directory.high_watermarks.get(topic_partition, 0),
+                topic_id=topic_id,
+                health=directory.health,
+            ),
+        )
+
+    def finish_open(self, job: OpenJob) -> PartitionLog:
+        topic_partition = job.topic_partition
+        already = self._logs.get(topic_partition)
+        if already is not None:
+            raise ValueError(f"{topic_partition} was opened twice")
+        if job.log is None:
+            assert job.error is not None
+            raise job.error
+        job.log.join_cache(self._cache)
+        self._logs[topic_partition] = job.log
+        self._places[topic_partition].unclean.discard(topic_partition)
+        return job.log
+
+    # Creating and deleting
+
+    def create(
+        self, topic_partition: TopicPartition, topic_id: TopicId, settings: LogSettings | None = None
+    ) -> PartitionLog:
+        """The log of a new partition, or the one that is there already for the same topic id."""
+        if topic_partition in self._places:
+            log = self.get(topic_partition)
+            if log.topic_id != topic_id:
+                raise InconsistentTopicId(
+                    f"the directory of {topic_partition} belongs to topic id {log.topic_id}, not to {topic_id}"
+                )
+            return log
+        directory = self._least_loaded()
+        job = self._open_job(topic_partition, directory, settings or self._settings_of(topic_partition), topic_id)
+        job.run()
+        if job.error is None:
+            directory.partitions.add(topic_partition)
+            self._places[topic_partition] = directory
+        return self.finish_open(job)
+
+    def _least_loaded(self) -> LogDirectory:
+        online = [directory for directory in self.directories if not directory.health.is_offline]
+        if not online:
+            raise KafkaStorageError("every log directory is offline. Repair or replace a disk, then restart")
+        return min(online, key=lambda directory: len(directory.partitions))
+
+    def delete(self, topic_partition: TopicPartition) -> None:
+        """Take the partition away. Its directory is renamed now and removed later, by `due_deletions`."""
+        directory = self._places.get(topic_partition)
+        if directory is None:
+            return
+        directory.health.check()
+        unique = f".{uuid.UUID(int=self._random.getrandbits(128), version=4).hex}{DELETE_SUFFIX}"
+        source = f"{directory.path}/{topic_partition}"
+        target = f"{directory.path}/{str(topic_partition)[: DIRECTORY_NAME_MAX - len(unique)]}{unique}"
+        try:
+            self._disk.rename(source, target)
+        except OSError as error:
+            raise directory.health.failure(error, f"deleting {topic_partition}") from error
+        log = self._logs.pop(topic_partition, None)
+        files = log.detach() if log is not None else []
+        del self._places[topic_partition]
+        directory.forget(topic_partition)
+        delay_ms = (log.settings if log is not None else self._settings_of(topic_partition)).file_delete_delay_ms
+        self._deletions.append(DeletionJob(self._disk, self._now_ms() + delay_ms, files, [target]))
+
+    def due_deletions(self) -> list[DeletionJob]:
+        """Jobs for a worker, each to be run once: of deleted partitions, and of old segments of the open ones."""
+        now_ms = self._now_ms()
+        due = [job for job in self._deletions if job.due_ms <= now_ms]
+        self._deletions = [job for job in self._deletions if job.due_ms > now_ms]
+        for log in self._logs.values():
+            due += log.due_deletions(now_ms)
+        return due
+
+    # Checkpoints and the end
+
+    def begin_checkpoint(self) -> list[tuple[LogDirectory, CheckpointJob]]:
+        """Run each job on a worker, then `directory.finish_checkpoint(job)`. One round at a time."""
+        rounds = []
+        for directory in self.directories:
+            logs = [log for log in self._logs.values() if self._places[log.topic_partition] is directory]
+            job = directory.begin_checkpoint(logs)
+            if job is not None:
+                rounds.append((directory, job))
+        return rounds
+
+    def checkpoint(self) -> None:
+        """All checkpoint files that have changed, here and now."""
+        for directory, job in self.begin_checkpoint():
+            job.run()
+            directory.finish_checkpoint(job)
+
+    def close(self) -> None:
+        """Close every log cleanly, write the checkpoints, and mark each sound directory as cleanly shut down."""
+        for log in self._logs.values():
+            directory = self._places[log.topic_partition]
+            try:
+                log.close(clean=True, now_ms=self._now_ms())
+            except KafkaStorageError as error:
+                directory.unclean.add(log.topic_partition)
+                logger.warning("%s could not be closed cleanly: %s", log.topic_partition, error)
+        for directory in self.directories:
+            try:
+                logs = [log for log in self._logs.values() if self._places[log.topic_partition] is directory]
+                job = directory.begin_checkpoint(logs)
+                if job is not None:
+                    job.run()
+                    directory.finish_checkpoint(job)
+                directory.mark_clean()
+            except (KafkaStorageError, OSError) as error:
+                logger.warning("log directory %s could not be closed cleanly: %s", directory.path, error)
+        self._logs.clear()
+        self._release_locks()
+
+    def _release_locks(self) -> None:
+        for lock in self._locks:
+            lock.release()
+        self._locks.clear()

@@ -1,0 +1,79 @@
+"""Offset to file position, one entry of (relative offset i32, position i32) per `index.interval.bytes` of batches.
+
+An entry names the last offset of the batch that starts at the position, as in Kafka. A lookup gives the greatest entry
+at or below an offset; the batch that holds the offset is there or after it.
+"""
+
+import sys
+from array import array
+from bisect import bisect_left, bisect_right
+from itertools import pairwise
+
+from barnabas.env import Disk
+from barnabas.log.index_file import CorruptIndex, write_entries
+
+ENTRY_BYTES = 8
+
+
+class OffsetIndex:
+    __slots__ = ("_on_disk", "offsets", "positions")
+
+    def __init__(self) -> None:
+        self.offsets = array("i")
+        """Relative to the segment's base offset; strictly increasing, as are the positions."""
+        self.positions = array("i")
+        self._on_disk = -1
+        """How many leading entries the file holds; -1: the file was not written yet."""
+
+    @classmethod
+    def load(cls, content: bytes) -> "OffsetIndex":
+        if len(content) % ENTRY_BYTES:
+            raise CorruptIndex(f"{len(content)} bytes are no multiple of {ENTRY_BYTES}")
+        numbers = array("i", content)
+        if sys.byteorder == "little":
+            numbers.byteswap()
+        index = cls()
+        index.offsets = numbers[::2]
+        index.positions = numbers[1::2]
+        index._on_disk = len(index.offsets)
+        for values in (index.offsets, index.positions):
+            if values and (values[0] < 0 or not all(a < b for a, b in pairwise(values))):
+                raise CorruptIndex("entries are not in increasing order")
+        return index
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+    @property
+    def size_bytes(self) -> int:
+        return len(self.offsets) * ENTRY_BYTES
+
+    def append(self, relative_offset: int, position: int) -> None:
+        if not self.offsets or relative_offset > self.offsets[-1]:
+            self.offsets.append(relative_offset)
+            self.positions.append(position)
+
+    def lookup(self, relative_offset: int) -> tuple[int, int]:
+        """The greatest (relative offset, position) at or below; (-1, 0), the segment's start, if there is none."""
+        slot = bisect_right(self.offsets, relative_offset) - 1
+        return (self.offsets[slot], self.positions[slot]) if slot >= 0 else (-1, 0)
+
+    def last(self) -> tuple[int, int]:
+        return (self.offsets[-1], self.positions[-1]) if self.offsets else (-1, 0)
+
+    def truncate_to(self, relative_offset: int) -> None:
+        """Forget entries at or past the offset."""
+        count = bisect_left(self.offsets, relative_offset)
+        if count < len(self.offsets):
+            del self.offsets[count:], self.positions[count:]
+            self._on_disk = min(self._on_disk, count)
+
+    def persist(self, disk: Disk, path: str) -> None:
+        first = max(self._on_disk, 0)
+        both = array("i", bytes((len(self.offsets) - first) * ENTRY_BYTES))
+        both[::2] = self.offsets[first:]
+        both[1::2] = self.positions[first:]
+        if sys.byteorder == "little":
+            both.byteswap()
+        write_entries(disk, path, position=first * ENTRY_BYTES, entries=both.tobytes())
+        self._on_disk = len(self.offsets)

@@ -1,0 +1,180 @@
+"""One partition on disk: appended to by its leader or from its leader, read by consumers and followers.
+
+Offsets: `log_start_offset <= high_watermark <= log_end_offset`. What lies below the log start is gone for readers
+even where its segment is still there; what lies at or above the high watermark is not committed yet, and readers are
+kept from it by the `end_offset` they pass.
+
+Batches stay opaque: an append is arithmetic on headers and one vectored write. The log belongs to the loop; anything
+that waits for the device comes out as a job (`begin_flush`, `due_deletions`, `LogSlice.read`).
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from barnabas.log import timestamp_lookup
+from barnabas.log.log_slice import LogSlice
+from barnabas.log.segment import Placed
+from barnabas.log.stored_log import StoredLog
+from barnabas.log.timestamp_lookup import TimestampedOffset
+from barnabas.log.verification import Damage, verify_segments
+from barnabas.records.batch import Batch, Buffer, with_offsets
+from barnabas.wire.errors import InvalidRequest, OffsetOutOfRange, RecordListTooLarge
+
+
+class Appended(NamedTuple):
+    base_offset: int
+    last_offset: int
+    log_append_time: int
+    """-1 unless the topic stamps records itself."""
+    log_start_offset: int
+    leader_epoch: int
+    duplicate: bool
+    """A retry of a batch that is in the log already, at these offsets; nothing was written."""
+
+
+class PartitionLog(StoredLog):
+    # Appending
+
+    def append(self, batches: Sequence[Batch], *, leader_epoch: int, now_ms: int) -> Appended:
+        """Append as the leader: offsets are assigned, retries of idempotent producers recognised, gaps refused."""
+        self.health.check()
+        first = batches[0].header
+        if first.producer_id >= 0:
+            duplicate = self.producers.find_duplicate(first)
+            if duplicate is not None:
+                return Appended(
+                    duplicate.first_offset,
+                    duplicate.last_offset,
+                    duplicate.timestamp if first.is_log_append_time else -1,
+                    self.log_start_offset,
+                    leader_epoch,
+                    True,
+                )
+            self.producers.check([batch.header for batch in batches])
+        base_offset = offset = self.log_end_offset
+        pieces: list[Buffer] = []
+        placed: list[Placed] = []
+        size = 0
+        for batch in batches:
+            header = batch.header
+            last_offset = offset + header.last_offset_delta
+            pieces += with_offsets(batch, offset, leader_epoch)
+            batch_size = len(batch.data)
+            placed.append(Placed(offset, last_offset, header.max_timestamp, batch_size))
+            size += batch_size
+            offset = last_offset + 1
+        if size > self.settings.segment_bytes:
+            raise RecordListTooLarge(
+                f"{size} bytes in one append to {self.topic_partition}, a segment holds {self.settings.segment_bytes}"
+            )
+        self._write(pieces, placed, size, now_ms)
+        if leader_epoch > self.epochs.latest_epoch:
+            self.epochs.assign(leader_epoch, base_offset)
+        for batch, place in zip(batches, placed, strict=True):
+            if batch.header.producer_id >= 0:
+                self.producers.remember(batch.header, place.base_offset)
+        self.producers.end_offset = offset
+        log_append_time = first.max_timestamp if first.is_log_append_time else -1
+        return Appended(base_offset, offset - 1, log_append_time, self.log_start_offset, leader_epoch, False)
+
+    def append_replicated(self, batches: Sequence[Batch], *, now_ms: int) -> Appended:
+        """Append batches as their leader wrote them, with its offsets and epochs."""
+        self.health.check()
+        first = batches[0].header
+        for batch in batches:  # one by one: together they may be larger than a segment
+            header = batch.header
+            if header.base_offset < self.log_end_offset:
+                raise InvalidRequest(
+                    f"{self.topic_partition} ends at offset {self.log_end_offset}, "
+                    f"a replicated batch begins at {header.base_offset}"
+                )
+            place = Placed(header.base_offset, header.last_offset, header.max_timestamp, header.size)
+            self._write([batch.data], [place], place.size, now_ms)
+            self.epochs.assign(header.leader_epoch, header.base_offset)
+            if header.producer_id >= 0:
+                self.producers.remember(header, header.base_offset)
+            self.producers.end_offset = self.log_end_offset
+        return Appended(first.base_offset, self.log_end_offset - 1, -1, self.log_start_offset, self.latest_epoch, False)
+
+    def _write(self, pieces: Sequence[Buffer], placed: Sequence[Placed], size: int, now_ms: int) -> None:
+        """Write to the active segment, or to a new one if it is time for it. On failure nothing has changed."""
+        settings = self.settings
+        segment = self.segments.active
+        last_offset = placed[-1].last_offset
+        newest = placed[0].max_timestamp if len(placed) == 1 else max(place.max_timestamp for place in placed)
+        if not segment.has_room_for(
+            size,
+            last_offset,
+            segment_bytes=settings.segment_bytes,
+            segment_index_bytes=settings.segment_index_bytes,
+        ) or (
+            segment.size > 0 and segment.waited_for_roll_ms(now_ms, newest) > settings.segment_ms - self._roll_jitter_ms
+        ):
+            segment = self._roll_at(placed[0].base_offset, now_ms)
+        try:
+            segment.append(pieces, placed)
+        except OSError as error:
+            failure = self.health.failure(error, f"appending to {self.topic_partition}")
+            try:
+                segment.cut_torn_tail()
+            except OSError as second:
+                self.health.failure(second, f"cutting off a torn write to {self.topic_partition}")
+            raise failure from error
+        self.log_end_offset = last_offset + 1
+
+    # Reading
+
+    def locate(
+        self, offset: int, *, max_bytes: int, end_offset: int, at_least_one_batch: bool = True
+    ) -> LogSlice | None:
+        """The batches from the one that holds `offset` on, as far as they lie in its segment and below `end_offset`.
+
+        None: there is nothing below `end_offset`, or the first batch has more than `max_bytes` and need not be given.
+        """
+        self.health.check()
+        if not self.log_start_offset <= offset <= self.log_end_offset:
+            raise OffsetOutOfRange(
+                f"offset {offset} of {self.topic_partition} is not within "
+                f"{self.log_start_offset} to {self.log_end_offset}"
+            )
+        end_offset = min(end_offset, self.log_end_offset)
+        if offset >= end_offset:
+            return None
+        try:
+            for slot in range(self.segments.floor_slot(offset), len(self.segments)):
+                segment = self.segments[slot]
+                if segment.base_offset >= end_offset:
+                    return None
+                found = segment.seek(offset)
+                if found is not None:
+                    break
+            else:
+                return None
+            position, first_size = found
+            end = segment.size
+            if end_offset < self.segments.end_offset_of(slot, self.log_end_offset):
+                past = segment.seek(end_offset)
+                end = past[0] if past is not None else end
+        except OSError as error:
+            raise self.health.failure(error, f"reading {self.topic_partition}") from error
+        if end <= position or (first_size > max_bytes and not at_least_one_batch):
+            return None
+        size = min(end - position, max(max_bytes, first_size))
+        return LogSlice(segment, self.health, offset=offset, position=position, size=size)
+
+    def offset_for_timestamp(self, timestamp: int) -> TimestampedOffset | None:
+        """The first record at or after the timestamp."""
+        self.health.check()
+        return timestamp_lookup.first_at_or_after(self.segments, timestamp, start_offset=self.log_start_offset)
+
+    def offset_of_max_timestamp(self) -> TimestampedOffset | None:
+        self.health.check()
+        return timestamp_lookup.of_max_timestamp(self.segments)
+
+    def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
+        """(epoch, end offset) of the greatest epoch at or below the one asked for; (-1, -1): not known."""
+        return self.epochs.end_offset_for(epoch, self.log_end_offset)
+
+    def verify(self) -> list[Damage]:
+        """Read every batch and check it; takes as long as the log is large, so run it on a worker or offline."""
+        return verify_segments(list(self.segments))

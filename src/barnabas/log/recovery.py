@@ -1,0 +1,218 @@
+"""Opening a log: after a clean shutdown nothing is scanned, after a crash only what may not have reached the device.
+
+The recovery point is the offset below which everything was synced. After a crash, the segment that holds it and all
+later ones are read whole and every CRC is checked. The first batch that is not sound ends the log: it and everything
+after it is cut off, as Kafka does, because offsets must not have a hole; what was cut is logged. Indexes, leader
+epochs and producer state are rebuilt on the way.
+
+Damage below the recovery point is not looked for here: no crash causes it, and truncating synced, acknowledged data
+would turn a bad sector into the loss of everything after it. It is found when it is read, or by
+`PartitionLog.verify`.
+"""
+
+import logging
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from barnabas.env import Disk
+from barnabas.log.batch_scan import DamagedBatch, scan_batches
+from barnabas.log.checkpoint_file import CorruptCheckpoint
+from barnabas.log.epoch_cache import EpochCache
+from barnabas.log.index_cache import IndexCache
+from barnabas.log.producer_rebuild import rebuild_producers, remove_stray_snapshots
+from barnabas.log.producer_state import ProducerState
+from barnabas.log.segment import Placed, Segment
+from barnabas.log.segment_files import load_segments
+from barnabas.log.settings import LogSettings
+from barnabas.records.batch import BatchHeader
+
+logger = logging.getLogger(__name__)
+
+
+class LoadedLog(NamedTuple):
+    segments: list[Segment]
+    log_start_offset: int
+    log_end_offset: int
+    recovery_point: int
+    epochs: EpochCache
+    producers: ProducerState
+
+
+def load_log(
+    disk: Disk,
+    directory: str,
+    settings: LogSettings,
+    *,
+    now_ms: int,
+    clean_shutdown: bool,
+    recovery_point: int,
+    log_start_offset: int,
+    cache: IndexCache,
+) -> LoadedLog:
+    segments = load_segments(
+        disk, directory, index_interval_bytes=settings.index_interval_bytes, now_ms=now_ms, cache=cache
+    )
+    epochs = _load_epochs(disk, directory, segments)
+    first_unflushed = len(segments) if clean_shutdown else _floor(segments, recovery_point)
+    producers: ProducerState | None = None
+    if first_unflushed < len(segments):
+        log_start = max(log_start_offset, segments[0].base_offset)
+        producers = rebuild_producers(
+            disk,
+            directory,
+            segments[:first_unflushed],
+            log_start_offset=log_start,
+            end_offset=max(segments[first_unflushed].base_offset, log_start),
+            now_ms=now_ms,
+            expiration_ms=settings.producer_id_expiration_ms,
+        )
+        segments = _recover(disk, segments, first_unflushed, epochs, producers)
+        producers.expire(now_ms, settings.producer_id_expiration_ms)
+
+    log_end_offset = _end_offset(segments[-1]) if segments else log_start_offset
+    if log_end_offset < log_start_offset:
+        logger.warning(
+            "%s ends at offset %d, below its log start offset %d (files were removed?): starting afresh there",
+            directory,
+            log_end_offset,
+            log_start_offset,
+        )
+        _remove_segments(disk, segments)
+        segments, producers, log_end_offset = [], None, log_start_offset
+        epochs.clear()
+    if not segments:
+        segments = [
+            Segment.create(
+                disk,
+                directory,
+                log_start_offset,
+                index_interval_bytes=settings.index_interval_bytes,
+                now_ms=now_ms,
+                cache=cache,
+            )
+        ]
+    else:
+        segments[-1].activate(log_end_offset)
+    log_start_offset = max(log_start_offset, segments[0].base_offset)
+    epochs.truncate_from_end(log_end_offset)
+    epochs.truncate_from_start(log_start_offset)
+    if producers is None:
+        producers = rebuild_producers(
+            disk,
+            directory,
+            segments,
+            log_start_offset=log_start_offset,
+            end_offset=log_end_offset,
+            now_ms=now_ms,
+            expiration_ms=settings.producer_id_expiration_ms,
+        )
+    producers.end_offset = log_end_offset
+    remove_stray_snapshots(disk, directory, segments)
+    return LoadedLog(
+        segments=segments,
+        log_start_offset=log_start_offset,
+        log_end_offset=log_end_offset,
+        recovery_point=log_end_offset if clean_shutdown else min(recovery_point, log_end_offset),
+        epochs=epochs,
+        producers=producers,
+    )
+
+
+def _end_offset(active: Segment) -> int:
+    try:
+        return active.next_offset()
+    except DamagedBatch as damage:
+        # The log was closed cleanly, yet its very end is no batch: it must end somewhere to be appended to.
+        logger.warning("%s; the log ends before it now, %d bytes are cut off", damage, active.size - damage.position)
+        active.cut_at(damage.position)
+        return active.next_offset()
+
+
+def _floor(segments: Sequence[Segment], offset: int) -> int:
+    for slot in range(len(segments) - 1, 0, -1):
+        if segments[slot].base_offset <= offset:
+            return slot
+    return 0
+
+
+def _load_epochs(disk: Disk, directory: str, segments: Sequence[Segment]) -> EpochCache:
+    try:
+        return EpochCache.load(disk, directory)
+    except FileNotFoundError:
+        pass
+    except CorruptCheckpoint as error:
+        logger.warning("leader epochs of %s are damaged (%s): reading them from the batches", directory, error)
+    epochs = EpochCache()
+    for segment in segments:
+        try:
+            for _, header in segment.headers():
+                _note_epoch(epochs, header)
+        except DamagedBatch as damage:
+            logger.warning("%s; leader epochs that began after it in this segment are not known", damage)
+    return epochs
+
+
+def _note_epoch(epochs: EpochCache, header: BatchHeader) -> None:
+    if header.leader_epoch > epochs.latest_epoch:
+        epochs.assign(header.leader_epoch, header.base_offset)
+
+
+def _recover(
+    disk: Disk, segments: list[Segment], first: int, epochs: EpochCache, producers: ProducerState
+) -> list[Segment]:
+    """Check `segments[first:]`; returns those that remain."""
+    next_offset = 0
+    for slot in range(first, len(segments)):
+        segment = segments[slot]
+        damage = recover_segment(segment, epochs, producers, next_offset=next_offset)
+        next_offset = producers.end_offset
+        if damage is not None:
+            doomed = segments[slot + 1 :]
+            if doomed:
+                logger.warning(
+                    "%s: the segments after it are removed too: %s",
+                    damage,
+                    ", ".join(f"{lost} ({lost.size} bytes)" for lost in doomed),
+                )
+                _remove_segments(disk, doomed)
+            return segments[: slot + 1]
+    return segments
+
+
+def recover_segment(
+    segment: Segment, epochs: EpochCache, producers: ProducerState, *, next_offset: int = 0
+) -> DamagedBatch | None:
+    """Keep the sound batches at the front, rebuild the indexes, cut off the rest. Returns why something was cut."""
+    file_size = segment.size
+    segment.start_over()
+    damage: DamagedBatch | None = None
+    producers.end_offset = max(producers.end_offset, segment.base_offset)
+    try:
+        for _, (header, _) in scan_batches(
+            segment.file, 0, file_size, next_offset=max(segment.base_offset, next_offset)
+        ):
+            segment.note([Placed(header.base_offset, header.last_offset, header.max_timestamp, header.size)])
+            _note_epoch(epochs, header)
+            if header.has_producer_id and header.base_offset >= producers.end_offset:
+                producers.remember(header, header.base_offset)
+            producers.end_offset = max(producers.end_offset, header.next_offset)
+    except DamagedBatch as found:
+        damage = found
+        logger.warning(
+            "%s; after the crash, %d unflushed bytes from there on are cut off, the log goes on at offset %d",
+            found,
+            file_size - segment.size,
+            producers.end_offset,
+        )
+        segment.file.truncate(segment.size)
+    segment.seal()
+    segment.synced = False
+    return damage
+
+
+def _remove_segments(disk: Disk, segments: Sequence[Segment]) -> None:
+    """Newest first: a crash in between leaves no hole."""
+    for segment in reversed(segments):
+        segment.close()
+        for path in segment.existing_paths():
+            disk.remove(path)

@@ -1,0 +1,88 @@
+"""A partition's directory at opening: interrupted changes are completed or undone, what remains are segments.
+
+What each leftover means, as in Kafka:
+- `.deleted`: was about to be removed; remove it;
+- `.cleaned`: the cleaner had not finished; remove it;
+- `.swap`: a finished replacement. The segments it was cleaned from go, then it takes their place;
+- an index without its `.log`: remove it.
+"""
+
+import logging
+from collections.abc import Sequence
+
+from barnabas.env import Disk
+from barnabas.log.file_names import (
+    CLEANED,
+    DELETED,
+    LOG,
+    PRODUCER_SNAPSHOT,
+    SWAP,
+    FileName,
+    file_name,
+    parse_file_name,
+)
+from barnabas.log.index_cache import IndexCache
+from barnabas.log.segment import Segment
+
+logger = logging.getLogger(__name__)
+
+
+def load_segments(
+    disk: Disk, directory: str, *, index_interval_bytes: int, now_ms: int, cache: IndexCache
+) -> list[Segment]:
+    """All segments found, ascending. Nothing is read but the directory and the sizes."""
+
+    def segment_at(base_offset: int, suffix: str = "") -> Segment:
+        return Segment(
+            disk,
+            directory,
+            base_offset,
+            size=disk.size(f"{directory}/{file_name(base_offset, LOG, suffix)}"),
+            index_interval_bytes=index_interval_bytes,
+            created_ms=now_ms,
+            cache=cache,
+            suffix=suffix,
+        )
+
+    names = [name for name in map(parse_file_name, disk.list_dir(directory)) if name is not None]
+    if any(name.suffix for name in names):
+        _remove(disk, directory, [name for name in names if name.suffix in (DELETED, CLEANED)])
+        swapped = [segment_at(name.offset, SWAP) for name in names if name.kind == LOG and name.suffix == SWAP]
+        if swapped:
+            _finish_swap(disk, directory, names, swapped)
+        _remove_swap_leftovers(disk, directory)
+        names = [name for name in map(parse_file_name, disk.list_dir(directory)) if name is not None]
+    bases = sorted(name.offset for name in names if name.kind == LOG)
+    known = set(bases)
+    orphans = [name for name in names if name.kind not in (LOG, PRODUCER_SNAPSHOT) and name.offset not in known]
+    if orphans:
+        logger.warning("removing indexes without a segment in %s: %s", directory, orphans)
+        _remove(disk, directory, orphans)
+    return [segment_at(base_offset) for base_offset in bases]
+
+
+def _finish_swap(disk: Disk, directory: str, names: Sequence[FileName], swapped: Sequence[Segment]) -> None:
+    start = min(segment.base_offset for segment in swapped)
+    end = max(max(segment.next_offset(), segment.base_offset + 1) for segment in swapped)
+    for segment in swapped:
+        segment.close()
+    replaced = [
+        name for name in names if not name.suffix and name.kind != PRODUCER_SNAPSHOT and start <= name.offset < end
+    ]
+    logger.info("completing an interrupted cleaning in %s: segments from %d to %d", directory, start, end)
+    _remove(disk, directory, replaced)
+    for name in filter(None, map(parse_file_name, disk.list_dir(directory))):
+        if name.suffix == SWAP:
+            disk.rename(f"{directory}/{file_name(*name)}", f"{directory}/{file_name(name.offset, name.kind)}")
+
+
+def _remove_swap_leftovers(disk: Disk, directory: str) -> None:
+    """Indexes in the `.swap` state whose `.log` was renamed before the crash: take them as they are."""
+    for name in filter(None, map(parse_file_name, disk.list_dir(directory))):
+        if name.suffix == SWAP:
+            disk.rename(f"{directory}/{file_name(*name)}", f"{directory}/{file_name(name.offset, name.kind)}")
+
+
+def _remove(disk: Disk, directory: str, names: Sequence[FileName]) -> None:
+    for name in names:
+        disk.remove(f"{directory}/{file_name(*name)}")

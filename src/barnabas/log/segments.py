@@ -1,0 +1,61 @@
+"""The segments of a log in order of their base offsets; the last one is active."""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+
+from barnabas.log.segment import Segment
+
+
+class Segments:
+    __slots__ = ("_bases", "_segments", "active", "sealed_bytes")
+
+    def __init__(self, segments: Sequence[Segment]) -> None:
+        """At least one: a log always has a segment to append to."""
+        self._segments = list(segments)
+        self._changed()
+
+    def __iter__(self) -> Iterator[Segment]:
+        return iter(self._segments)
+
+    def __len__(self) -> int:
+        return len(self._segments)
+
+    def __getitem__(self, slot: int) -> Segment:
+        return self._segments[slot]
+
+    @property
+    def size(self) -> int:
+        return self.sealed_bytes + self.active.size
+
+    def floor_slot(self, offset: int) -> int:
+        """The slot of the segment in which the offset lies or would lie; -1: it is before the first."""
+        if offset >= self.active.base_offset:
+            return len(self._segments) - 1
+        return bisect_right(self._bases, offset) - 1
+
+    def from_slot(self, slot: int) -> list[Segment]:
+        return self._segments[slot:]
+
+    def append(self, segment: Segment) -> None:
+        self._segments.append(segment)
+        self._changed()
+
+    def remove(self, doomed: Sequence[Segment]) -> None:
+        self._segments = [segment for segment in self._segments if segment not in doomed]
+        self._changed()
+
+    def replace(self, old: Sequence[Segment], new: Sequence[Segment]) -> None:
+        first = self._segments.index(old[0])
+        if self._segments[first : first + len(old)] != list(old):
+            raise ValueError("the segments to replace are not a run of this log")
+        self._segments[first : first + len(old)] = new
+        self._changed()
+
+    def end_offset_of(self, slot: int, log_end_offset: int) -> int:
+        """One past the last offset that may lie in the segment."""
+        return self._bases[slot + 1] if slot + 1 < len(self._bases) else log_end_offset
+
+    def _changed(self) -> None:
+        self._bases = [segment.base_offset for segment in self._segments]
+        self.active = self._segments[-1]
+        self.sealed_bytes = sum(segment.size for segment in self._segments[:-1])

@@ -1,0 +1,37 @@
+"""The typed settings of one partition's log. The room above builds them from topic and broker configs.
+
+Names and defaults are Kafka's topic configs with dots turned into underscores; -1 means "no bound" where Kafka says so.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+INT64_MAX: Final = 2**63 - 1
+HOUR_MS: Final = 60 * 60 * 1000
+DAY_MS: Final = 24 * HOUR_MS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogSettings:
+    segment_bytes: int = 1024**3
+    segment_ms: int = 7 * DAY_MS
+    segment_jitter_ms: int = 0
+    segment_index_bytes: int = 10 * 1024**2
+    index_interval_bytes: int = 4096
+
+    compact: bool = False
+    delete: bool = True
+    retention_ms: int = 7 * DAY_MS
+    retention_bytes: int = -1
+    file_delete_delay_ms: int = 60_000
+
+    delete_retention_ms: int = DAY_MS
+    min_cleanable_dirty_ratio: float = 0.5
+    min_compaction_lag_ms: int = 0
+    max_compaction_lag_ms: int = INT64_MAX
+
+    flush_messages: int = INT64_MAX
+    flush_ms: int = INT64_MAX
+
+    max_message_bytes: int = 1024**2 + 12
+    producer_id_expiration_ms: int = DAY_MS

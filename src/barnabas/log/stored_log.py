@@ -1,0 +1,463 @@
+"""The life of a log's segments: opened, rolled, flushed, truncated, replaced by the cleaner, deleted, closed.
+
+`PartitionLog` builds on this what clients do: append and read.
+
+Order on disk, so that a crash at any point leaves a log without holes:
+- segments go oldest first when retention takes them, newest first when the log is truncated;
+- a deletion is a rename to `.deleted`; the files are removed `file.delete.delay.ms` later, when nobody reads them;
+- a sealed segment's `.log`, indexes, producer snapshot and the directory are synced before the recovery point that is
+  checkpointed passes it. Of the active segment only the `.log` is synced: its indexes are rebuilt after a crash anyway.
+"""
+
+import logging
+import zlib
+from collections.abc import Sequence
+from typing import Self
+
+from barnabas.env import Disk, File
+from barnabas.log import retention
+from barnabas.log.directory_health import DirectoryHealth
+from barnabas.log.epoch_cache import FILE_NAME as EPOCH_FILE_NAME
+from barnabas.log.epoch_cache import EpochCache
+from barnabas.log.file_names import DELETED, OFFSET_INDEX, SWAP, TIME_INDEX
+from barnabas.log.index_cache import IndexCache
+from barnabas.log.jobs import DeletionJob, FlushJob
+from barnabas.log.partition_metadata import FILE_NAME as METADATA_FILE_NAME
+from barnabas.log.partition_metadata import read_topic_id, write_topic_id
+from barnabas.log.producer_rebuild import rebuild_producers, remove_stray_snapshots
+from barnabas.log.producer_snapshot import list_snapshots, snapshot_path, write_snapshot
+from barnabas.log.producer_state import ProducerState
+from barnabas.log.recovery import LoadedLog, load_log
+from barnabas.log.segment import Segment
+from barnabas.log.segments import Segments
+from barnabas.log.settings import LogSettings
+from barnabas.model import TopicId, TopicPartition
+from barnabas.wire.errors import OffsetOutOfRange
+
+logger = logging.getLogger(__name__)
+
+
+class StoredLog:
+    def __init__(
+        self,
+        disk: Disk,
+        directory: str,
+        topic_partition: TopicPartition,
+        settings: LogSettings,
+        loaded: LoadedLog,
+        *,
+        topic_id: TopicId | None,
+        high_watermark: int,
+        health: DirectoryHealth,
+        cache: IndexCache,
+        clean_shutdown: bool,
+        now_ms: int,
+    ) -> None:
+        self.directory = directory
+        self.topic_partition = topic_partition
+        self.topic_id = topic_id
+        self.settings = settings
+        self.log_start_offset = loaded.log_start_offset
+        self.log_end_offset = loaded.log_end_offset
+        self.high_watermark = min(max(high_watermark, loaded.log_start_offset), loaded.log_end_offset)
+        """Set by the room above, which only ever raises it; a truncation lowers it."""
+        self.recovery_point = loaded.recovery_point
+        """Every batch below is on the device."""
+        self.last_flush_ms = now_ms
+        self.health = health
+        self.producers: ProducerState = loaded.producers
+        self.epochs: EpochCache = loaded.epochs
+        self.segments = Segments(loaded.segments)
+        self._disk = disk
+        self._cache = cache
+        self._roll_jitter_ms = self._jitter_of(self.segments.active)
+        self._flushing = False
+        self._directory_synced = False
+        self._unchanged_end = loaded.log_end_offset if clean_shutdown else -1
+        """Where the log ended at its last clean close, unless it was truncated since."""
+        self._deletions: list[DeletionJob] = []
+
+    @classmethod
+    def open(
+        cls,
+        disk: Disk,
+        directory: str,
+        topic_partition: TopicPartition,
+        settings: LogSettings,
+        *,
+        now_ms: int,
+        clean_shutdown: bool = True,
+        recovery_point: int = 0,
+        log_start_offset: int = 0,
+        high_watermark: int = 0,
+        topic_id: TopicId | None = None,
+        health: DirectoryHealth | None = None,
+        cache: IndexCache | None = None,
+    ) -> Self:
+        """Open what is there, or create it. After an unclean shutdown this scans whatever may not have been synced.
+
+        Touches nothing but its own files and `cache`, so a long recovery may run on a worker with a cache of its own.
+        """
+        health = health or DirectoryHealth(directory.rpartition("/")[0])
+        cache = cache or IndexCache()
+        health.check()
+        try:
+            disk.make_dirs(directory)
+            stored_topic_id = read_topic_id(disk, directory)
+            if stored_topic_id is None and topic_id is not None:
+                write_topic_id(disk, directory, topic_id)
+                stored_topic_id = topic_id
+            loaded = load_log(
+                disk,
+                directory,
+                settings,
+                now_ms=now_ms,
+                clean_shutdown=clean_shutdown,
+                recovery_point=recovery_point,
+                log_start_offset=log_start_offset,
+                cache=cache,
+            )
+        except OSError as error:
+            raise health.failure(error, f"opening {directory}") from error
+        return cls(
+            disk,
+            directory,
+            topic_partition,
+            settings,
+            loaded,
+            topic_id=stored_topic_id,
+            high_watermark=high_watermark,
+            health=health,
+            cache=cache,
+            clean_shutdown=clean_shutdown,
+            now_ms=now_ms,
+        )
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.topic_partition}, {self.log_start_offset}..{self.log_end_offset})"
+
+    @property
+    def size(self) -> int:
+        """Bytes of all segments."""
+        return self.segments.size
+
+    @property
+    def latest_epoch(self) -> int:
+        """The newest leader epoch that the log knows of; -1: none."""
+        return self.epochs.latest_epoch
+
+    @property
+    def unflushed_messages(self) -> int:
+        return self.log_end_offset - self.recovery_point
+
+    # Rolling
+
+    def roll(self, now_ms: int) -> None:
+        """Seal the active segment and go on in a new one. An empty one is left as it is."""
+        self.health.check()
+        if self.segments.active.size > 0:
+            self._roll_at(self.log_end_offset, now_ms)
+
+    def _roll_at(self, base_offset: int, now_ms: int) -> Segment:
+        """Each step may fail on a full disk and be repeated; the log changes only with the last one."""
+        old = self.segments.active
+        if old.size == 0 and old.base_offset == base_offset:
+            return old
+        try:
+            old.finish_time_index()
+            old.persist_indexes()
+            write_snapshot(self._disk, self.directory, base_offset, self.producers.producers)
+            new = Segment.create(
+                self._disk,
+                self.directory,
+                base_offset,
+                index_interval_bytes=self.settings.index_interval_bytes,
+                now_ms=now_ms,
+                cache=self._cache,
+            )
+            old.seal()
+        except OSError as error:
+            raise self.health.failure(error, f"rolling {self.topic_partition}") from error
+        self.segments.append(new)
+        self._roll_jitter_ms = self._jitter_of(new)
+        return new
+
+    def _jitter_of(self, segment: Segment) -> int:
+        """Spreads the rolls of partitions that began together; the same at each run."""
+        jitter_ms = self.settings.segment_jitter_ms
+        return zlib.crc32(f"{self.topic_partition}/{segment.base_offset}".encode()) % jitter_ms if jitter_ms > 0 else 0
+
+    # Flushing
+
+    @property
+    def checkpointed_recovery_point(self) -> int:
+        """What may be written down as synced: the recovery point, but not past a segment whose indexes are not."""
+        for segment in self.segments:
+            if segment.sealed and not segment.synced:
+                return min(self.recovery_point, segment.base_offset)
+        return self.recovery_point
+
+    def begin_flush(self, now_ms: int, *, also: Sequence[str] = ()) -> FlushJob | None:
+        """A job that syncs all that is in the log now; None if that is done already, or a flush is under way."""
+        self.health.check()
+        unsynced = [segment for segment in self.segments if segment.sealed and not segment.synced]
+        if self._flushing or (self.recovery_point >= self.log_end_offset and not unsynced and self._directory_synced):
+            return None
+        directories = [self.directory]
+        paths = [snapshot_path(self.directory, segment.base_offset) for segment in self.segments if not segment.synced]
+        paths += [segment.path(kind) for segment in unsynced for kind in (OFFSET_INDEX, TIME_INDEX)]
+        try:
+            if self.epochs.dirty:
+                self.epochs.persist(self._disk, self.directory)
+                paths.append(f"{self.directory}/{EPOCH_FILE_NAME}")
+            elif self._directory_synced and not unsynced:
+                directories = []
+                paths = []
+            if not self._directory_synced:
+                directories.append(self.directory.rpartition("/")[0])
+                paths.append(f"{self.directory}/{METADATA_FILE_NAME}")
+        except OSError as error:
+            raise self.health.failure(error, f"flushing {self.topic_partition}") from error
+        paths += also
+        self._flushing = True
+        return FlushJob(
+            self._disk,
+            target_offset=self.log_end_offset,
+            sealed=unsynced,
+            files=[segment.file for segment in (*unsynced, self.segments.active)],
+            paths=paths,
+            directories=directories,
+            now_ms=now_ms,
+        )
+
+    def finish_flush(self, job: FlushJob) -> None:
+        """Take note of a job that has run. A failed sync takes the directory offline: its pages may be lost."""
+        self._flushing = False
+        if job.error is not None:
+            raise self.health.failure(job.error, f"syncing {self.topic_partition}") from job.error
+        for segment in job.sealed:
+            segment.synced = True
+        self._directory_synced = True
+        self.recovery_point = max(self.recovery_point, min(job.target_offset, self.log_end_offset))
+        self.last_flush_ms = job.now_ms
+
+    def flush(self, now_ms: int) -> None:
+        """Flush here and now, on the caller."""
+        job = self.begin_flush(now_ms)
+        if job is not None:
+            job.run()
+            self.finish_flush(job)
+
+    # Deleting from the front
+
+    def delete_records(self, offset: int) -> int:
+        """Raise the log start offset to `offset` (-1: the high watermark); returns the log start offset then."""
+        self.health.check()
+        if offset == -1:
+            offset = self.high_watermark
+        if not 0 <= offset <= self.high_watermark:
+            raise OffsetOutOfRange(
+                f"records of {self.topic_partition} up to offset {offset} cannot be deleted: "
+                f"the high watermark is {self.high_watermark}"
+            )
+        self._raise_log_start(offset)
+        return self.log_start_offset
+
+    def delete_old_segments(self, now_ms: int) -> int:
+        """Apply retention; returns how many segments went. Their files are removed by `due_deletions` later."""
+        self.health.check()
+        try:
+            doomed = retention.deletable_segments(
+                self.segments,
+                self.settings,
+                log_start_offset=self.log_start_offset,
+                high_watermark=self.high_watermark,
+                log_end_offset=self.log_end_offset,
+                now_ms=now_ms,
+            )
+        except OSError as error:
+            raise self.health.failure(error, f"looking for old segments of {self.topic_partition}") from error
+        if not doomed:
+            return 0
+        if doomed[-1] is self.segments.active:
+            self._roll_at(self.log_end_offset, now_ms)
+        self._raise_log_start(self.segments[len(doomed)].base_offset)
+        self.segments.remove(doomed)
+        self._delete_later(doomed, now_ms)
+        logger.info(
+            "%s: deleted %d segments, it starts at %d now", self.topic_partition, len(doomed), self.log_start_offset
+        )
+        return len(doomed)
+
+    def due_deletions(self, now_ms: int) -> list[DeletionJob]:
+        """Jobs whose delay has passed; run each on a worker, once."""
+        due = [job for job in self._deletions if job.due_ms <= now_ms]
+        self._deletions = [job for job in self._deletions if job.due_ms > now_ms]
+        return due
+
+    def expire_producers(self, now_ms: int) -> None:
+        self.producers.expire(now_ms, self.settings.producer_id_expiration_ms)
+
+    def _raise_log_start(self, offset: int) -> None:
+        if offset > self.log_start_offset:
+            self.log_start_offset = offset
+            self.epochs.truncate_from_start(offset)
+
+    def _delete_later(self, doomed: Sequence[Segment], now_ms: int, *, delay_ms: int | None = None) -> None:
+        files = []
+        paths = []
+        try:
+            for segment in doomed:
+                files += segment.mark_deleted()
+                paths += segment.existing_paths()
+                snapshot = snapshot_path(self.directory, segment.base_offset)
+                if self._disk.exists(snapshot):
+                    self._disk.rename(snapshot, snapshot + DELETED)
+                    paths.append(snapshot + DELETED)
+        except OSError as error:
+            raise self.health.failure(error, f"deleting segments of {self.topic_partition}") from error
+        due_ms = now_ms + (self.settings.file_delete_delay_ms if delay_ms is None else delay_ms)
+        self._deletions.append(DeletionJob(self._disk, due_ms, files, paths, self.directory))
+
+    # Truncating the end
+
+    def truncate_to(self, offset: int, now_ms: int) -> bool:
+        """Drop every batch that holds `offset` or a later one; False: there was none.
+
+        Leader epochs and producer state go back with it. Below the first segment, everything goes.
+        """
+        self.health.check()
+        if offset >= self.log_end_offset:
+            self.epochs.truncate_from_end(self.log_end_offset)
+            return False
+        if offset < self.segments[0].base_offset:
+            self.truncate_fully_and_start_at(offset, now_ms)
+            return True
+        slot = self.segments.floor_slot(offset)
+        doomed = self.segments.from_slot(slot + 1)
+        try:
+            self._delete_later(doomed[::-1], now_ms)
+            self.segments.remove(doomed)
+            active = self.segments.active
+            active.truncate_to(offset)
+            self.log_end_offset = active.next_offset()
+            active.activate(self.log_end_offset)
+        except OSError as error:
+            raise self.health.failure(error, f"truncating {self.topic_partition}") from error
+        self.log_start_offset = min(self.log_start_offset, self.log_end_offset)
+        self._end_moved_back(now_ms)
+        return True
+
+    def truncate_fully_and_start_at(self, offset: int, now_ms: int) -> None:
+        """Drop everything; the next append gets `offset`."""
+        self.health.check()
+        doomed = list(self.segments)
+        try:
+            self._delete_later(doomed[::-1], now_ms)
+            new = Segment.create(
+                self._disk,
+                self.directory,
+                offset,
+                index_interval_bytes=self.settings.index_interval_bytes,
+                now_ms=now_ms,
+                cache=self._cache,
+            )
+            for snapshot in list_snapshots(self._disk, self.directory):
+                self._disk.remove(snapshot_path(self.directory, snapshot))
+        except OSError as error:
+            raise self.health.failure(error, f"truncating {self.topic_partition}") from error
+        self.segments = Segments([new])
+        self.log_start_offset = self.log_end_offset = offset
+        self.epochs.clear()
+        self._end_moved_back(now_ms)
+
+    def _end_moved_back(self, now_ms: int) -> None:
+        end_offset = self.log_end_offset
+        self._unchanged_end = -1
+        self.high_watermark = min(max(self.high_watermark, self.log_start_offset), end_offset)
+        self.recovery_point = min(self.recovery_point, end_offset)
+        self.epochs.truncate_from_end(end_offset)
+        self._roll_jitter_ms = self._jitter_of(self.segments.active)
+        try:
+            self.producers = rebuild_producers(
+                self._disk,
+                self.directory,
+                list(self.segments),
+                log_start_offset=self.log_start_offset,
+                end_offset=end_offset,
+                now_ms=now_ms,
+                expiration_ms=self.settings.producer_id_expiration_ms,
+            )
+        except OSError as error:
+            raise self.health.failure(error, f"reloading the producers of {self.topic_partition}") from error
+
+    # Cleaning
+
+    def replace_segments(self, cleaned: Sequence[Segment], old: Sequence[Segment], now_ms: int) -> None:
+        """Put cleaned segments in the place of the run of sealed ones they were made from.
+
+        `cleaned` bear the suffix `.cleaned`, are sealed and synced, and begin at the base offset of `old[0]`. They
+        become `.swap` first: from there on, an interrupted replacement is completed at the next opening.
+        """
+        self.health.check()
+        if any(not segment.sealed for segment in (*old, *cleaned)) or cleaned[0].base_offset != old[0].base_offset:
+            raise ValueError("only sealed segments can be replaced, and by ones that begin at the same offset")
+        snapshots = {segment.base_offset for segment in cleaned}
+        try:
+            for segment in reversed(cleaned):
+                segment.change_suffix(SWAP)
+            self.segments.replace(old, cleaned)
+            files = []
+            paths = []
+            for segment in old:
+                files += segment.mark_deleted()
+                paths += segment.existing_paths()
+                if segment.base_offset not in snapshots:
+                    snapshot = snapshot_path(self.directory, segment.base_offset)
+                    if self._disk.exists(snapshot):
+                        self._disk.rename(snapshot, snapshot + DELETED)
+                        paths.append(snapshot + DELETED)
+            for segment in cleaned:
+                segment.change_suffix("")
+        except OSError as error:
+            raise self.health.failure(error, f"replacing segments of {self.topic_partition}") from error
+        due_ms = now_ms + self.settings.file_delete_delay_ms
+        self._deletions.append(DeletionJob(self._disk, due_ms, files, paths, self.directory))
+
+    # The end
+
+    def close(self, *, clean: bool, now_ms: int) -> None:
+        """Clean: everything is written, synced and snapshotted, so that the next opening scans nothing.
+
+        No job or slice of this log may be under way any more.
+        """
+        try:
+            if clean and not self.health.is_offline:
+                if self.log_end_offset != self._unchanged_end or self.epochs.dirty:
+                    self._write_everything(now_ms)
+                for job in self.due_deletions(2**63):
+                    job.run()
+        except OSError as error:
+            raise self.health.failure(error, f"closing {self.topic_partition}") from error
+        finally:
+            for file in self.detach():
+                file.close()
+
+    def _write_everything(self, now_ms: int) -> None:
+        self.segments.active.seal()
+        self.epochs.dirty = True  # Kafka expects the file even where no epoch is known
+        write_snapshot(self._disk, self.directory, self.log_end_offset, self.producers.producers)
+        remove_stray_snapshots(self._disk, self.directory, list(self.segments))
+        job = self.begin_flush(now_ms, also=[snapshot_path(self.directory, self.log_end_offset)])
+        if job is not None:
+            job.run()
+            self.finish_flush(job)
+
+    def join_cache(self, cache: IndexCache) -> None:
+        self._cache = cache
+        for segment in self.segments:
+            segment.join_cache(cache)
+
+    def detach(self) -> list[File]:
+        """Give up the open files, for the caller to close when nobody reads them any more."""
+        return [file for segment in self.segments for file in segment.detach()]

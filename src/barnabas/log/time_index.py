@@ -1,0 +1,75 @@
+"""Timestamp to offset: (timestamp i64, relative offset i32), an entry whenever the offset index gets one.
+
+An entry says: the largest timestamp up to and including this offset is this. Timestamps strictly increase, so an
+entry is skipped while no larger timestamp came. The last entry, written when the segment is sealed, holds the
+segment's largest timestamp: retention and lookups by time read it instead of the segment.
+"""
+
+import struct
+from array import array
+from bisect import bisect_left, bisect_right
+from itertools import pairwise
+
+from barnabas.env import Disk
+from barnabas.log.index_file import CorruptIndex, write_entries
+
+ENTRY = struct.Struct(">qi")
+ENTRY_BYTES = ENTRY.size
+
+
+class TimeIndex:
+    __slots__ = ("_on_disk", "offsets", "timestamps")
+
+    def __init__(self) -> None:
+        self.timestamps = array("q")
+        self.offsets = array("i")
+        """Relative to the segment's base offset; increasing, as the timestamps are."""
+        self._on_disk = -1
+
+    @classmethod
+    def load(cls, content: bytes) -> "TimeIndex":
+        if len(content) % ENTRY_BYTES:
+            raise CorruptIndex(f"{len(content)} bytes are no multiple of {ENTRY_BYTES}")
+        index = cls()
+        for timestamp, offset in ENTRY.iter_unpack(content):
+            index.timestamps.append(timestamp)
+            index.offsets.append(offset)
+        index._on_disk = len(index.offsets)
+        for values in (index.timestamps, index.offsets):
+            if values and (values[0] < 0 or not all(a < b for a, b in pairwise(values))):
+                raise CorruptIndex("entries are not in increasing order")
+        return index
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+    @property
+    def size_bytes(self) -> int:
+        return len(self.offsets) * ENTRY_BYTES
+
+    def append(self, timestamp: int, relative_offset: int) -> None:
+        if timestamp >= 0 and (not self.timestamps or timestamp > self.timestamps[-1]):
+            self.timestamps.append(timestamp)
+            self.offsets.append(relative_offset)
+
+    def lookup(self, timestamp: int) -> int:
+        """A relative offset up to which every timestamp is below the one given; 0 if none is known."""
+        slot = bisect_right(self.timestamps, timestamp) - 1
+        return self.offsets[slot] if slot >= 0 else 0
+
+    def last(self) -> tuple[int, int]:
+        """The largest timestamp and the relative offset up to which it is known; (-1, 0) when empty."""
+        return (self.timestamps[-1], self.offsets[-1]) if self.timestamps else (-1, 0)
+
+    def truncate_to(self, relative_offset: int) -> None:
+        """Forget entries at or past the offset."""
+        count = bisect_left(self.offsets, relative_offset)
+        if count < len(self.offsets):
+            del self.offsets[count:], self.timestamps[count:]
+            self._on_disk = min(self._on_disk, count)
+
+    def persist(self, disk: Disk, path: str) -> None:
+        first = max(self._on_disk, 0)
+        entries = b"".join(map(ENTRY.pack, self.timestamps[first:], self.offsets[first:]))
+        write_entries(disk, path, position=first * ENTRY_BYTES, entries=entries)
+        self._on_disk = len(self.offsets)
