@@ -50,7 +50,7 @@ from barnabas.metadata.records import (
     decode_metadata_record,
     encode_metadata_record,
 )
-from barnabas.metadata.snapshot import snapshot_records
+from barnabas.metadata.snapshot import image_to_records
 from barnabas.model import TopicPartition
 
 ID = uuid.UUID(int=77)
@@ -184,7 +184,7 @@ def test_one_by_one_is_all_at_once(records: list[MetadataRecord]) -> None:
 def test_a_snapshot_makes_the_same_image(records: list[MetadataRecord]) -> None:
     image, _ = replay(EMPTY_IMAGE, records, offset=41, epoch=3)
     assert (image.offset, image.epoch) == (41, 3)
-    stored = [encode_metadata_record(record) for record in snapshot_records(image)]
+    stored = [encode_metadata_record(record) for record in image_to_records(image)]
     assert replay(EMPTY_IMAGE, map(decode_metadata_record, stored))[0] == without_place(image)
 
 
@@ -229,7 +229,7 @@ def test_a_transaction_counts_once_it_ends(
     assert opened.topics == before.topics
     assert opened.open_transaction == tuple(inside[:split])
     with pytest.raises(ValueError, match="open"):
-        list(snapshot_records(opened))
+        list(image_to_records(opened))
     end = EndTransactionRecord() if committed else AbortTransactionRecord(reason="no")
     after, delta = replay(opened, [*inside[split:], end])
     if committed:

@@ -21,7 +21,7 @@ from barnabas.metadata.records import (
 )
 
 
-def snapshot_records(image: ClusterImage) -> Iterator[MetadataRecord]:
+def image_to_records(image: ClusterImage) -> Iterator[MetadataRecord]:
     """Replayed on an empty image, the records yield this image, but for its offset and epoch.
 
     Not while a metadata transaction is open: its records are no facts, and a snapshot holds facts alone.
