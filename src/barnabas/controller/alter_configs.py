@@ -1,0 +1,203 @@
+"""Decides what becomes of AlterConfigs and IncrementalAlterConfigs requests, on topics and on brokers.
+
+A resource changes as a whole or not at all. AlterConfigs is the older one: it names all that a resource shall hold, and
+what it leaves out goes.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from barnabas.controller.decision import Decision, check_record_count
+from barnabas.controller.topic_names import why_invalid
+from barnabas.metadata.configs import (
+    TOPIC_CONFIGS,
+    BrokerConfigs,
+    ConfigDef,
+    ConfigType,
+    find_broker_config,
+    validate_dynamic_broker_configs,
+    validate_topic_configs,
+)
+from barnabas.metadata.image import BROKER, TOPIC, ClusterImage
+from barnabas.metadata.records import ConfigRecord
+from barnabas.wire.errors import (
+    ErrorCode,
+    InvalidConfig,
+    InvalidRequest,
+    InvalidTopic,
+    KafkaError,
+    UnknownTopicOrPartition,
+)
+from barnabas.wire.messages import alter_configs, incremental_alter_configs
+
+SET, DELETE, APPEND, SUBTRACT = range(4)
+_OPERATIONS: Final = {SET: "SET", DELETE: "DELETE", APPEND: "APPEND", SUBTRACT: "SUBTRACT"}
+
+_UNSERVED_RESOURCES: Final = {
+    8: "Log levels of a running broker can't be altered",
+    16: "Client metrics subscriptions are not supported yet",
+    32: "Group configs are not supported yet",
+}
+
+
+class _Operation(NamedTuple):
+    name: str
+    operation: int
+    value: str | None
+
+
+class _Resource(NamedTuple):
+    type: int
+    name: str
+
+
+class _Outcome(NamedTuple):
+    resource: _Resource
+    error_code: ErrorCode = ErrorCode.none
+    error_message: str | None = None
+
+
+def decide_incremental_alter_configs(
+    image: ClusterImage,
+    request: incremental_alter_configs.IncrementalAlterConfigsRequest,
+    *,
+    configs: BrokerConfigs,
+) -> Decision[incremental_alter_configs.IncrementalAlterConfigsResponse]:
+    changes = [
+        (
+            _Resource(resource.resource_type, resource.resource_name),
+            [_Operation(config.name, config.config_operation, config.value) for config in resource.configs],
+        )
+        for resource in request.resources
+    ]
+    records, outcomes = _decide(image, changes, configs, replace=False)
+    response = incremental_alter_configs.IncrementalAlterConfigsResponse(
+        responses=tuple(
+            incremental_alter_configs.AlterConfigsResourceResponse(
+                error_code=outcome.error_code,
+                error_message=outcome.error_message,
+                resource_type=outcome.resource.type,
+                resource_name=outcome.resource.name,
+            )
+            for outcome in outcomes
+        )
+    )
+    return Decision(() if request.validate_only else records, response)
+
+
+def decide_alter_configs(
+    image: ClusterImage, request: alter_configs.AlterConfigsRequest, *, configs: BrokerConfigs
+) -> Decision[alter_configs.AlterConfigsResponse]:
+    changes = [
+        (
+            _Resource(resource.resource_type, resource.resource_name),
+            [_Operation(config.name, SET, config.value) for config in resource.configs],
+        )
+        for resource in request.resources
+    ]
+    records, outcomes = _decide(image, changes, configs, replace=True)
+    response = alter_configs.AlterConfigsResponse(
+        responses=tuple(
+            alter_configs.AlterConfigsResourceResponse(
+                error_code=outcome.error_code,
+                error_message=outcome.error_message,
+                resource_type=outcome.resource.type,
+                resource_name=outcome.resource.name,
+            )
+            for outcome in outcomes
+        )
+    )
+    return Decision(() if request.validate_only else records, response)
+
+
+def _decide(
+    image: ClusterImage,
+    changes: list[tuple[_Resource, list[_Operation]]],
+    configs: BrokerConfigs,
+    *,
+    replace: bool,
+) -> tuple[tuple[ConfigRecord, ...], list[_Outcome]]:
+    records: list[ConfigRecord] = []
+    outcomes = []
+    occurrences = Counter(resource for resource, _ in changes)
+    for resource, operations in changes:
+        try:
+            if occurrences[resource] > 1:
+                raise InvalidRequest("Each resource must appear at most once.")
+            _check_operations(operations)
+            _check_resource(image, resource)
+            before = image.configs.of(*resource)
+            after = _apply(resource, {} if replace else dict(before), operations)
+            changed = {operation.name for operation in operations if operation.name in after}
+            if resource.type == TOPIC:
+                validate_topic_configs(after, configs)
+            else:
+                validate_dynamic_broker_configs(changed, after, per_broker=resource.name != "")
+            differences = _differences(resource, before, after)
+            check_record_count(len(records) + len(differences))
+        except KafkaError as error:
+            outcomes.append(_Outcome(resource, error.code, str(error)))
+        else:
+            records += differences
+            outcomes.append(_Outcome(resource))
+    return tuple(records), outcomes
+
+
+def _check_operations(operations: list[_Operation]) -> None:
+    if len({operation.name for operation in operations}) != len(operations):
+        raise InvalidRequest("Error due to duplicate config keys")
+    nulls = [operation.name for operation in operations if operation.value is None and operation.operation != DELETE]
+    if nulls:
+        raise InvalidRequest(f"Null value not supported for : {', '.join(nulls)}")
+    for operation in operations:
+        if operation.operation not in _OPERATIONS:
+            raise InvalidRequest(f"Unknown operations type {operation.operation}")
+
+
+def _check_resource(image: ClusterImage, resource: _Resource) -> None:
+    if resource.type == TOPIC:
+        if not resource.name:
+            raise InvalidRequest("Default topic resources are not allowed.")
+        if complaint := why_invalid(resource.name):
+            raise InvalidTopic(complaint)
+        if resource.name not in image.topics.by_name:
+            raise UnknownTopicOrPartition(f"The topic '{resource.name}' does not exist.")
+    elif resource.type == BROKER:
+        if resource.name and resource.name not in {str(broker_id) for broker_id in image.brokers}:
+            raise InvalidRequest(f"Unexpected broker id: there is no broker {resource.name} in the cluster.")
+    else:
+        raise InvalidRequest(_UNSERVED_RESOURCES.get(resource.type, f"Unknown resource type {resource.type}"))
+
+
+def _apply(resource: _Resource, configs: dict[str, str], operations: list[_Operation]) -> dict[str, str]:
+    for name, operation, value in operations:
+        if operation == DELETE:
+            configs.pop(name, None)
+        elif operation == SET:
+            configs[name] = value or ""
+        else:
+            definition = TOPIC_CONFIGS.get(name) if resource.type == TOPIC else find_broker_config(name)
+            configs[name] = _altered_list(name, definition, configs.get(name), operation, value or "")
+    return configs
+
+
+def _altered_list(name: str, definition: ConfigDef | None, current: str | None, operation: int, value: str) -> str:
+    if definition is None or definition.type is not ConfigType.LIST:
+        raise InvalidConfig(f"Can't {_OPERATIONS[operation]} to key {name} because its type is not LIST.")
+    items = _items(definition.default or "" if current is None else current)
+    if operation == APPEND:
+        return ",".join(dict.fromkeys(items + _items(value)))
+    return ",".join(item for item in items if item not in _items(value))
+
+
+def _items(text: str) -> list[str]:
+    return [item.strip() for item in text.split(",") if item.strip()]
+
+
+def _differences(resource: _Resource, before: Mapping[str, str], after: Mapping[str, str]) -> list[ConfigRecord]:
+    def record(name: str, value: str | None) -> ConfigRecord:
+        return ConfigRecord(resource_type=resource.type, resource_name=resource.name, name=name, value=value)
+
+    gone = [record(name, None) for name in before if name not in after]
+    return gone + [record(name, value) for name, value in after.items() if before.get(name) != value]

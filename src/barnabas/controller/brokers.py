@@ -1,0 +1,79 @@
+"""Decides what becomes of a broker's registration, and which features a new cluster starts with."""
+
+import uuid
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from barnabas.controller.decision import Decision
+from barnabas.metadata.features import INITIAL_FEATURES, METADATA_VERSION
+from barnabas.metadata.image import ClusterImage, Endpoint
+from barnabas.metadata.records import (
+    NO_LEADER,
+    BrokerEndpoint,
+    BrokerFeature,
+    BrokerRegistrationChangeRecord,
+    FeatureLevelRecord,
+    MetadataRecord,
+    PartitionChangeRecord,
+    RegisterBrokerRecord,
+)
+
+UNFENCE: Final = -1
+
+
+class BrokerRegistration(NamedTuple):
+    broker_id: int
+    incarnation_id: uuid.UUID
+    """New with every start of the process."""
+    endpoints: tuple[Endpoint, ...]
+    """As clients shall see them: the advertised ones."""
+    features: Mapping[str, tuple[int, int]]
+    """The lowest and highest level that the broker supports."""
+    rack: str | None
+    directories: tuple[uuid.UUID, ...]
+    clean_shutdown: bool
+    """Whether the previous run ended cleanly, with all that was acknowledged on the disk."""
+
+
+def decide_bootstrap(image: ClusterImage) -> Decision[None]:
+    """A new cluster records its feature levels before anything else; an old one has them."""
+    if METADATA_VERSION in image.features:
+        return Decision((), None)
+    levels = tuple(FeatureLevelRecord(name=name, feature_level=level) for name, level in INITIAL_FEATURES.items())
+    return Decision(levels, None)
+
+
+def decide_register_broker(image: ClusterImage, registration: BrokerRegistration) -> Decision[int]:
+    """The response is the broker's epoch. A broker is registered fenced and unfenced at once: it asks when it is ready.
+
+    Partitions that had no leader for want of this broker get one. After an unclean stop, those it leads begin a new
+    leader epoch too: what was not synced may be gone, and a consumer that read it finds out by the epoch (KIP-320).
+    """
+    epoch = image.offset + 1
+    records: list[MetadataRecord] = [
+        RegisterBrokerRecord(
+            broker_id=registration.broker_id,
+            incarnation_id=registration.incarnation_id,
+            broker_epoch=epoch,
+            end_points=tuple(
+                BrokerEndpoint(name=name, host=host, port=port, security_protocol=protocol)
+                for name, host, port, protocol in registration.endpoints
+            ),
+            features=tuple(
+                BrokerFeature(name=name, min_supported_version=lowest, max_supported_version=highest)
+                for name, (lowest, highest) in sorted(registration.features.items())
+            ),
+            rack=registration.rack,
+            log_dirs=registration.directories,
+            fenced=True,
+        ),
+        BrokerRegistrationChangeRecord(broker_id=registration.broker_id, broker_epoch=epoch, fenced=UNFENCE),
+    ]
+    to_lead = {NO_LEADER} if registration.clean_shutdown else {NO_LEADER, registration.broker_id}
+    records += (
+        PartitionChangeRecord(partition_id=index, topic_id=topic.id, leader=registration.broker_id)
+        for topic in image.topics.by_id.values()
+        for index, partition in topic.partitions.items()
+        if partition.leader in to_lead and registration.broker_id in partition.isr
+    )
+    return Decision(tuple(records), epoch)

@@ -1,0 +1,76 @@
+"""Decides what becomes of a CreatePartitions request: a topic's partitions only ever grow in number."""
+
+import random
+from collections import Counter
+
+from barnabas.controller.decision import Decision, check_record_count
+from barnabas.controller.placement import check_manual, new_partitions, place
+from barnabas.controller.topic_names import is_reserved
+from barnabas.metadata.image import ClusterImage
+from barnabas.metadata.records import PartitionRecord
+from barnabas.wire.errors import (
+    InvalidPartitions,
+    InvalidReplicaAssignment,
+    InvalidRequest,
+    KafkaError,
+    UnknownTopicOrPartition,
+)
+from barnabas.wire.messages.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsTopic,
+    CreatePartitionsTopicResult,
+)
+
+
+def decide_create_partitions(
+    image: ClusterImage, request: CreatePartitionsRequest, *, rng: random.Random
+) -> Decision[CreatePartitionsResponse]:
+    records: list[PartitionRecord] = []
+    results = []
+    occurrences = Counter(topic.name for topic in request.topics)
+    for topic in request.topics:
+        try:
+            if occurrences[topic.name] > 1:
+                raise InvalidRequest("Duplicate topic name.")
+            records += _grow(image, topic, rng, len(records))
+        except KafkaError as error:
+            results.append(
+                CreatePartitionsTopicResult(name=topic.name, error_code=error.code, error_message=str(error))
+            )
+        else:
+            results.append(CreatePartitionsTopicResult(name=topic.name))
+    response = CreatePartitionsResponse(results=tuple(results))
+    return Decision(() if request.validate_only else tuple(records), response)
+
+
+def _grow(
+    image: ClusterImage, topic: CreatePartitionsTopic, rng: random.Random, records_before: int
+) -> list[PartitionRecord]:
+    known = image.topics.by_name.get(topic.name)
+    if known is None:
+        raise UnknownTopicOrPartition("This server does not host this topic-partition.")
+    if is_reserved(topic.name):
+        raise InvalidRequest(f"The partitions of internal topic {topic.name} can't be added to.")
+    current = len(known.partitions)
+    if topic.count == current:
+        raise InvalidPartitions(f"Topic already has {current} partition(s).")
+    if topic.count < current:
+        raise InvalidPartitions(
+            f"The topic {topic.name} currently has {current} partition(s); {topic.count} would not be an increase."
+        )
+    additional = topic.count - current
+    check_record_count(records_before + additional)
+    factor = len(known.partitions[0].replicas)
+    if topic.assignments is None:
+        assignments = place(image, additional, factor, rng)
+    else:
+        if len(topic.assignments) != additional:
+            raise InvalidReplicaAssignment(
+                f"Attempted to add {additional} additional partition(s), but only {len(topic.assignments)}"
+                " assignment(s) were specified."
+            )
+        assignments = tuple(assignment.broker_ids for assignment in topic.assignments)
+        for replicas in assignments:
+            check_manual(image, replicas, factor)
+    return new_partitions(image, known.id, current, assignments)

@@ -1,0 +1,159 @@
+"""Decides what becomes of a CreateTopics request."""
+
+import random
+import uuid
+from collections import Counter
+from collections.abc import Mapping
+
+from barnabas.controller.decision import Decision, check_record_count
+from barnabas.controller.placement import Assignment, check_manual, new_partitions, place
+from barnabas.controller.topic_names import collision, is_reserved, why_invalid
+from barnabas.metadata.configs import BrokerConfigs, effective_topic_configs, validate_topic_configs
+from barnabas.metadata.image import TOPIC, ClusterImage
+from barnabas.metadata.records import ConfigRecord, MetadataRecord, TopicRecord
+from barnabas.wire.errors import (
+    InvalidConfig,
+    InvalidPartitions,
+    InvalidReplicaAssignment,
+    InvalidReplicationFactor,
+    InvalidRequest,
+    InvalidTopic,
+    KafkaError,
+    TopicAlreadyExists,
+)
+from barnabas.wire.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfigs,
+    CreatableTopicResult,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+
+
+def decide_create_topics(
+    image: ClusterImage,
+    request: CreateTopicsRequest,
+    *,
+    configs: BrokerConfigs,
+    rng: random.Random,
+    for_broker: bool = False,
+) -> Decision[CreateTopicsResponse]:
+    """`for_broker`: the broker itself asks, and may create its internal topics."""
+    records: list[MetadataRecord] = []
+    results = []
+    occurrences = Counter(topic.name for topic in request.topics)
+    created: set[str] = set()
+    for topic in request.topics:
+        if occurrences[topic.name] > 1:
+            results.append(_refused(topic.name, InvalidRequest("Duplicate topic name.")))
+            continue
+        try:
+            _check_name(image, topic.name, created, for_broker=for_broker)
+            overrides = _overrides(topic, configs)
+            assignments = _assignments(image, topic, configs, rng)
+            check_record_count(len(records) + 1 + len(overrides) + len(assignments))
+        except KafkaError as error:
+            results.append(_refused(topic.name, error))
+            continue
+        created.add(topic.name)
+        topic_id = new_topic_id(rng)
+        records.append(TopicRecord(name=topic.name, topic_id=topic_id))
+        records += (
+            ConfigRecord(resource_type=TOPIC, resource_name=topic.name, name=name, value=value)
+            for name, value in overrides.items()
+        )
+        records += new_partitions(image, topic_id, 0, assignments)
+        results.append(_created(topic.name, topic_id, assignments, overrides, configs))
+    response = CreateTopicsResponse(topics=tuple(results))
+    return Decision(() if request.validate_only else tuple(records), response)
+
+
+def new_topic_id(rng: random.Random) -> uuid.UUID:
+    """Random; none whose text begins with a dash, which command lines take for an option."""
+    while True:
+        topic_id = uuid.UUID(int=rng.getrandbits(128), version=4)
+        if topic_id.bytes[0] >> 2 != 62:  # the dash of base64url
+            return topic_id
+
+
+def _check_name(image: ClusterImage, name: str, created: set[str], *, for_broker: bool) -> None:
+    if complaint := why_invalid(name):
+        raise InvalidTopic(complaint)
+    if is_reserved(name) and not for_broker:
+        raise InvalidRequest(f"Creation of internal topic {name} is prohibited.")
+    if name in image.topics.by_name:
+        raise TopicAlreadyExists(f"Topic '{name}' already exists.")
+    if other := collision(name, [*image.topics.by_name, *created]):
+        raise InvalidTopic(f"Topic '{name}' collides with existing topic: {other}")
+
+
+def _overrides(topic: CreatableTopic, configs: BrokerConfigs) -> dict[str, str]:
+    nulls = [config.name for config in topic.configs if config.value is None]
+    if nulls:
+        raise InvalidConfig(f"Null value not supported for topic configs: {','.join(nulls)}")
+    overrides = {config.name: config.value for config in topic.configs if config.value is not None}
+    validate_topic_configs(overrides, configs)
+    return overrides
+
+
+def _assignments(
+    image: ClusterImage, topic: CreatableTopic, configs: BrokerConfigs, rng: random.Random
+) -> tuple[Assignment, ...]:
+    if topic.assignments:
+        return _manual_assignments(image, topic)
+    if topic.replication_factor < -1 or topic.replication_factor == 0:
+        raise InvalidReplicationFactor("Replication factor must be larger than 0, or -1 to use the default value.")
+    if topic.num_partitions < -1 or topic.num_partitions == 0:
+        raise InvalidPartitions("Number of partitions was set to an invalid non-positive value.")
+    count = configs.integer("num.partitions") if topic.num_partitions == -1 else topic.num_partitions
+    # Looked at before the partitions are laid out: a request for two thousand million of them is a short one.
+    check_record_count(count)
+    factor = topic.replication_factor
+    return place(image, count, configs.integer("default.replication.factor") if factor == -1 else factor, rng)
+
+
+def _manual_assignments(image: ClusterImage, topic: CreatableTopic) -> tuple[Assignment, ...]:
+    if topic.replication_factor != -1:
+        raise InvalidRequest("A manual partition assignment was specified, but replication factor was not set to -1.")
+    if topic.num_partitions != -1:
+        raise InvalidRequest("A manual partition assignment was specified, but numPartitions was not set to -1.")
+    by_index: dict[int, Assignment] = {}
+    factor: int | None = None
+    for assignment in topic.assignments:
+        index = assignment.partition_index
+        if index in by_index:
+            raise InvalidReplicaAssignment(f"Found multiple manual partition assignments for partition {index}")
+        check_manual(image, assignment.broker_ids, factor)
+        by_index[index] = assignment.broker_ids
+        factor = len(assignment.broker_ids)
+    if set(by_index) != set(range(len(by_index))):
+        raise InvalidReplicaAssignment("partitions should be a consecutive 0-based integer sequence")
+    return tuple(by_index[index] for index in range(len(by_index)))
+
+
+def _created(
+    name: str,
+    topic_id: uuid.UUID,
+    assignments: tuple[Assignment, ...],
+    overrides: Mapping[str, str],
+    configs: BrokerConfigs,
+) -> CreatableTopicResult:
+    return CreatableTopicResult(
+        name=name,
+        topic_id=topic_id,
+        num_partitions=len(assignments),
+        replication_factor=len(assignments[0]),
+        configs=tuple(
+            CreatableTopicConfigs(
+                name=config_name,
+                value=entry.value,
+                config_source=entry.source,
+                is_sensitive=entry.definition.is_sensitive,
+            )
+            for config_name, entry in effective_topic_configs(overrides, configs).items()
+        ),
+    )
+
+
+def _refused(name: str, error: KafkaError) -> CreatableTopicResult:
+    return CreatableTopicResult(name=name, error_code=error.code, error_message=str(error), configs=())

@@ -1,0 +1,71 @@
+"""Decides what becomes of a DeleteTopics request: topics by name, or from version 6 by id."""
+
+import uuid
+from collections import Counter
+
+from barnabas.controller.decision import Decision
+from barnabas.controller.topic_names import is_reserved
+from barnabas.metadata.configs import BrokerConfigs
+from barnabas.metadata.image import ClusterImage, TopicImage
+from barnabas.metadata.records import RemoveTopicRecord
+from barnabas.wire.errors import (
+    InvalidRequest,
+    KafkaError,
+    TopicDeletionDisabled,
+    UnknownTopicId,
+    UnknownTopicOrPartition,
+)
+from barnabas.wire.messages.delete_topics import (
+    DeletableTopicResult,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    DeleteTopicState,
+)
+
+
+def decide_delete_topics(
+    image: ClusterImage, request: DeleteTopicsRequest, *, configs: BrokerConfigs
+) -> Decision[DeleteTopicsResponse]:
+    wanted = [DeleteTopicState(name=name) for name in request.topic_names] + list(request.topics)
+    names = Counter(topic.name for topic in wanted)
+    ids = Counter(topic.topic_id for topic in wanted)
+    enabled = configs.boolean("delete.topic.enable")
+    deleted: dict[uuid.UUID, RemoveTopicRecord] = {}
+    results = []
+    for topic in wanted:
+        try:
+            if not enabled:
+                raise TopicDeletionDisabled("Topic deletion is disabled: delete.topic.enable is false.")
+            if topic.name is not None and names[topic.name] > 1:
+                raise InvalidRequest("Duplicate topic name.")
+            if topic.topic_id is not None and ids[topic.topic_id] > 1:
+                raise InvalidRequest("Duplicate topic id.")
+            found = _find(image, topic)
+            if found.id in deleted:
+                raise InvalidRequest("The provided topic name maps to an ID that was already supplied.")
+            if is_reserved(found.name):
+                raise InvalidRequest(f"Deletion of internal topic {found.name} is prohibited.")
+        except KafkaError as error:
+            results.append(
+                DeletableTopicResult(
+                    name=topic.name, topic_id=topic.topic_id, error_code=error.code, error_message=str(error)
+                )
+            )
+            continue
+        deleted[found.id] = RemoveTopicRecord(topic_id=found.id)
+        results.append(DeletableTopicResult(name=found.name, topic_id=found.id))
+    return Decision(tuple(deleted.values()), DeleteTopicsResponse(responses=tuple(results)))
+
+
+def _find(image: ClusterImage, topic: DeleteTopicState) -> TopicImage:
+    if topic.name is not None and topic.topic_id is not None:
+        raise InvalidRequest("You may not specify both topic name and topic id.")
+    if topic.topic_id is not None:
+        if (by_id := image.topics.by_id.get(topic.topic_id)) is None:
+            raise UnknownTopicId("This server does not host this topic ID.")
+        return by_id
+    if topic.name is None:
+        raise InvalidRequest("Neither topic name nor id were specified.")
+    if (by_name := image.topics.by_name.get(topic.name)) is None:
+        raise UnknownTopicOrPartition("This server does not host this topic-partition.")
+    return by_name

@@ -1,0 +1,93 @@
+"""Which brokers hold a new partition.
+
+Round robin over the registered brokers from a random start, so that leaders and followers spread evenly; live brokers
+come first, and one of them must lead. Racks are not looked at yet.
+"""
+
+import random
+import uuid
+from collections.abc import Sequence
+
+from barnabas.metadata.image import DIRECTORY_MIGRATING, DIRECTORY_UNASSIGNED, ClusterImage
+from barnabas.metadata.records import PartitionRecord
+from barnabas.wire.errors import InvalidReplicaAssignment, InvalidReplicationFactor
+
+Assignment = tuple[int, ...]
+"""Broker ids in order of preference."""
+
+
+def place(
+    image: ClusterImage, partition_count: int, replication_factor: int, rng: random.Random
+) -> tuple[Assignment, ...]:
+    alive = sorted(_active(image))
+    fenced = sorted(set(image.brokers) - set(alive))
+    problem = None
+    if not alive:
+        problem = "All brokers are currently fenced."
+    elif replication_factor > len(alive) + len(fenced):
+        problem = (
+            f"The target replication factor of {replication_factor} cannot be reached because only"
+            f" {len(alive) + len(fenced)} broker(s) are registered."
+        )
+    if problem:
+        raise InvalidReplicationFactor(f"Unable to replicate the partition {replication_factor} time(s): {problem}")
+    start = rng.randrange(len(alive))
+    rotations = [tuple(alive[turn:] + alive[:turn]) + tuple(fenced) for turn in range(len(alive))]
+    return tuple(rotations[(start + index) % len(alive)][:replication_factor] for index in range(partition_count))
+
+
+def check_manual(image: ClusterImage, replicas: Assignment, replication_factor: int | None) -> None:
+    """Raises InvalidReplicaAssignment. `replication_factor` is that of the topic's other partitions."""
+    subject = "The manual partition assignment includes"
+    if not replicas:
+        raise InvalidReplicaAssignment(f"{subject} an empty replica list.")
+    for broker_id in sorted(set(replicas)):
+        if broker_id not in image.brokers:
+            raise InvalidReplicaAssignment(f"{subject} broker {broker_id}, but no such broker is registered.")
+        if replicas.count(broker_id) > 1:
+            raise InvalidReplicaAssignment(f"{subject} the broker {broker_id} more than once.")
+    if replication_factor is not None and len(replicas) != replication_factor:
+        raise InvalidReplicaAssignment(
+            f"{subject} a partition with {len(replicas)} replica(s), but this is not consistent with previous"
+            f" partitions, which have {replication_factor} replica(s)."
+        )
+    if not set(replicas) & _active(image):
+        raise InvalidReplicaAssignment(
+            f"All brokers specified in the manual partition assignment {list(replicas)} are fenced or in controlled"
+            " shutdown."
+        )
+
+
+def new_partitions(
+    image: ClusterImage, topic_id: uuid.UUID, first: int, assignments: Sequence[Assignment]
+) -> list[PartitionRecord]:
+    """Records of partitions that begin their lives with every live replica in sync, led by the first of these."""
+    active = _active(image)
+    records = []
+    for index, replicas in enumerate(assignments, start=first):
+        isr = tuple(broker_id for broker_id in replicas if broker_id in active)
+        records.append(
+            PartitionRecord(
+                partition_id=index,
+                topic_id=topic_id,
+                replicas=replicas,
+                isr=isr,
+                leader=isr[0],
+                leader_epoch=0,
+                partition_epoch=0,
+                directories=tuple(_directory(image, broker_id) for broker_id in replicas),
+            )
+        )
+    return records
+
+
+def _active(image: ClusterImage) -> set[int]:
+    return {broker.id for broker in image.brokers.values() if not broker.fenced and not broker.in_controlled_shutdown}
+
+
+def _directory(image: ClusterImage, broker_id: int) -> uuid.UUID:
+    """A broker with one directory has no choice to make; one with several chooses when it creates the replica."""
+    directories = image.brokers[broker_id].directories
+    if not directories:
+        return DIRECTORY_MIGRATING
+    return directories[0] if len(directories) == 1 else DIRECTORY_UNASSIGNED

@@ -1,0 +1,20 @@
+"""Decides which producer ids a broker may hand out: a block at a time, each id once in the life of the cluster."""
+
+from typing import Final
+
+from barnabas.controller.decision import Decision
+from barnabas.metadata.image import ClusterImage
+from barnabas.metadata.records import ProducerIdsRecord
+from barnabas.wire.errors import StaleBrokerEpoch
+
+BLOCK_SIZE: Final = 1000
+"""Kafka's. A broker that stops leaves the rest of its block unused; there are 2^63 of them."""
+
+
+def decide_allocate_producer_ids(image: ClusterImage, *, broker_id: int, broker_epoch: int) -> Decision[range]:
+    broker = image.brokers.get(broker_id)
+    if broker is None or broker.epoch != broker_epoch:
+        raise StaleBrokerEpoch(f"broker {broker_id} is not registered at epoch {broker_epoch}")
+    first = image.next_producer_id
+    record = ProducerIdsRecord(broker_id=broker_id, broker_epoch=broker_epoch, next_producer_id=first + BLOCK_SIZE)
+    return Decision((record,), range(first, first + BLOCK_SIZE))
