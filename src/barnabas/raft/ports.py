@@ -29,7 +29,10 @@ class MetadataLog(Protocol):
         """Whole batches from the one that holds `offset` on; at least one, unless the log ends there."""
 
     def begin_sync(self) -> SyncJob | None:
-        """A job for all that is appended now; None: it is synced already."""
+        """A job for all that is appended now; None: it is synced already.
+
+        None is taken as a promise, and what it covers is acknowledged: nobody else may have a sync of this log under way.
+        """
 
     def finish_sync(self, job: SyncJob) -> None: ...
 
