@@ -31,7 +31,7 @@ class MetadataLog(Protocol):
     def begin_sync(self) -> SyncJob | None:
         """A job for all that is appended now; None: it is synced already.
 
-        None is taken as a promise, and what it covers is acknowledged: nobody else may have a sync of this log under way.
+        None is a promise, on which writes are acknowledged: nobody else may have a sync of this log under way.
         """
 
     def finish_sync(self, job: SyncJob) -> None: ...
