@@ -77,7 +77,7 @@ def _find(partition: Partition, timestamp: int) -> Found:
     if timestamp == LATEST:
         return Found(offset=log.high_watermark, leader_epoch=partition.leader_epoch)
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
-        return Found(offset=log.log_start_offset, leader_epoch=log.epoch_of(log.log_start_offset))
+        return Found(offset=log.log_start_offset, leader_epoch=log.epochs.epoch_at(log.log_start_offset))
     if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         return Found()
     found = log.offset_of_max_timestamp() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)

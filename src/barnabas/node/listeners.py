@@ -32,7 +32,7 @@ def plan_listeners(configs: BrokerConfigs) -> list[ListenerPlan]:
     told = [_parse("advertised.listeners", text) for text in configs.strings("advertised.listeners")]
     advertised = {listener.name: listener for listener in told}
     controllers = set(configs.strings("controller.listener.names"))
-    protocols = dict(pair.split(":", 1) for pair in configs.strings("listener.security.protocol.map"))
+    protocols = dict(pair.split(":", 1) for pair in comma_separated(configs, "listener.security.protocol.map"))
     plans = []
     for listener in bound:
         if listener.name in controllers:
@@ -59,6 +59,11 @@ def plan_listeners(configs: BrokerConfigs) -> list[ListenerPlan]:
                 "address that clients can connect to; give a host name or address that they can reach"
             )
     return plans
+
+
+def comma_separated(configs: BrokerConfigs, name: str) -> list[str]:
+    """Kafka declares some lists as plain strings."""
+    return [item.strip() for item in (configs.string(name) or "").split(",") if item.strip()]
 
 
 def _parse(setting: str, text: str) -> ListenerAddress:

@@ -10,14 +10,14 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from barnabas.env import Workers
+from barnabas.env import Clock, Workers
 from barnabas.log.partition_log import Appended, PartitionLog
 from barnabas.model import TopicPartition
 from barnabas.records.admission import AdmissionRules
 from barnabas.records.batch import Batch
 from barnabas.wire.errors import (
     FencedLeaderEpoch,
-    KafkaStorageError,
+    KafkaError,
     NotLeaderOrFollower,
     RequestTimedOut,
     UnknownLeaderEpoch,
@@ -42,6 +42,7 @@ class Partition:
         *,
         node_id: int,
         open_log: Callable[[], PartitionLog],
+        clock: Clock,
         workers: Workers,
         leader: int,
         leader_epoch: int,
@@ -54,6 +55,7 @@ class Partition:
         self._node_id = node_id
         self._open_log = open_log
         self._log: PartitionLog | None = None
+        self._clock = clock
         self._workers = workers
         self._watchers: set[Watcher] = set()
         self._commit_waiters: list[tuple[int, asyncio.Future[None]]] = []
@@ -137,29 +139,24 @@ class Partition:
 
     async def _flush_until_covered(self, log: PartitionLog) -> None:
         try:
-            while (job := log.begin_flush()) is not None:
+            while (job := log.begin_flush(self._clock.now_ms())) is not None:
                 await self._workers.run(job.run)
                 log.finish_flush(job)
-                before = log.high_watermark
                 self._advance_high_watermark(log)
-                if log.high_watermark != before:
-                    for watcher in tuple(self._watchers):
-                        watcher.wake()
+                self.wake_watchers()
                 if log.unflushed_messages < log.settings.flush_messages:
                     break
-        except OSError as error:
-            logger.error("%s cannot be synced: %s", self.topic_partition, error)  # noqa: TRY400 (no traceback needed)
-            self.wake_all(KafkaStorageError(f"{self.topic_partition} cannot be synced: {error}"))
+        except KafkaError as error:
+            logger.error("%s cannot be synced: %s", self.topic_partition, error)  # noqa: TRY400 (the text says it all)
+            self.wake_all(error)
         finally:
             self._flushing = None
 
     async def flush(self) -> None:
         """Sync what was appended so far."""
-        log = self._log
-        if log is not None and (job := log.begin_flush()) is not None:
-            await self._workers.run(job.run)
-            log.finish_flush(job)
-            self._advance_high_watermark(log)
+        if self._log is not None:
+            self._start_flush(self._log)
+            await self.settle()
 
     # --- waiting for more
 
@@ -175,6 +172,9 @@ class Partition:
         for _, waiter in waiters:
             if not waiter.done():
                 waiter.set_exception(error)
+        self.wake_watchers()
+
+    def wake_watchers(self) -> None:
         for watcher in tuple(self._watchers):
             watcher.wake()
 

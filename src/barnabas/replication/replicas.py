@@ -7,7 +7,7 @@ to an older topic of the same name gets a fresh one (the log store compares topi
 import uuid
 from collections.abc import Callable, Iterator
 
-from barnabas.env import Workers
+from barnabas.env import Clock, Workers
 from barnabas.log.log_store import LogStore
 from barnabas.log.partition_log import PartitionLog
 from barnabas.log.settings import LogSettings
@@ -15,22 +15,9 @@ from barnabas.metadata.configs.topic_settings import TopicSettings
 from barnabas.metadata.delta import Delta
 from barnabas.metadata.image import TOPIC, ClusterImage, PartitionImage
 from barnabas.model import TopicPartition
-from barnabas.records.admission import AdmissionRules
-from barnabas.records.compression import Codec
 from barnabas.replication.partition import Partition
+from barnabas.replication.topic_rules import admission_rules
 from barnabas.wire.errors import NotLeaderOrFollower, UnknownTopicOrPartition
-
-# What a batch may decompress to before we call it a bomb: Kafka has no bound, its largest request has 100 MB.
-DECOMPRESSED_BYTES_MAX = 256 * 1024 * 1024
-
-_CODECS = {
-    "uncompressed": Codec.NONE,
-    "gzip": Codec.GZIP,
-    "snappy": Codec.SNAPPY,
-    "lz4": Codec.LZ4,
-    "zstd": Codec.ZSTD,
-    "producer": None,
-}
 
 
 class Replicas:
@@ -40,14 +27,16 @@ class Replicas:
         node_id: int,
         store: LogStore,
         workers: Workers,
+        clock: Clock,
         settings_of: Callable[[str], TopicSettings],
-        producer_id_expiration_ms: Callable[[], int],
+        log_settings_of: Callable[[TopicPartition], LogSettings],
     ) -> None:
         self.store = store
         self._node_id = node_id
         self._workers = workers
+        self._clock = clock
         self._settings_of = settings_of
-        self._producer_id_expiration_ms = producer_id_expiration_ms
+        self._log_settings_of = log_settings_of
         self._partitions: dict[tuple[str, int], Partition] = {}
         self._image_topics: dict[str, set[int]] = {}
 
@@ -89,19 +78,22 @@ class Replicas:
         if partition is not None:
             partition.lead(leader=image.leader, leader_epoch=image.leader_epoch)
             return
-        settings = self._settings_of(topic_partition.topic)
 
         def open_log() -> PartitionLog:
-            return self.store.open(topic_partition, topic_id, self._log_settings(topic_partition.topic))
+            if topic_partition in self.store and self.store.topic_id_of(topic_partition) not in (topic_id, None):
+                # Left behind by an older topic of the same name, whose deletion a crash interrupted.
+                self.store.delete(topic_partition)
+            return self.store.create(topic_partition, topic_id)
 
         self._partitions[topic_partition] = Partition(
             topic_partition,
             node_id=self._node_id,
             open_log=open_log,
+            clock=self._clock,
             workers=self._workers,
             leader=image.leader,
             leader_epoch=image.leader_epoch,
-            admission_rules=admission_rules(settings),
+            admission_rules=admission_rules(self._settings_of(topic_partition.topic)),
         )
 
     def _drop(self, topic_partition: TopicPartition) -> None:
@@ -111,30 +103,6 @@ class Replicas:
         self.store.delete(topic_partition)
 
     def _configure(self, partition: Partition) -> None:
-        topic = partition.topic_partition.topic
-        partition.admission_rules = admission_rules(self._settings_of(topic))
+        partition.admission_rules = admission_rules(self._settings_of(partition.topic_partition.topic))
         if partition.opened_log is not None:
-            partition.opened_log.settings = self._log_settings(topic)
-
-    def _log_settings(self, topic: str) -> LogSettings:
-        settings = self._settings_of(topic)
-        return LogSettings(
-            producer_id_expiration_ms=self._producer_id_expiration_ms(),
-            **{field: getattr(settings, field) for field in _SHARED_FIELDS},
-        )
-
-
-_SHARED_FIELDS = tuple(field for field in LogSettings.__slots__ if field in TopicSettings._fields)
-
-
-def admission_rules(settings: TopicSettings) -> AdmissionRules:
-    return AdmissionRules(
-        max_message_bytes=settings.max_message_bytes,
-        log_append_time=settings.message_timestamp_type == "LogAppendTime",
-        timestamp_before_max_ms=settings.message_timestamp_before_max_ms,
-        timestamp_after_max_ms=settings.message_timestamp_after_max_ms,
-        compression=_CODECS[settings.compression_type],
-        compression_level=settings.compression_level,
-        requires_key=settings.compact,
-        decompressed_bytes_max=DECOMPRESSED_BYTES_MAX,
-    )
+            partition.opened_log.settings = self._log_settings_of(partition.topic_partition)

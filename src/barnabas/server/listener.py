@@ -39,8 +39,8 @@ class Listener:
         self._server: asyncio.Server | None = None
         self._sweep: asyncio.TimerHandle | None = None
 
-    async def start(self, host: str, port: int) -> int:
-        """Bind and listen; returns the port, which the system chose if `port` was 0. OSError if it cannot be had."""
+    async def bind(self, host: str, port: int) -> int:
+        """Returns the port, which the system chose if `port` was 0. OSError if it cannot be had."""
         loop = asyncio.get_running_loop()
         self.now = loop.time
         self._server = await loop.create_server(
@@ -50,10 +50,17 @@ class Listener:
             backlog=BACKLOG,
             reuse_address=True,
             family=socket.AF_UNSPEC if host else socket.AF_INET,
+            start_serving=False,
         )
-        self._schedule_sweep()
         bound: int = self._server.sockets[0].getsockname()[1]
         return bound
+
+    async def serve(self) -> None:
+        """Take connections from now on."""
+        if self._server is None:
+            raise RuntimeError("bind first")
+        await self._server.start_serving()
+        self._schedule_sweep()
 
     def admit(self, connection: Connection) -> None:
         """Called by a new connection: count it in, make it wait, or send it away."""

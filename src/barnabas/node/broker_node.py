@@ -1,0 +1,284 @@
+"""One broker, put together: storage, quorum, controller, coordinator, listeners. One node is a cluster of one.
+
+Start: configuration > log directories > metadata log, replayed > listeners bound, so that their ports are known > this
+broker registered > partitions hosted, groups loading > connections served. Stop is the same way back, and ends with the
+marker that says all is on disk.
+"""
+
+import asyncio
+import errno
+import random
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from barnabas.controller.brokers import BrokerRegistration
+from barnabas.controller.controller import Controller
+from barnabas.controller.producer_ids import ProducerIdSource
+from barnabas.coordinator.group.coordinator import GroupCoordinator
+from barnabas.env import Clock, Disk, RealDisk, SystemClock, ThreadWorkers, Workers
+from barnabas.handlers.context import Broker
+from barnabas.handlers.fetch_session import FetchSessions
+from barnabas.log.settings import LogSettings
+from barnabas.metadata.configs import BrokerConfigs, TopicSettings, validate_broker_properties
+from barnabas.metadata.configs.in_image import broker_configs_in, topic_settings_in
+from barnabas.metadata.delta import Delta
+from barnabas.metadata.features import SUPPORTED_FEATURES
+from barnabas.metadata.image import ClusterImage, Endpoint
+from barnabas.metadata.records import MetadataRecord, encode_metadata_record
+from barnabas.model import TopicPartition
+from barnabas.node.cluster_state import ClusterState
+from barnabas.node.coordinator_log import TopicCoordinatorLog
+from barnabas.node.errors import StartError
+from barnabas.node.group_partitions import GroupPartitions
+from barnabas.node.group_settings import group_settings
+from barnabas.node.listeners import ListenerPlan, comma_separated, plan_listeners
+from barnabas.node.quorum import METADATA_PARTITION, metadata_log_settings, open_quorum
+from barnabas.node.storage import open_storage
+from barnabas.node.topic_maker import OFFSETS_TOPIC, TopicMaker
+from barnabas.node.upkeep import Upkeep
+from barnabas.replication.replicas import Replicas
+from barnabas.replication.topic_rules import log_settings
+from barnabas.server.dispatch import Dispatcher
+from barnabas.server.limits import ConnectionGate, ConnectionLimits
+from barnabas.server.listener import Listener
+from barnabas.wire.errors import InvalidConfig
+
+# How long requests in progress may take to finish when the broker stops.
+STOP_GRACE_SECONDS: Final = 5.0
+_PLAINTEXT: Final = 0
+
+
+class BrokerNode:
+    def __init__(
+        self,
+        properties: Mapping[str, str],
+        *,
+        clock: Clock | None = None,
+        disk: Disk | None = None,
+        workers: Workers | None = None,
+        rng: random.Random | None = None,
+    ) -> None:
+        try:
+            validate_broker_properties(properties)
+        except InvalidConfig as error:
+            raise StartError(str(error)) from error
+        self._static = dict(properties)
+        self._clock = clock or SystemClock()
+        self._disk = disk or RealDisk()
+        self._workers = workers or ThreadWorkers()
+        self._rng = rng or random.SystemRandom()
+        self._configs = BrokerConfigs(static=self._static)
+        self._plans = plan_listeners(self._configs)
+        self._state = ClusterState()
+        self._listeners: list[tuple[ListenerPlan, Listener]] = []
+        self.node_id = self._configs.integer("node.id")
+
+    # --- what others may ask
+
+    @property
+    def image(self) -> ClusterImage:
+        return self._state.image
+
+    @property
+    def port(self) -> int:
+        """Of the first listener."""
+        return self._ports[0]
+
+    @property
+    def address(self) -> str:
+        """What a client on this machine connects to."""
+        host = self._plans[0].bind.host
+        return f"{host or 'localhost'}:{self.port}"
+
+    @property
+    def data_dirs(self) -> Sequence[str]:
+        return self._storage.paths
+
+    async def failed(self) -> Exception:
+        """Why this broker cannot go on; waits as long as it can."""
+        return await self._failure
+
+    def _fail(self, error: Exception) -> None:
+        if not self._failure.done():
+            self._failure.set_result(error)
+
+    # --- start
+
+    async def start(self) -> None:
+        """Serving when this returns. StartError says what is wrong and what to do; nothing is left behind."""
+        self._failure: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
+        self._storage = open_storage(
+            self._configs, disk=self._disk, clock=self._clock, rng=self._rng, settings_of=self._log_settings
+        )
+        try:
+            await self._start()
+        except BaseException:
+            await self._close_after_failed_start()
+            raise
+
+    async def _start(self) -> None:
+        self._raft = await open_quorum(
+            self._storage,
+            self._configs,
+            listener=self._state,
+            on_failure=self._fail,
+            disk=self._disk,
+            clock=self._clock,
+            workers=self._workers,
+        )
+        self._controller = Controller(
+            node_id=self.node_id,
+            image=lambda: self._state.image,
+            propose=self._propose,
+            static_configs=self._static,
+            rng=self._rng,
+        )
+        self._replicas = Replicas(
+            node_id=self.node_id,
+            store=self._storage.store,
+            workers=self._workers,
+            clock=self._clock,
+            settings_of=self._topic_settings,
+            log_settings_of=self._log_settings,
+        )
+        self._groups = GroupCoordinator(
+            log=TopicCoordinatorLog(OFFSETS_TOPIC, self._replicas, self._workers),
+            clock=self._clock,
+            random=self._rng,
+            settings=group_settings(self._configs),
+            partition_count=self._configs.integer("offsets.topic.num.partitions"),
+        )
+        self._group_partitions = GroupPartitions(self._groups, self.node_id)
+        self._broker = self._make_broker()
+        await self._bind(Dispatcher(self._broker))
+        self._epoch = await self._controller.register_broker(self._registration())
+        self._state.publish(self._refresh_configs, self._replicas.apply, self._group_partitions.apply)
+        self._upkeep = Upkeep(self._replicas, clock=self._clock, workers=self._workers, configs=lambda: self._configs)
+        self._upkeep.start()
+        for _, listener in self._listeners:
+            await listener.serve()
+
+    def _make_broker(self) -> Broker:
+        topics = TopicMaker(self._controller, lambda: self._state.image, lambda: self._configs)
+        return Broker(
+            node_id=self.node_id,
+            cluster_id=self._storage.cluster_id,
+            clock=self._clock,
+            workers=self._workers,
+            current_image=lambda: self._state.image,
+            configs=self._configs,
+            replicas=self._replicas,
+            controller=self._controller,
+            groups=self._groups,
+            producer_ids=ProducerIdSource(self._allocate_producer_ids),
+            fetch_sessions=FetchSessions(
+                slots=self._configs.integer("max.incremental.fetch.session.cache.slots"), random_source=self._rng
+            ),
+            fetch_max_bytes=self._configs.integer("fetch.max.bytes"),
+            ensure_internal_topic=topics.ensure_internal,
+            auto_create_topic=topics.auto_create,
+        )
+
+    async def _bind(self, dispatcher: Dispatcher) -> None:
+        self._gate = ConnectionGate(_connection_limits(self._configs))
+        self._ports = []
+        for plan in self._plans:
+            listener = Listener(
+                plan.bind.name,
+                dispatcher,
+                self._gate,
+                frame_bytes_max=self._configs.integer("socket.request.max.bytes"),
+                idle_seconds_max=self._configs.integer("connections.max.idle.ms") / 1000,
+            )
+            try:
+                port = await listener.bind(plan.bind.host, plan.bind.port)
+            except OSError as error:
+                raise StartError(_why_not_bound(plan, error)) from error
+            self._listeners.append((plan, listener))
+            self._ports.append(port)
+
+    def _registration(self) -> BrokerRegistration:
+        endpoints = []
+        for (plan, _), port in zip(self._listeners, self._ports, strict=True):
+            told = plan.advertised or plan.bind._replace(port=port)
+            endpoints.append(Endpoint(told.name, told.host, told.port, _PLAINTEXT))
+        return BrokerRegistration(
+            broker_id=self.node_id,
+            incarnation_id=uuid.UUID(int=self._rng.getrandbits(128), version=4),
+            endpoints=tuple(endpoints),
+            features=SUPPORTED_FEATURES,
+            rack=self._configs.string("broker.rack"),
+            directories=tuple(self._storage.directory_ids),
+            clean_shutdown=self._storage.was_clean,
+        )
+
+    # --- what the parts need from the whole
+
+    async def _propose(self, records: Sequence[MetadataRecord]) -> None:
+        await self._raft.append([encode_metadata_record(record) for record in records])
+
+    async def _allocate_producer_ids(self) -> range:
+        return await self._controller.allocate_producer_ids(broker_id=self.node_id, broker_epoch=self._epoch)
+
+    def _topic_settings(self, topic: str) -> TopicSettings:
+        return topic_settings_in(self._state.image, topic, self._configs)
+
+    def _log_settings(self, topic_partition: TopicPartition) -> LogSettings:
+        if topic_partition == METADATA_PARTITION:
+            return metadata_log_settings(self._configs)
+        return log_settings(
+            self._topic_settings(topic_partition.topic),
+            producer_id_expiration_ms=self._configs.integer("producer.id.expiration.ms"),
+        )
+
+    def _refresh_configs(self, image: ClusterImage, delta: Delta) -> None:
+        """First among the subscribers: the others read the configs that this sets."""
+        self._configs = self._broker.configs = broker_configs_in(image, self.node_id, self._static)
+        self._gate.limits = _connection_limits(self._configs)
+
+    # --- stop
+
+    async def stop(self) -> None:
+        """Finish what was asked, write everything down, close."""
+        self._broker.is_stopping = True
+        for partition in self._replicas:
+            partition.wake_watchers()
+        await asyncio.gather(*(listener.close(grace_seconds=STOP_GRACE_SECONDS) for _, listener in self._listeners))
+        await self._upkeep.stop()
+        await self._group_partitions.stop()
+        for partition in self._replicas:
+            await partition.settle()
+        await self._raft.close()
+        await self._workers.run(self._storage.store.close)
+        self._workers.close()
+
+    async def _close_after_failed_start(self) -> None:
+        for _, listener in self._listeners:
+            listener.stop_accepting()
+        if hasattr(self, "_raft"):
+            await self._raft.close()
+        self._storage.store.close()
+        self._workers.close()
+
+
+def _connection_limits(configs: BrokerConfigs) -> ConnectionLimits:
+    overrides = {}
+    for pair in comma_separated(configs, "max.connections.per.ip.overrides"):
+        ip, _, count = pair.rpartition(":")
+        overrides[ip] = int(count)
+    return ConnectionLimits(
+        total_max=configs.integer("max.connections"),
+        per_ip_max=configs.integer("max.connections.per.ip"),
+        per_ip_overrides=overrides,
+        creations_per_second_max=configs.integer("max.connection.creation.rate"),
+    )
+
+
+def _why_not_bound(plan: ListenerPlan, error: OSError) -> str:
+    where = f"{plan.bind.host or '0.0.0.0'}:{plan.bind.port}"
+    if error.errno == errno.EADDRINUSE:
+        return f"{where} is in use by another process; stop it, or choose another port: --listen {plan.bind.host}:0"
+    if error.errno == errno.EACCES:
+        return f"binding {where} is not permitted; ports below 1024 need privileges: choose another with --listen"
+    return f"cannot listen on {where}: {error.strerror or error}; check the host in --listen or listeners"

@@ -1,0 +1,75 @@
+"""Keeps the group coordinator in step with the partitions of __consumer_offsets that this broker leads.
+
+Loading reads whole partitions, so it runs behind the start of the broker, one partition after another. A client that
+asks for a group meanwhile is told to try again shortly.
+"""
+
+import asyncio
+import logging
+
+from barnabas.coordinator.group.coordinator import GroupCoordinator
+from barnabas.metadata.delta import Delta
+from barnabas.metadata.image import ClusterImage
+from barnabas.node.topic_maker import OFFSETS_TOPIC
+from barnabas.wire.errors import KafkaError
+
+logger = logging.getLogger(__name__)
+
+
+class GroupPartitions:
+    def __init__(self, groups: GroupCoordinator, node_id: int) -> None:
+        self._groups = groups
+        self._node_id = node_id
+        self._epochs: dict[int, int] = {}
+        """Leader epoch of each partition that is loaded or loading."""
+        self._to_load: list[int] = []
+        self._loading: asyncio.Task[None] | None = None
+        self._forgetting: set[asyncio.Task[None]] = set()
+
+    def apply(self, image: ClusterImage, delta: Delta) -> None:
+        topic = image.topics.by_name.get(OFFSETS_TOPIC)
+        partitions = {} if topic is None else topic.partitions
+        if partitions:
+            self._groups.partition_count = len(partitions)
+        for index in [index for index in self._epochs if index not in partitions]:
+            self._unload(index)
+        for index, partition in partitions.items():
+            if partition.leader != self._node_id:
+                self._unload(index)
+            elif self._epochs.get(index) != partition.leader_epoch:
+                self._epochs[index] = partition.leader_epoch
+                self._to_load.append(index)
+        if self._to_load and self._loading is None:
+            self._loading = asyncio.ensure_future(self._load())
+        deleted = {topic.name for topic in delta.topics_deleted.values()}
+        if deleted and self._epochs:
+            task = asyncio.ensure_future(self._groups.on_topics_deleted(deleted))
+            self._forgetting.add(task)
+            task.add_done_callback(self._forgetting.discard)
+
+    def _unload(self, index: int) -> None:
+        if self._epochs.pop(index, None) is not None:
+            self._groups.unload(index)
+
+    async def _load(self) -> None:
+        try:
+            while self._to_load:
+                index = self._to_load.pop(0)
+                try:
+                    await self._groups.load(index)
+                except KafkaError as error:
+                    logger.error("the groups of %s-%d cannot be loaded: %s", OFFSETS_TOPIC, index, error)  # noqa: TRY400
+                await asyncio.sleep(0)
+        finally:
+            self._loading = None
+
+    async def stop(self) -> None:
+        """No more group changes its state; those who wait are told to look for another coordinator."""
+        pending = [*self._forgetting]
+        if self._loading is not None:
+            self._loading.cancel()
+            pending.append(self._loading)
+        if pending:
+            await asyncio.wait(pending)
+        for index in list(self._epochs):
+            self._unload(index)

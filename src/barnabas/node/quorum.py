@@ -1,0 +1,65 @@
+"""The metadata quorum of this node: formatted at the first start, replayed at every start."""
+
+from collections.abc import Callable
+
+from barnabas.env import Clock, Disk, Workers
+from barnabas.log.settings import LogSettings
+from barnabas.metadata.configs import BrokerConfigs
+from barnabas.model import METADATA_TOPIC, METADATA_TOPIC_ID, TopicPartition
+from barnabas.node.errors import StartError
+from barnabas.node.metadata_log import PartitionMetadataLog
+from barnabas.node.storage import Storage
+from barnabas.raft.node import RaftNode
+from barnabas.raft.ports import Listener
+from barnabas.raft.quorum_directory import QuorumDirectory
+from barnabas.raft.voters import ReplicaKey, Voter, VoterEndpoint, VoterSet
+from barnabas.wire.errors import KafkaError
+
+METADATA_PARTITION = TopicPartition(METADATA_TOPIC, 0)
+
+
+def metadata_log_settings(configs: BrokerConfigs) -> LogSettings:
+    """Kept until a snapshot covers it, never by age or size."""
+    return LogSettings(
+        segment_bytes=configs.integer("metadata.log.segment.bytes"),
+        segment_ms=configs.integer("metadata.log.segment.ms"),
+        retention_ms=-1,
+        retention_bytes=-1,
+    )
+
+
+async def open_quorum(
+    storage: Storage,
+    configs: BrokerConfigs,
+    *,
+    listener: Listener,
+    on_failure: Callable[[Exception], None],
+    disk: Disk,
+    clock: Clock,
+    workers: Workers,
+) -> RaftNode:
+    """Leads when this returns, and `listener` has seen all that was ever committed."""
+    path = f"{storage.metadata_path}/{METADATA_PARTITION}"
+    local = ReplicaKey(configs.integer("node.id"), storage.directory_ids[0])
+    try:
+        quorum = QuorumDirectory(disk, path)
+        if not quorum.is_formatted:
+            # The endpoint is what other voters would connect to; a quorum of one has nobody who does.
+            endpoint = VoterEndpoint("CONTROLLER", "localhost", 9093)
+            quorum.format(VoterSet((Voter(local, (endpoint,)),)), now_ms=clock.now_ms())
+        log = storage.store.create(METADATA_PARTITION, METADATA_TOPIC_ID, metadata_log_settings(configs))
+        raft = RaftNode(
+            local=local,
+            directory=path,
+            log=PartitionMetadataLog(log, clock.now_ms),
+            listener=listener,
+            on_failure=on_failure,
+            disk=disk,
+            clock=clock,
+            workers=workers,
+            snapshot_interval_bytes=configs.integer("metadata.log.max.record.bytes.between.snapshots"),
+        )
+        await raft.start()
+    except (KafkaError, OSError) as error:
+        raise StartError(f"the metadata log in {path} cannot be opened: {error}") from error
+    return raft

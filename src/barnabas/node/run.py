@@ -1,0 +1,44 @@
+"""Runs one broker until it is told to stop."""
+
+import asyncio
+import gc
+import logging
+import signal
+from collections.abc import Callable
+
+import uvloop
+
+from barnabas import __version__
+from barnabas.node.broker_node import BrokerNode
+from barnabas.node.file_limit import raise_file_limit
+
+logger = logging.getLogger(__name__)
+
+
+def run_broker(properties: dict[str, str], *, announce: Callable[[str], None]) -> int:
+    """Blocks until SIGTERM or SIGINT, then closes cleanly. The exit status; StartError if it cannot start."""
+    raise_file_limit()
+    return uvloop.run(_run(properties, announce))
+
+
+async def _run(properties: dict[str, str], announce: Callable[[str], None]) -> int:
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopped.set)
+    node = BrokerNode(properties)
+    await node.start()
+    # What lives now lives until the end: the collector need not look at it again.
+    gc.collect()
+    gc.freeze()
+    announce(f"Barnabas {__version__} is ready on {node.address} (data in {', '.join(node.data_dirs)})")
+    stop = asyncio.ensure_future(stopped.wait())
+    failure = asyncio.ensure_future(node.failed())
+    await asyncio.wait([stop, failure], return_when=asyncio.FIRST_COMPLETED)
+    stop.cancel()
+    await node.stop()
+    if failure.done():
+        logger.critical("the broker stopped: %s", failure.result())
+        return 1
+    failure.cancel()
+    return 0

@@ -1,0 +1,102 @@
+"""The broker's log directories: found or formatted, locked, and ready to open logs.
+
+A new directory is formatted without a separate step: the first start of a cluster gives it an id. Directories that
+belong to another cluster or node are refused, and left as they are.
+"""
+
+import base64
+import logging
+import random
+import uuid
+from collections.abc import Callable
+
+from barnabas.env import Clock, Disk
+from barnabas.log.directory_lock import DirectoryLock
+from barnabas.log.log_store import LogStore
+from barnabas.log.meta_properties import CorruptMetaProperties, read_meta_properties
+from barnabas.log.settings import LogSettings
+from barnabas.metadata.configs import BrokerConfigs
+from barnabas.model import TopicPartition
+from barnabas.node.errors import StartError
+from barnabas.wire.errors import KafkaError
+
+logger = logging.getLogger(__name__)
+
+
+class Storage:
+    def __init__(self, store: LogStore, cluster_id: str) -> None:
+        self.store = store
+        self.cluster_id = cluster_id
+        self.paths = [directory.path for directory in store.directories]
+        # After an unclean stop every partition begins a new leader epoch.
+        self.was_clean = not any(directory.unclean for directory in store.directories)
+
+    @property
+    def metadata_path(self) -> str:
+        """Where the metadata log lives: the first directory."""
+        return self.paths[0]
+
+    @property
+    def directory_ids(self) -> list[uuid.UUID]:
+        return [each.properties.directory_id for each in self.store.directories if each.properties is not None]
+
+
+def open_storage(
+    configs: BrokerConfigs,
+    *,
+    disk: Disk,
+    clock: Clock,
+    rng: random.Random,
+    settings_of: Callable[[TopicPartition], LogSettings],
+) -> Storage:
+    paths = _log_dirs(configs)
+    try:
+        cluster_id = _cluster_id(disk, paths) or _new_cluster_id(rng)
+        store = LogStore(
+            disk,
+            paths,
+            cluster_id=cluster_id,
+            node_id=configs.integer("node.id"),
+            settings_of=settings_of,
+            now_ms=clock.now_ms,
+            random=rng,
+            lock=DirectoryLock,
+        )
+    except (KafkaError, CorruptMetaProperties, ValueError) as error:
+        raise StartError(str(error)) from error
+    except OSError as error:
+        raise StartError(f"log directory {error.filename or paths[0]} cannot be used: {error.strerror}") from error
+    first = store.directories[0]
+    if first.health.is_offline:
+        store.close()
+        raise StartError(
+            f"log directory {first.path}, which holds the metadata log, cannot be read: {first.health.error}"
+        )
+    return Storage(store, cluster_id)
+
+
+def _log_dirs(configs: BrokerConfigs) -> list[str]:
+    paths = list(configs.strings("log.dirs")) or [configs.string("log.dir") or "barnabas-data"]
+    metadata_dir = configs.string("metadata.log.dir")
+    if metadata_dir is not None:
+        if metadata_dir not in paths:
+            raise StartError(f"metadata.log.dir={metadata_dir} is not one of log.dirs; add it there")
+        paths.remove(metadata_dir)
+        paths.insert(0, metadata_dir)
+    return [path.rstrip("/") for path in paths]
+
+
+def _cluster_id(disk: Disk, paths: list[str]) -> str | None:
+    for path in paths:
+        found = read_meta_properties(disk, path)
+        if found is not None:
+            return found.cluster_id
+    return None
+
+
+def _new_cluster_id(rng: random.Random) -> str:
+    """A random id the way Kafka writes ids: URL-safe base 64, no dash in front (tools take that for a flag)."""
+    while True:
+        text = base64.urlsafe_b64encode(uuid.UUID(int=rng.getrandbits(128), version=4).bytes).decode().rstrip("=")
+        if not text.startswith("-"):
+            return text

@@ -1,0 +1,90 @@
+"""What a broker does without being asked: retention, syncing by age, checkpoints, removal of files.
+
+Each chore runs at its own interval (Kafka's settings and defaults), one log at a time, with requests in between.
+A chore that fails is logged and tried again at its next turn; it never takes the broker down.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from barnabas.env import Clock, Workers
+from barnabas.log.partition_log import PartitionLog
+from barnabas.metadata.configs.effective import BrokerConfigs
+from barnabas.replication.replicas import Replicas
+from barnabas.wire.errors import KafkaError
+
+logger = logging.getLogger(__name__)
+
+FLUSH_CHECK_INTERVAL_MS: Final = 500
+DELETION_INTERVAL_MS: Final = 1_000
+
+
+class Upkeep:
+    def __init__(
+        self, replicas: Replicas, *, clock: Clock, workers: Workers, configs: Callable[[], BrokerConfigs]
+    ) -> None:
+        self._replicas = replicas
+        self._store = replicas.store
+        self._clock = clock
+        self._workers = workers
+        self._configs = configs
+        self._chores: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        self._every("log.retention.check.interval.ms", self.enforce_retention)
+        self._every("log.flush.offset.checkpoint.interval.ms", self.checkpoint)
+        self._every(FLUSH_CHECK_INTERVAL_MS, self.flush_by_age)
+        self._every(DELETION_INTERVAL_MS, self.remove_files)
+
+    def _every(self, interval: str | int, chore: Callable[[], Awaitable[None]]) -> None:
+        self._chores.append(asyncio.ensure_future(self._repeat(interval, chore)))
+
+    async def _repeat(self, interval: str | int, chore: Callable[[], Awaitable[None]]) -> None:
+        while True:
+            interval_ms = interval if isinstance(interval, int) else self._configs().integer(interval)
+            await self._clock.sleep_ms(interval_ms)
+            try:
+                await chore()
+            except (KafkaError, OSError) as error:
+                logger.warning("%s failed and is tried again in %d ms: %s", chore.__name__, interval_ms, error)
+            except Exception:
+                logger.exception("%s failed: this is a defect of Barnabas", chore.__name__)
+
+    async def enforce_retention(self) -> None:
+        """Every log is looked at, also one that nobody has touched since the start."""
+        for partition in self._replicas:
+            try:
+                deleted = partition.log.delete_old_segments(self._clock.now_ms())
+            except KafkaError as error:
+                logger.warning("retention of %s: %s", partition.topic_partition, error)
+                continue
+            if deleted:
+                logger.info("retention removed %d segments of %s", deleted, partition.topic_partition)
+            await asyncio.sleep(0)
+
+    async def flush_by_age(self) -> None:
+        """`flush.ms`, and segments that were sealed since the last sync (as Kafka, which syncs a segment on roll)."""
+        for partition in self._replicas:
+            log = partition.opened_log
+            if log is not None and (self._is_old(log) or log.checkpointed_recovery_point < log.segments.active.base_offset):
+                await partition.flush()
+
+    def _is_old(self, log: PartitionLog) -> bool:
+        return log.unflushed_messages > 0 and self._clock.now_ms() - log.last_flush_ms >= log.settings.flush_ms
+
+    async def checkpoint(self) -> None:
+        for directory, job in self._store.begin_checkpoint():
+            await self._workers.run(job.run)
+            directory.finish_checkpoint(job)
+
+    async def remove_files(self) -> None:
+        for job in self._store.due_deletions():
+            await self._workers.run(job.run)
+
+    async def stop(self) -> None:
+        for chore in self._chores:
+            chore.cancel()
+        if self._chores:
+            await asyncio.wait(self._chores)

@@ -1,0 +1,31 @@
+"""A topic's configs as its log and its admission of batches understand them."""
+
+from typing import Final
+
+from barnabas.log.settings import LogSettings
+from barnabas.metadata.configs.topic_settings import TopicSettings
+from barnabas.records.admission import AdmissionRules
+from barnabas.records.compression import CODEC_BY_COMPRESSION_TYPE
+
+# What a batch may decompress to before we call it a bomb: Kafka has no bound, its largest request has 100 MB.
+DECOMPRESSED_BYTES_MAX: Final = 256 * 1024 * 1024
+
+_SHARED_FIELDS: Final = tuple(field for field in LogSettings.__slots__ if field in TopicSettings._fields)
+
+
+def log_settings(settings: TopicSettings, *, producer_id_expiration_ms: int) -> LogSettings:
+    shared = {field: getattr(settings, field) for field in _SHARED_FIELDS}
+    return LogSettings(producer_id_expiration_ms=producer_id_expiration_ms, **shared)
+
+
+def admission_rules(settings: TopicSettings) -> AdmissionRules:
+    return AdmissionRules(
+        max_message_bytes=settings.max_message_bytes,
+        log_append_time=settings.message_timestamp_type == "LogAppendTime",
+        timestamp_before_max_ms=settings.message_timestamp_before_max_ms,
+        timestamp_after_max_ms=settings.message_timestamp_after_max_ms,
+        compression=CODEC_BY_COMPRESSION_TYPE.get(settings.compression_type),
+        compression_level=settings.compression_level,
+        requires_key=settings.compact,
+        decompressed_bytes_max=DECOMPRESSED_BYTES_MAX,
+    )
