@@ -122,6 +122,11 @@ def test_broker_values_are_typed() -> None:
     assert broker.strings("advertised.listeners") == ()
     assert broker.boolean("auto.create.topics.enable") is True
     assert broker.string("broker.rack") is None
+    assert broker.string("log.dir") == "barnabas-data"
+    assert "SSL:SSL" in broker.strings("listener.security.protocol.map")
+    assert broker.strings("max.connections.per.ip.overrides") == ()
+    assert broker.integer("node.id") == 1
+    assert BrokerConfigs(static={"broker.id": "7"}).integer("node.id") == 7
     assert broker.number("log.cleaner.min.cleanable.ratio") == 0.5
     with pytest.raises(TypeError, match="not a whole number"):
         broker.integer("log.dirs")

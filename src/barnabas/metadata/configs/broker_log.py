@@ -91,7 +91,7 @@ _STORAGE: Final = (
         update=Update.CLUSTER_WIDE,
     ),
     ConfigDef("log.cleaner.enable", BOOLEAN, "true", "Whether topics with cleanup.policy=compact are compacted."),
-    ConfigDef("log.dir", LIST, "/tmp/barnabas-logs", "The log directory when log.dirs is not set.", importance=HIGH),
+    ConfigDef("log.dir", LIST, "barnabas-data", "The log directory when log.dirs is not set.", importance=HIGH),
     ConfigDef(
         "log.dirs",
         LIST,

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from barnabas.metadata.configs.broker import ACTING_BROKER_CONFIGS, all_broker_configs, find_broker_config
 from barnabas.metadata.configs.definition import ConfigDef, ConfigType, ConfigValue, Synonym
 from barnabas.metadata.configs.topic import TOPIC_CONFIGS
-from barnabas.metadata.configs.values import parse_value
+from barnabas.metadata.configs.values import parse_value, split_list, value_text
 
 
 class ConfigSource(enum.IntEnum):
@@ -74,6 +74,8 @@ class BrokerConfigs(NamedTuple):
         for _, layer in self.layers():
             if name in layer:
                 return layer[name]
+        if name == "node.id" and (self.text("broker.id") or "-1") != "-1":
+            return self.text("broker.id")
         return _definition(name).default
 
     def value(self, name: str) -> ConfigValue | None:
@@ -99,18 +101,19 @@ class BrokerConfigs(NamedTuple):
         return value
 
     def strings(self, name: str) -> tuple[str, ...]:
+        """The items of a list, or of a text that Kafka reads as one."""
         value = self.value(name)
-        if value is None:
-            return ()
-        if not isinstance(value, tuple):
+        if isinstance(value, str):
+            return split_list(name, value)
+        if value is not None and not isinstance(value, tuple):
             raise TypeError(f"{name} is {value!r}, not a list")
-        return value
+        return value or ()
 
     def string(self, name: str) -> str | None:
         value = self.value(name)
-        if value is not None and not isinstance(value, str):
+        if value is not None and not isinstance(value, (str, tuple)):
             raise TypeError(f"{name} is {value!r}, not a text")
-        return value
+        return value_text(value)
 
 
 def effective_topic_configs(overrides: Mapping[str, str], broker: BrokerConfigs) -> dict[str, EffectiveConfig]:
