@@ -1,0 +1,25 @@
+"""AlterConfigs (0-2): set all configs of a topic or broker at once; what is not named goes back to its default.
+
+Clients are better served by IncrementalAlterConfigs. Broker loggers, client metrics and groups are refused.
+"""
+
+from barnabas.handlers.context import RequestContext
+from barnabas.wire.errors import KafkaError
+from barnabas.wire.messages.alter_configs import AlterConfigsRequest, AlterConfigsResourceResponse, AlterConfigsResponse
+
+
+async def handle(context: RequestContext, request: AlterConfigsRequest) -> AlterConfigsResponse:
+    try:
+        return await context.broker.controller.alter_configs(request)
+    except KafkaError as error:
+        return AlterConfigsResponse(
+            responses=tuple(
+                AlterConfigsResourceResponse(
+                    error_code=error.code,
+                    error_message=str(error),
+                    resource_type=resource.resource_type,
+                    resource_name=resource.resource_name,
+                )
+                for resource in request.resources
+            )
+        )

@@ -1,0 +1,21 @@
+"""CreateTopics (2-7): the controller decides, topic by topic.
+
+Answers when the topics are committed and this broker leads their partitions, whatever timeout the client gave. Where
+the decision could not be committed at all, every topic bears the error.
+"""
+
+from barnabas.handlers.context import RequestContext
+from barnabas.wire.errors import KafkaError
+from barnabas.wire.messages.create_topics import CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse
+
+
+async def handle(context: RequestContext, request: CreateTopicsRequest) -> CreateTopicsResponse:
+    try:
+        return await context.broker.controller.create_topics(request)
+    except KafkaError as error:
+        return CreateTopicsResponse(
+            topics=tuple(
+                CreatableTopicResult(name=topic.name, error_code=error.code, error_message=str(error), configs=())
+                for topic in request.topics
+            )
+        )

@@ -1,0 +1,45 @@
+"""DeleteTopics (1-6): by name, or from version 6 by id.
+
+Versions before 3 do not know the error for deletion being switched off; they are told INVALID_REQUEST.
+"""
+
+from dataclasses import replace
+
+from barnabas.handlers.context import RequestContext
+from barnabas.wire.errors import ErrorCode, KafkaError
+from barnabas.wire.messages.delete_topics import (
+    DeletableTopicResult,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    DeleteTopicState,
+)
+
+
+async def handle(context: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
+    try:
+        response = await context.broker.controller.delete_topics(request)
+    except KafkaError as error:
+        return _all_failed(request, error)
+    if context.api_version >= 3:
+        return response
+    return replace(
+        response,
+        responses=tuple(
+            replace(result, error_code=ErrorCode.invalid_request)
+            if result.error_code is ErrorCode.topic_deletion_disabled
+            else result
+            for result in response.responses
+        ),
+    )
+
+
+def _all_failed(request: DeleteTopicsRequest, error: KafkaError) -> DeleteTopicsResponse:
+    wanted = [*(DeleteTopicState(name=name) for name in request.topic_names), *request.topics]
+    return DeleteTopicsResponse(
+        responses=tuple(
+            DeletableTopicResult(
+                name=topic.name, topic_id=topic.topic_id, error_code=error.code, error_message=str(error)
+            )
+            for topic in wanted
+        )
+    )

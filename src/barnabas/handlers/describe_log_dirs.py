@@ -1,0 +1,69 @@
+"""DescribeLogDirs (1-5): this broker's log directories, and which partitions lie in them at what size.
+
+A directory that is offline is named with KAFKA_STORAGE_ERROR. The sizes of the volumes are not told: -1. A log that
+nobody touched yet is opened for its size, so the loop gets its turn between two logs.
+"""
+
+import asyncio
+import os
+
+from barnabas.handlers.context import RequestContext
+from barnabas.log.log_directory import LogDirectory
+from barnabas.model import TopicPartition
+from barnabas.replication.replicas import Replicas
+from barnabas.wire.errors import ErrorCode, KafkaError
+from barnabas.wire.messages.describe_log_dirs import (
+    DescribeLogDirsPartition,
+    DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
+    DescribeLogDirsResult,
+    DescribeLogDirsTopic,
+)
+
+Sizes = dict[str, dict[int, int]]
+"""Bytes by topic and partition."""
+
+
+async def handle(context: RequestContext, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
+    replicas = context.broker.replicas
+    wanted = [partition.topic_partition for partition in replicas]
+    if request.topics is not None:
+        asked = {TopicPartition(topic.topic, index) for topic in request.topics for index in topic.partitions}
+        wanted = [topic_partition for topic_partition in wanted if topic_partition in asked]
+    sizes: dict[str, Sizes] = {directory.path: {} for directory in replicas.store.directories}
+    for topic_partition in wanted:
+        _measure(replicas, topic_partition, sizes)
+        await asyncio.sleep(0)
+    return DescribeLogDirsResponse(
+        results=tuple(_result(directory, sizes[directory.path]) for directory in replicas.store.directories)
+    )
+
+
+def _measure(replicas: Replicas, topic_partition: TopicPartition, sizes: dict[str, Sizes]) -> None:
+    try:
+        # Asked for anew each time: to open the log of a partition that was deleted meanwhile would bring it back.
+        log = replicas.get(*topic_partition).log
+    except KafkaError:
+        return  # deleted meanwhile, or in a directory that is offline
+    directory = replicas.store.directory_of(topic_partition)
+    if directory is not None:
+        sizes[directory.path].setdefault(topic_partition.topic, {})[topic_partition.partition] = log.size
+
+
+def _result(directory: LogDirectory, sizes: Sizes) -> DescribeLogDirsResult:
+    path = os.path.abspath(directory.path)
+    if directory.health.is_offline:
+        return DescribeLogDirsResult(error_code=ErrorCode.kafka_storage_error, log_dir=path)
+    return DescribeLogDirsResult(
+        log_dir=path,
+        topics=tuple(
+            DescribeLogDirsTopic(
+                name=topic,
+                partitions=tuple(
+                    DescribeLogDirsPartition(partition_index=index, partition_size=size)
+                    for index, size in sorted(partitions.items())
+                ),
+            )
+            for topic, partitions in sorted(sizes.items())
+        ),
+    )
