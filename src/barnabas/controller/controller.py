@@ -4,27 +4,26 @@ A decision is taken against the image that holds everything decided before it. S
 topic at the same time yield one topic and one TOPIC_ALREADY_EXISTS. The order is kept by one task that works through a
 queue: it decides, proposes, waits until the records are committed and in the image, answers, and takes the next. The
 task lives while there is work. A caller that gives up does not disturb it; what was decided is committed all the same.
+
+What a broker needs to start and to take its first records is imported with this module, the rest when it is asked for.
 """
+
+from __future__ import annotations
 
 import asyncio
 import random
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from barnabas.controller.alter_configs import decide_alter_configs, decide_incremental_alter_configs
 from barnabas.controller.brokers import BrokerRegistration, decide_bootstrap, decide_register_broker
-from barnabas.controller.create_partitions import decide_create_partitions
 from barnabas.controller.create_topics import decide_create_topics
 from barnabas.controller.decision import Decision
-from barnabas.controller.delete_topics import decide_delete_topics
 from barnabas.controller.producer_id_blocks import decide_allocate_producer_ids
 from barnabas.metadata.configs import BrokerConfigs
 from barnabas.metadata.configs.in_image import broker_configs_in
 from barnabas.metadata.image import ClusterImage
 from barnabas.metadata.records import MetadataRecord
-from barnabas.wire.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
-from barnabas.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
 from barnabas.wire.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfig,
@@ -32,11 +31,15 @@ from barnabas.wire.messages.create_topics import (
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
-from barnabas.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
-from barnabas.wire.messages.incremental_alter_configs import (
-    IncrementalAlterConfigsRequest,
-    IncrementalAlterConfigsResponse,
-)
+
+if TYPE_CHECKING:
+    from barnabas.wire.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
+    from barnabas.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
+    from barnabas.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+    from barnabas.wire.messages.incremental_alter_configs import (
+        IncrementalAlterConfigsRequest,
+        IncrementalAlterConfigsResponse,
+    )
 
 R = TypeVar("R")
 Decide = Callable[[ClusterImage], Decision[R]]
@@ -85,17 +88,25 @@ class Controller:
         return (await self._submit(decide)).topics[0]
 
     async def delete_topics(self, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
+        from barnabas.controller.delete_topics import decide_delete_topics
+
         return await self._submit(lambda image: decide_delete_topics(image, request, configs=self._configs(image)))
 
     async def create_partitions(self, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+        from barnabas.controller.create_partitions import decide_create_partitions
+
         return await self._submit(lambda image: decide_create_partitions(image, request, rng=self._rng))
 
     async def alter_configs(self, request: AlterConfigsRequest) -> AlterConfigsResponse:
+        from barnabas.controller.alter_configs import decide_alter_configs
+
         return await self._submit(lambda image: decide_alter_configs(image, request, configs=self._configs(image)))
 
     async def incremental_alter_configs(
         self, request: IncrementalAlterConfigsRequest
     ) -> IncrementalAlterConfigsResponse:
+        from barnabas.controller.alter_configs import decide_incremental_alter_configs
+
         return await self._submit(
             lambda image: decide_incremental_alter_configs(image, request, configs=self._configs(image))
         )

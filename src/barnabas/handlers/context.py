@@ -51,7 +51,7 @@ class Broker:
     configs: BrokerConfigs
     replicas: Replicas
     controller: Controller
-    groups: GroupCoordinator
+    group_coordinator: Callable[[], GroupCoordinator]
     producer_ids: ProducerIdSource
     fetch_sessions: FetchSessions
     ensure_internal_topic: Callable[[str], Awaitable[None]]
@@ -62,6 +62,10 @@ class Broker:
     fetch_max_bytes: int
     is_stopping: bool = False
     """The broker is closing: answers that wait for more leave with what there is."""
+
+    @property
+    def groups(self) -> GroupCoordinator:
+        return self.group_coordinator()
 
     @property
     def image(self) -> ClusterImage:

@@ -3,8 +3,6 @@
 Versions before 3 do not know the error for deletion being switched off; they are told INVALID_REQUEST.
 """
 
-from dataclasses import replace
-
 from barnabas.handlers.context import RequestContext
 from barnabas.wire.errors import ErrorCode, KafkaError
 from barnabas.wire.messages.delete_topics import (
@@ -22,10 +20,9 @@ async def handle(context: RequestContext, request: DeleteTopicsRequest) -> Delet
         return _all_failed(request, error)
     if context.api_version >= 3:
         return response
-    return replace(
-        response,
+    return response.replace(
         responses=tuple(
-            replace(result, error_code=ErrorCode.invalid_request)
+            result.replace(error_code=ErrorCode.invalid_request)
             if result.error_code is ErrorCode.topic_deletion_disabled
             else result
             for result in response.responses

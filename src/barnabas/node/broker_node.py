@@ -5,17 +5,18 @@ broker registered > partitions hosted, groups loading > connections served. Stop
 marker that says all is on disk.
 """
 
+from __future__ import annotations
+
 import asyncio
 import errno
 import random
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from barnabas.controller.brokers import BrokerRegistration
 from barnabas.controller.controller import Controller
 from barnabas.controller.producer_ids import ProducerIdSource
-from barnabas.coordinator.group.coordinator import GroupCoordinator
 from barnabas.env import Clock, Disk, RealDisk, SystemClock, ThreadWorkers, Workers
 from barnabas.handlers.context import Broker
 from barnabas.handlers.fetch_session import FetchSessions
@@ -28,10 +29,8 @@ from barnabas.metadata.image import ClusterImage, Endpoint
 from barnabas.metadata.records import MetadataRecord, encode_metadata_record
 from barnabas.model import TopicPartition
 from barnabas.node.cluster_state import ClusterState
-from barnabas.node.coordinator_log import TopicCoordinatorLog
 from barnabas.node.errors import StartError
 from barnabas.node.group_partitions import GroupPartitions
-from barnabas.node.group_settings import group_settings
 from barnabas.node.listeners import ListenerPlan, comma_separated, plan_listeners
 from barnabas.node.quorum import METADATA_PARTITION, metadata_log_settings, open_quorum
 from barnabas.node.storage import open_storage
@@ -43,6 +42,9 @@ from barnabas.server.dispatch import Dispatcher
 from barnabas.server.limits import ConnectionGate, ConnectionLimits
 from barnabas.server.listener import Listener
 from barnabas.wire.errors import InvalidConfig
+
+if TYPE_CHECKING:
+    from barnabas.coordinator.group.coordinator import GroupCoordinator
 
 # How long requests in progress may take to finish when the broker stops.
 STOP_GRACE_SECONDS: Final = 5.0
@@ -142,14 +144,7 @@ class BrokerNode:
             settings_of=self._topic_settings,
             log_settings_of=self._log_settings,
         )
-        self._groups = GroupCoordinator(
-            log=TopicCoordinatorLog(OFFSETS_TOPIC, self._replicas, self._workers),
-            clock=self._clock,
-            random=self._rng,
-            settings=group_settings(self._configs),
-            partition_count=self._configs.integer("offsets.topic.num.partitions"),
-        )
-        self._group_partitions = GroupPartitions(self._groups, self.node_id)
+        self._group_partitions = GroupPartitions(self._make_groups, self.node_id)
         self._broker = self._make_broker()
         await self._bind(Dispatcher(self._broker))
         self._epoch = await self._controller.register_broker(self._registration())
@@ -158,6 +153,20 @@ class BrokerNode:
         self._upkeep.start()
         for _, listener in self._listeners:
             await listener.serve()
+        self._group_partitions.serve()
+
+    def _make_groups(self) -> GroupCoordinator:
+        from barnabas.coordinator.group.coordinator import GroupCoordinator
+        from barnabas.node.coordinator_log import TopicCoordinatorLog
+        from barnabas.node.group_settings import group_settings
+
+        return GroupCoordinator(
+            log=TopicCoordinatorLog(OFFSETS_TOPIC, self._replicas, self._workers),
+            clock=self._clock,
+            random=self._rng,
+            settings=group_settings(self._configs),
+            partition_count=self._configs.integer("offsets.topic.num.partitions"),
+        )
 
     def _make_broker(self) -> Broker:
         topics = TopicMaker(self._controller, lambda: self._state.image, lambda: self._configs)
@@ -170,7 +179,7 @@ class BrokerNode:
             configs=self._configs,
             replicas=self._replicas,
             controller=self._controller,
-            groups=self._groups,
+            group_coordinator=lambda: self._group_partitions.groups,
             producer_ids=ProducerIdSource(self._allocate_producer_ids),
             fetch_sessions=FetchSessions(
                 slots=self._configs.integer("max.incremental.fetch.session.cache.slots"), random_source=self._rng

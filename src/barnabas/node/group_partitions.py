@@ -1,36 +1,60 @@
 """Keeps the group coordinator in step with the partitions of __consumer_offsets that this broker leads.
 
-Loading reads whole partitions, so it runs behind the start of the broker, one partition after another. A client that
-asks for a group meanwhile is told to try again shortly.
+The coordinator is made when there is something for it to coordinate: a broker without groups starts without it. Loading
+reads whole partitions, so it begins once the broker serves, one partition after another. A client that asks for a group
+meanwhile is told to try again shortly.
 """
+
+from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-from barnabas.coordinator.group.coordinator import GroupCoordinator
 from barnabas.metadata.delta import Delta
 from barnabas.metadata.image import ClusterImage
 from barnabas.node.topic_maker import OFFSETS_TOPIC
 from barnabas.wire.errors import KafkaError
 
+if TYPE_CHECKING:
+    from barnabas.coordinator.group.coordinator import GroupCoordinator
+
 logger = logging.getLogger(__name__)
 
 
 class GroupPartitions:
-    def __init__(self, groups: GroupCoordinator, node_id: int) -> None:
-        self._groups = groups
+    def __init__(self, make_coordinator: Callable[[], GroupCoordinator], node_id: int) -> None:
+        self._make_coordinator = make_coordinator
         self._node_id = node_id
+        self._partition_count = 0
         self._epochs: dict[int, int] = {}
-        """Leader epoch of each partition that is loaded or loading."""
+        """Leader epoch of each partition that is loaded or to be loaded."""
         self._to_load: list[int] = []
+        self._serving = False
         self._loading: asyncio.Task[None] | None = None
         self._forgetting: set[asyncio.Task[None]] = set()
+
+    @cached_property
+    def groups(self) -> GroupCoordinator:
+        groups = self._make_coordinator()
+        if self._partition_count:
+            groups.partition_count = self._partition_count
+        return groups
+
+    def serve(self) -> None:
+        """The broker takes connections: load what there is."""
+        self._serving = True
+        self._start_loading()
 
     def apply(self, image: ClusterImage, delta: Delta) -> None:
         topic = image.topics.by_name.get(OFFSETS_TOPIC)
         partitions = {} if topic is None else topic.partitions
-        if partitions:
-            self._groups.partition_count = len(partitions)
+        if len(partitions) != self._partition_count:
+            self._partition_count = len(partitions)
+            if partitions and "groups" in self.__dict__:
+                self.groups.partition_count = len(partitions)
         for index in [index for index in self._epochs if index not in partitions]:
             self._unload(index)
         for index, partition in partitions.items():
@@ -39,24 +63,27 @@ class GroupPartitions:
             elif self._epochs.get(index) != partition.leader_epoch:
                 self._epochs[index] = partition.leader_epoch
                 self._to_load.append(index)
-        if self._to_load and self._loading is None:
-            self._loading = asyncio.ensure_future(self._load())
+        self._start_loading()
         deleted = {topic.name for topic in delta.topics_deleted.values()}
         if deleted and self._epochs:
-            task = asyncio.ensure_future(self._groups.on_topics_deleted(deleted))
+            task = asyncio.ensure_future(self.groups.on_topics_deleted(deleted))
             self._forgetting.add(task)
             task.add_done_callback(self._forgetting.discard)
 
+    def _start_loading(self) -> None:
+        if self._serving and self._to_load and self._loading is None:
+            self._loading = asyncio.ensure_future(self._load())
+
     def _unload(self, index: int) -> None:
         if self._epochs.pop(index, None) is not None:
-            self._groups.unload(index)
+            self.groups.unload(index)
 
     async def _load(self) -> None:
         try:
             while self._to_load:
                 index = self._to_load.pop(0)
                 try:
-                    await self._groups.load(index)
+                    await self.groups.load(index)
                 except KafkaError as error:
                     logger.error("the groups of %s-%d cannot be loaded: %s", OFFSETS_TOPIC, index, error)  # noqa: TRY400
                 await asyncio.sleep(0)

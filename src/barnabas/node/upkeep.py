@@ -68,7 +68,9 @@ class Upkeep:
         """`flush.ms`, and segments that were sealed since the last sync (as Kafka, which syncs a segment on roll)."""
         for partition in self._replicas:
             log = partition.opened_log
-            if log is not None and (self._is_old(log) or log.checkpointed_recovery_point < log.segments.active.base_offset):
+            if log is not None and (
+                self._is_old(log) or log.checkpointed_recovery_point < log.segments.active.base_offset
+            ):
                 await partition.flush()
 
     def _is_old(self, log: PartitionLog) -> bool:

@@ -5,7 +5,6 @@ request that cannot be decoded, or an API or version we do not serve, ends the c
 of an unknown version gets an answer, because that is how a client finds out what to speak.
 """
 
-import dataclasses
 import importlib
 import logging
 from collections.abc import Awaitable, Callable
@@ -119,10 +118,9 @@ def error_response(route: Route, error: KafkaError) -> object:
     """The API's empty response with the error's code in it, for APIs whose response has a place for one."""
     messages = importlib.import_module(f"barnabas.wire.messages.{route.api.name}")
     shape = getattr(messages, "".join(word.capitalize() for word in route.api.name.split("_")) + "Response")
-    names = {field.name for field in dataclasses.fields(shape)}
-    if "error_code" not in names:
+    if "error_code" not in shape.__slots__:
         raise Refused(f"{route.api.name}: {error}") from error
     values: dict[str, object] = {"error_code": ErrorCode(error.code)}
-    if "error_message" in names:
+    if "error_message" in shape.__slots__:
         values["error_message"] = str(error)
     return shape(**values)

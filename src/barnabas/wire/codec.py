@@ -93,9 +93,9 @@ def _entities(schema: ModuleType) -> list[Any]:
 def _answer_to_every_name(schema: ModuleType, shapes: ModuleType) -> None:
     for entity in _entities(schema):
         present = {field.name for field in dataclasses.fields(entity)}
-        for field in dataclasses.fields(getattr(shapes, entity.__name__)):
-            if field.name not in present:
-                setattr(entity, field.name, field.default)
+        for name, default in getattr(shapes, entity.__name__).defaults().items():
+            if name not in present:
+                setattr(entity, name, default)
 
 
 def _share_defaults(schema: ModuleType, shapes: ModuleType) -> None:

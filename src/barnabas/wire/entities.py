@@ -85,16 +85,40 @@ def array(default: object = (), *, tag: int | None = None) -> Any:
 
 # The field functions are not named as field specifiers: to a type checker each then is a plain default, and every field
 # of a Kafka record has one.
-@dataclass_transform(kw_only_default=True, frozen_default=True)
+@dataclass_transform(kw_only_default=True)
 def kafka_entity(*, version: int, flexible: bool) -> Callable[[type[T]], type[T]]:
+    """A value: compared by its fields, and never changed after it was made."""
+
     def declare(declared: type[T]) -> type[T]:
-        entity = cast(Any, dataclasses.dataclass(frozen=True, slots=True, kw_only=True)(declared))
+        # Only __init__ is made by the dataclass: six generated methods for each of some fifty formats would take longer
+        # than all else that a broker does before it answers.
+        entity = cast(Any, dataclasses.dataclass(repr=False, eq=False, kw_only=True)(declared))
+        entity.__eq__ = _equal
+        entity.__hash__ = _hash
+        entity.__repr__ = _repr
         entity.__type__ = EntityType.data
         entity.__version__ = version
         entity.__flexible__ = flexible
         return cast(type[T], entity)
 
     return declare
+
+
+def _values(entity: Any) -> tuple[Any, ...]:
+    return tuple(getattr(entity, name) for name in entity.__dataclass_fields__)
+
+
+def _equal(entity: Any, other: object) -> Any:
+    return _values(entity) == _values(other) if type(entity) is type(other) else NotImplemented
+
+
+def _hash(entity: Any) -> int:
+    return hash(_values(entity))
+
+
+def _repr(entity: Any) -> str:
+    fields = ", ".join(f"{name}={getattr(entity, name)!r}" for name in entity.__dataclass_fields__)
+    return f"{type(entity).__name__}({fields})"
 
 
 def encode_entity(entity: object) -> bytes:

@@ -2,61 +2,119 @@
 
 import datetime
 import uuid
-from dataclasses import dataclass
 
 from barnabas.wire.errors import ErrorCode
+from barnabas.wire.message import Message
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CreatableReplicaAssignment:
-    partition_index: int = 0
-    broker_ids: tuple[int, ...] = ()
+class CreatableReplicaAssignment(Message):
+    __slots__ = ("partition_index", "broker_ids")
+
+    def __init__(self, *, partition_index: int = 0, broker_ids: tuple[int, ...] = ()) -> None:
+        self.partition_index = partition_index
+        self.broker_ids = broker_ids
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CreatableTopicConfig:
-    name: str = ""
-    value: str | None = None
+class CreatableTopicConfig(Message):
+    __slots__ = ("name", "value")
+
+    def __init__(self, *, name: str = "", value: str | None = None) -> None:
+        self.name = name
+        self.value = value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CreatableTopic:
-    name: str = ""
-    num_partitions: int = 0
-    replication_factor: int = 0
-    assignments: tuple[CreatableReplicaAssignment, ...] = ()
-    configs: tuple[CreatableTopicConfig, ...] = ()
+class CreatableTopic(Message):
+    __slots__ = ("name", "num_partitions", "replication_factor", "assignments", "configs")
+
+    def __init__(
+        self,
+        *,
+        name: str = "",
+        num_partitions: int = 0,
+        replication_factor: int = 0,
+        assignments: tuple[CreatableReplicaAssignment, ...] = (),
+        configs: tuple[CreatableTopicConfig, ...] = (),
+    ) -> None:
+        self.name = name
+        self.num_partitions = num_partitions
+        self.replication_factor = replication_factor
+        self.assignments = assignments
+        self.configs = configs
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CreateTopicsRequest:
-    topics: tuple[CreatableTopic, ...] = ()
-    timeout: datetime.timedelta = datetime.timedelta(milliseconds=60000)
-    validate_only: bool = False
+class CreateTopicsRequest(Message):
+    __slots__ = ("topics", "timeout", "validate_only")
+
+    def __init__(
+        self,
+        *,
+        topics: tuple[CreatableTopic, ...] = (),
+        timeout: datetime.timedelta = datetime.timedelta(milliseconds=60000),
+        validate_only: bool = False,
+    ) -> None:
+        self.topics = topics
+        self.timeout = timeout
+        self.validate_only = validate_only
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CreatableTopicConfigs:
-    name: str = ""
-    value: str | None = None
-    read_only: bool = False
-    config_source: int = -1
-    is_sensitive: bool = False
+class CreatableTopicConfigs(Message):
+    __slots__ = ("name", "value", "read_only", "config_source", "is_sensitive")
+
+    def __init__(
+        self,
+        *,
+        name: str = "",
+        value: str | None = None,
+        read_only: bool = False,
+        config_source: int = -1,
+        is_sensitive: bool = False,
+    ) -> None:
+        self.name = name
+        self.value = value
+        self.read_only = read_only
+        self.config_source = config_source
+        self.is_sensitive = is_sensitive
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CreatableTopicResult:
-    name: str = ""
-    topic_id: uuid.UUID | None = None
-    error_code: ErrorCode = ErrorCode.none
-    error_message: str | None = None
-    topic_config_error_code: int = 0
-    num_partitions: int = -1
-    replication_factor: int = -1
-    configs: tuple[CreatableTopicConfigs, ...] | None = None
+class CreatableTopicResult(Message):
+    __slots__ = (
+        "name",
+        "topic_id",
+        "error_code",
+        "error_message",
+        "topic_config_error_code",
+        "num_partitions",
+        "replication_factor",
+        "configs",
+    )
+
+    def __init__(
+        self,
+        *,
+        name: str = "",
+        topic_id: uuid.UUID | None = None,
+        error_code: ErrorCode = ErrorCode.none,
+        error_message: str | None = None,
+        topic_config_error_code: int = 0,
+        num_partitions: int = -1,
+        replication_factor: int = -1,
+        configs: tuple[CreatableTopicConfigs, ...] | None = None,
+    ) -> None:
+        self.name = name
+        self.topic_id = topic_id
+        self.error_code = error_code
+        self.error_message = error_message
+        self.topic_config_error_code = topic_config_error_code
+        self.num_partitions = num_partitions
+        self.replication_factor = replication_factor
+        self.configs = configs
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CreateTopicsResponse:
-    throttle_time: datetime.timedelta = datetime.timedelta()
-    topics: tuple[CreatableTopicResult, ...] = ()
+class CreateTopicsResponse(Message):
+    __slots__ = ("throttle_time", "topics")
+
+    def __init__(
+        self, *, throttle_time: datetime.timedelta = datetime.timedelta(), topics: tuple[CreatableTopicResult, ...] = ()
+    ) -> None:
+        self.throttle_time = throttle_time
+        self.topics = topics

@@ -2,33 +2,59 @@
 
 import datetime
 import uuid
-from dataclasses import dataclass
 
 from barnabas.wire.errors import ErrorCode
+from barnabas.wire.message import Message
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteTopicState:
-    name: str | None = None
-    topic_id: uuid.UUID | None = None
+class DeleteTopicState(Message):
+    __slots__ = ("name", "topic_id")
+
+    def __init__(self, *, name: str | None = None, topic_id: uuid.UUID | None = None) -> None:
+        self.name = name
+        self.topic_id = topic_id
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteTopicsRequest:
-    topics: tuple[DeleteTopicState, ...] = ()
-    timeout: datetime.timedelta = datetime.timedelta()
-    topic_names: tuple[str, ...] = ()
+class DeleteTopicsRequest(Message):
+    __slots__ = ("topics", "timeout", "topic_names")
+
+    def __init__(
+        self,
+        *,
+        topics: tuple[DeleteTopicState, ...] = (),
+        timeout: datetime.timedelta = datetime.timedelta(),
+        topic_names: tuple[str, ...] = (),
+    ) -> None:
+        self.topics = topics
+        self.timeout = timeout
+        self.topic_names = topic_names
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeletableTopicResult:
-    name: str | None = ""
-    topic_id: uuid.UUID | None = None
-    error_code: ErrorCode = ErrorCode.none
-    error_message: str | None = None
+class DeletableTopicResult(Message):
+    __slots__ = ("name", "topic_id", "error_code", "error_message")
+
+    def __init__(
+        self,
+        *,
+        name: str | None = "",
+        topic_id: uuid.UUID | None = None,
+        error_code: ErrorCode = ErrorCode.none,
+        error_message: str | None = None,
+    ) -> None:
+        self.name = name
+        self.topic_id = topic_id
+        self.error_code = error_code
+        self.error_message = error_message
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteTopicsResponse:
-    throttle_time: datetime.timedelta = datetime.timedelta()
-    responses: tuple[DeletableTopicResult, ...] = ()
+class DeleteTopicsResponse(Message):
+    __slots__ = ("throttle_time", "responses")
+
+    def __init__(
+        self,
+        *,
+        throttle_time: datetime.timedelta = datetime.timedelta(),
+        responses: tuple[DeletableTopicResult, ...] = (),
+    ) -> None:
+        self.throttle_time = throttle_time
+        self.responses = responses

@@ -2,54 +2,109 @@
 
 import datetime
 import uuid
-from dataclasses import dataclass
 
 from barnabas.wire.errors import ErrorCode
+from barnabas.wire.message import Message
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopicRequest:
-    name: str = ""
+class TopicRequest(Message):
+    __slots__ = ("name",)
+
+    def __init__(self, *, name: str = "") -> None:
+        self.name = name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cursor:
-    topic_name: str = ""
-    partition_index: int = 0
+class Cursor(Message):
+    __slots__ = ("topic_name", "partition_index")
+
+    def __init__(self, *, topic_name: str = "", partition_index: int = 0) -> None:
+        self.topic_name = topic_name
+        self.partition_index = partition_index
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DescribeTopicPartitionsRequest:
-    topics: tuple[TopicRequest, ...] = ()
-    response_partition_limit: int = 2000
-    cursor: Cursor | None = None
+class DescribeTopicPartitionsRequest(Message):
+    __slots__ = ("topics", "response_partition_limit", "cursor")
+
+    def __init__(
+        self,
+        *,
+        topics: tuple[TopicRequest, ...] = (),
+        response_partition_limit: int = 2000,
+        cursor: Cursor | None = None,
+    ) -> None:
+        self.topics = topics
+        self.response_partition_limit = response_partition_limit
+        self.cursor = cursor
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DescribeTopicPartitionsResponsePartition:
-    error_code: ErrorCode = ErrorCode.none
-    partition_index: int = 0
-    leader_id: int = 0
-    leader_epoch: int = -1
-    replica_nodes: tuple[int, ...] = ()
-    isr_nodes: tuple[int, ...] = ()
-    eligible_leader_replicas: tuple[int, ...] | None = None
-    last_known_elr: tuple[int, ...] | None = None
-    offline_replicas: tuple[int, ...] = ()
+class DescribeTopicPartitionsResponsePartition(Message):
+    __slots__ = (
+        "error_code",
+        "partition_index",
+        "leader_id",
+        "leader_epoch",
+        "replica_nodes",
+        "isr_nodes",
+        "eligible_leader_replicas",
+        "last_known_elr",
+        "offline_replicas",
+    )
+
+    def __init__(
+        self,
+        *,
+        error_code: ErrorCode = ErrorCode.none,
+        partition_index: int = 0,
+        leader_id: int = 0,
+        leader_epoch: int = -1,
+        replica_nodes: tuple[int, ...] = (),
+        isr_nodes: tuple[int, ...] = (),
+        eligible_leader_replicas: tuple[int, ...] | None = None,
+        last_known_elr: tuple[int, ...] | None = None,
+        offline_replicas: tuple[int, ...] = (),
+    ) -> None:
+        self.error_code = error_code
+        self.partition_index = partition_index
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
+        self.replica_nodes = replica_nodes
+        self.isr_nodes = isr_nodes
+        self.eligible_leader_replicas = eligible_leader_replicas
+        self.last_known_elr = last_known_elr
+        self.offline_replicas = offline_replicas
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DescribeTopicPartitionsResponseTopic:
-    error_code: ErrorCode = ErrorCode.none
-    name: str | None = None
-    topic_id: uuid.UUID | None = None
-    is_internal: bool = False
-    partitions: tuple[DescribeTopicPartitionsResponsePartition, ...] = ()
-    topic_authorized_operations: int = -2147483648
+class DescribeTopicPartitionsResponseTopic(Message):
+    __slots__ = ("error_code", "name", "topic_id", "is_internal", "partitions", "topic_authorized_operations")
+
+    def __init__(
+        self,
+        *,
+        error_code: ErrorCode = ErrorCode.none,
+        name: str | None = None,
+        topic_id: uuid.UUID | None = None,
+        is_internal: bool = False,
+        partitions: tuple[DescribeTopicPartitionsResponsePartition, ...] = (),
+        topic_authorized_operations: int = -2147483648,
+    ) -> None:
+        self.error_code = error_code
+        self.name = name
+        self.topic_id = topic_id
+        self.is_internal = is_internal
+        self.partitions = partitions
+        self.topic_authorized_operations = topic_authorized_operations
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DescribeTopicPartitionsResponse:
-    throttle_time: datetime.timedelta = datetime.timedelta()
-    topics: tuple[DescribeTopicPartitionsResponseTopic, ...] = ()
-    next_cursor: Cursor | None = None
+class DescribeTopicPartitionsResponse(Message):
+    __slots__ = ("throttle_time", "topics", "next_cursor")
+
+    def __init__(
+        self,
+        *,
+        throttle_time: datetime.timedelta = datetime.timedelta(),
+        topics: tuple[DescribeTopicPartitionsResponseTopic, ...] = (),
+        next_cursor: Cursor | None = None,
+    ) -> None:
+        self.throttle_time = throttle_time
+        self.topics = topics
+        self.next_cursor = next_cursor

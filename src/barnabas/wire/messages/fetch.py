@@ -2,117 +2,229 @@
 
 import datetime
 import uuid
-from dataclasses import dataclass
 
 from barnabas.wire.errors import ErrorCode
+from barnabas.wire.message import Message
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FetchPartition:
-    partition: int = 0
-    current_leader_epoch: int = -1
-    fetch_offset: int = 0
-    last_fetched_epoch: int = -1
-    log_start_offset: int = -1
-    partition_max_bytes: int = 0
-    replica_directory_id: uuid.UUID | None = None
-    high_watermark: int = 9223372036854775807
+class FetchPartition(Message):
+    __slots__ = (
+        "partition",
+        "current_leader_epoch",
+        "fetch_offset",
+        "last_fetched_epoch",
+        "log_start_offset",
+        "partition_max_bytes",
+        "replica_directory_id",
+        "high_watermark",
+    )
+
+    def __init__(
+        self,
+        *,
+        partition: int = 0,
+        current_leader_epoch: int = -1,
+        fetch_offset: int = 0,
+        last_fetched_epoch: int = -1,
+        log_start_offset: int = -1,
+        partition_max_bytes: int = 0,
+        replica_directory_id: uuid.UUID | None = None,
+        high_watermark: int = 9223372036854775807,
+    ) -> None:
+        self.partition = partition
+        self.current_leader_epoch = current_leader_epoch
+        self.fetch_offset = fetch_offset
+        self.last_fetched_epoch = last_fetched_epoch
+        self.log_start_offset = log_start_offset
+        self.partition_max_bytes = partition_max_bytes
+        self.replica_directory_id = replica_directory_id
+        self.high_watermark = high_watermark
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FetchTopic:
-    topic_id: uuid.UUID | None = None
-    partitions: tuple[FetchPartition, ...] = ()
-    topic: str = ""
+class FetchTopic(Message):
+    __slots__ = ("topic_id", "partitions", "topic")
+
+    def __init__(
+        self, *, topic_id: uuid.UUID | None = None, partitions: tuple[FetchPartition, ...] = (), topic: str = ""
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = partitions
+        self.topic = topic
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplicaState:
-    replica_id: int = -1
-    replica_epoch: int = -1
+class ReplicaState(Message):
+    __slots__ = ("replica_id", "replica_epoch")
+
+    def __init__(self, *, replica_id: int = -1, replica_epoch: int = -1) -> None:
+        self.replica_id = replica_id
+        self.replica_epoch = replica_epoch
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ForgottenTopic:
-    topic_id: uuid.UUID | None = None
-    partitions: tuple[int, ...] = ()
-    topic: str = ""
+class ForgottenTopic(Message):
+    __slots__ = ("topic_id", "partitions", "topic")
+
+    def __init__(self, *, topic_id: uuid.UUID | None = None, partitions: tuple[int, ...] = (), topic: str = "") -> None:
+        self.topic_id = topic_id
+        self.partitions = partitions
+        self.topic = topic
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FetchRequest:
-    cluster_id: str | None = None
-    replica_state: ReplicaState = ReplicaState()
-    max_wait: datetime.timedelta = datetime.timedelta()
-    min_bytes: int = 0
-    max_bytes: int = 2147483647
-    isolation_level: int = 0
-    session_id: int = 0
-    session_epoch: int = -1
-    topics: tuple[FetchTopic, ...] = ()
-    forgotten_topics_data: tuple[ForgottenTopic, ...] = ()
-    rack_id: str = ""
-    replica_id: int = -1
+class FetchRequest(Message):
+    __slots__ = (
+        "cluster_id",
+        "replica_state",
+        "max_wait",
+        "min_bytes",
+        "max_bytes",
+        "isolation_level",
+        "session_id",
+        "session_epoch",
+        "topics",
+        "forgotten_topics_data",
+        "rack_id",
+        "replica_id",
+    )
+
+    def __init__(
+        self,
+        *,
+        cluster_id: str | None = None,
+        replica_state: ReplicaState = ReplicaState(),
+        max_wait: datetime.timedelta = datetime.timedelta(),
+        min_bytes: int = 0,
+        max_bytes: int = 2147483647,
+        isolation_level: int = 0,
+        session_id: int = 0,
+        session_epoch: int = -1,
+        topics: tuple[FetchTopic, ...] = (),
+        forgotten_topics_data: tuple[ForgottenTopic, ...] = (),
+        rack_id: str = "",
+        replica_id: int = -1,
+    ) -> None:
+        self.cluster_id = cluster_id
+        self.replica_state = replica_state
+        self.max_wait = max_wait
+        self.min_bytes = min_bytes
+        self.max_bytes = max_bytes
+        self.isolation_level = isolation_level
+        self.session_id = session_id
+        self.session_epoch = session_epoch
+        self.topics = topics
+        self.forgotten_topics_data = forgotten_topics_data
+        self.rack_id = rack_id
+        self.replica_id = replica_id
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AbortedTransaction:
-    producer_id: int = 0
-    first_offset: int = 0
+class AbortedTransaction(Message):
+    __slots__ = ("producer_id", "first_offset")
+
+    def __init__(self, *, producer_id: int = 0, first_offset: int = 0) -> None:
+        self.producer_id = producer_id
+        self.first_offset = first_offset
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EpochEndOffset:
-    epoch: int = -1
-    end_offset: int = -1
+class EpochEndOffset(Message):
+    __slots__ = ("epoch", "end_offset")
+
+    def __init__(self, *, epoch: int = -1, end_offset: int = -1) -> None:
+        self.epoch = epoch
+        self.end_offset = end_offset
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeaderIdAndEpoch:
-    leader_id: int = -1
-    leader_epoch: int = -1
+class LeaderIdAndEpoch(Message):
+    __slots__ = ("leader_id", "leader_epoch")
+
+    def __init__(self, *, leader_id: int = -1, leader_epoch: int = -1) -> None:
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SnapshotId:
-    end_offset: int = -1
-    epoch: int = -1
+class SnapshotId(Message):
+    __slots__ = ("end_offset", "epoch")
+
+    def __init__(self, *, end_offset: int = -1, epoch: int = -1) -> None:
+        self.end_offset = end_offset
+        self.epoch = epoch
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionData:
-    partition_index: int = 0
-    error_code: ErrorCode = ErrorCode.none
-    high_watermark: int = 0
-    last_stable_offset: int = -1
-    log_start_offset: int = -1
-    diverging_epoch: EpochEndOffset = EpochEndOffset()
-    current_leader: LeaderIdAndEpoch = LeaderIdAndEpoch()
-    snapshot_id: SnapshotId = SnapshotId()
-    aborted_transactions: tuple[AbortedTransaction, ...] | None = None
-    preferred_read_replica: int = -1
-    records: bytes | None = None
+class PartitionData(Message):
+    __slots__ = (
+        "partition_index",
+        "error_code",
+        "high_watermark",
+        "last_stable_offset",
+        "log_start_offset",
+        "diverging_epoch",
+        "current_leader",
+        "snapshot_id",
+        "aborted_transactions",
+        "preferred_read_replica",
+        "records",
+    )
+
+    def __init__(
+        self,
+        *,
+        partition_index: int = 0,
+        error_code: ErrorCode = ErrorCode.none,
+        high_watermark: int = 0,
+        last_stable_offset: int = -1,
+        log_start_offset: int = -1,
+        diverging_epoch: EpochEndOffset = EpochEndOffset(),
+        current_leader: LeaderIdAndEpoch = LeaderIdAndEpoch(),
+        snapshot_id: SnapshotId = SnapshotId(),
+        aborted_transactions: tuple[AbortedTransaction, ...] | None = None,
+        preferred_read_replica: int = -1,
+        records: bytes | None = None,
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
+        self.high_watermark = high_watermark
+        self.last_stable_offset = last_stable_offset
+        self.log_start_offset = log_start_offset
+        self.diverging_epoch = diverging_epoch
+        self.current_leader = current_leader
+        self.snapshot_id = snapshot_id
+        self.aborted_transactions = aborted_transactions
+        self.preferred_read_replica = preferred_read_replica
+        self.records = records
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FetchableTopicResponse:
-    topic_id: uuid.UUID | None = None
-    partitions: tuple[PartitionData, ...] = ()
-    topic: str = ""
+class FetchableTopicResponse(Message):
+    __slots__ = ("topic_id", "partitions", "topic")
+
+    def __init__(
+        self, *, topic_id: uuid.UUID | None = None, partitions: tuple[PartitionData, ...] = (), topic: str = ""
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = partitions
+        self.topic = topic
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeEndpoint:
-    node_id: int = 0
-    host: str = ""
-    port: int = 0
-    rack: str | None = None
+class NodeEndpoint(Message):
+    __slots__ = ("node_id", "host", "port", "rack")
+
+    def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0, rack: str | None = None) -> None:
+        self.node_id = node_id
+        self.host = host
+        self.port = port
+        self.rack = rack
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FetchResponse:
-    throttle_time: datetime.timedelta = datetime.timedelta()
-    error_code: ErrorCode = ErrorCode.none
-    session_id: int = 0
-    responses: tuple[FetchableTopicResponse, ...] = ()
-    node_endpoints: tuple[NodeEndpoint, ...] = ()
+class FetchResponse(Message):
+    __slots__ = ("throttle_time", "error_code", "session_id", "responses", "node_endpoints")
+
+    def __init__(
+        self,
+        *,
+        throttle_time: datetime.timedelta = datetime.timedelta(),
+        error_code: ErrorCode = ErrorCode.none,
+        session_id: int = 0,
+        responses: tuple[FetchableTopicResponse, ...] = (),
+        node_endpoints: tuple[NodeEndpoint, ...] = (),
+    ) -> None:
+        self.throttle_time = throttle_time
+        self.error_code = error_code
+        self.session_id = session_id
+        self.responses = responses
+        self.node_endpoints = node_endpoints

@@ -2,60 +2,129 @@
 
 import datetime
 import uuid
-from dataclasses import dataclass
 
 from barnabas.wire.errors import ErrorCode
+from barnabas.wire.message import Message
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetadataRequestTopic:
-    topic_id: uuid.UUID | None = None
-    name: str | None = ""
+class MetadataRequestTopic(Message):
+    __slots__ = ("topic_id", "name")
+
+    def __init__(self, *, topic_id: uuid.UUID | None = None, name: str | None = "") -> None:
+        self.topic_id = topic_id
+        self.name = name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetadataRequest:
-    topics: tuple[MetadataRequestTopic, ...] | None = ()
-    allow_auto_topic_creation: bool = True
-    include_topic_authorized_operations: bool = False
-    include_cluster_authorized_operations: bool = False
+class MetadataRequest(Message):
+    __slots__ = (
+        "topics",
+        "allow_auto_topic_creation",
+        "include_topic_authorized_operations",
+        "include_cluster_authorized_operations",
+    )
+
+    def __init__(
+        self,
+        *,
+        topics: tuple[MetadataRequestTopic, ...] | None = (),
+        allow_auto_topic_creation: bool = True,
+        include_topic_authorized_operations: bool = False,
+        include_cluster_authorized_operations: bool = False,
+    ) -> None:
+        self.topics = topics
+        self.allow_auto_topic_creation = allow_auto_topic_creation
+        self.include_topic_authorized_operations = include_topic_authorized_operations
+        self.include_cluster_authorized_operations = include_cluster_authorized_operations
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetadataResponseBroker:
-    node_id: int = 0
-    host: str = ""
-    port: int = 0
-    rack: str | None = None
+class MetadataResponseBroker(Message):
+    __slots__ = ("node_id", "host", "port", "rack")
+
+    def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0, rack: str | None = None) -> None:
+        self.node_id = node_id
+        self.host = host
+        self.port = port
+        self.rack = rack
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetadataResponsePartition:
-    error_code: ErrorCode = ErrorCode.none
-    partition_index: int = 0
-    leader_id: int = 0
-    leader_epoch: int = -1
-    replica_nodes: tuple[int, ...] = ()
-    isr_nodes: tuple[int, ...] = ()
-    offline_replicas: tuple[int, ...] = ()
+class MetadataResponsePartition(Message):
+    __slots__ = (
+        "error_code",
+        "partition_index",
+        "leader_id",
+        "leader_epoch",
+        "replica_nodes",
+        "isr_nodes",
+        "offline_replicas",
+    )
+
+    def __init__(
+        self,
+        *,
+        error_code: ErrorCode = ErrorCode.none,
+        partition_index: int = 0,
+        leader_id: int = 0,
+        leader_epoch: int = -1,
+        replica_nodes: tuple[int, ...] = (),
+        isr_nodes: tuple[int, ...] = (),
+        offline_replicas: tuple[int, ...] = (),
+    ) -> None:
+        self.error_code = error_code
+        self.partition_index = partition_index
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
+        self.replica_nodes = replica_nodes
+        self.isr_nodes = isr_nodes
+        self.offline_replicas = offline_replicas
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetadataResponseTopic:
-    error_code: ErrorCode = ErrorCode.none
-    name: str | None = ""
-    topic_id: uuid.UUID | None = None
-    is_internal: bool = False
-    partitions: tuple[MetadataResponsePartition, ...] = ()
-    topic_authorized_operations: int = -2147483648
+class MetadataResponseTopic(Message):
+    __slots__ = ("error_code", "name", "topic_id", "is_internal", "partitions", "topic_authorized_operations")
+
+    def __init__(
+        self,
+        *,
+        error_code: ErrorCode = ErrorCode.none,
+        name: str | None = "",
+        topic_id: uuid.UUID | None = None,
+        is_internal: bool = False,
+        partitions: tuple[MetadataResponsePartition, ...] = (),
+        topic_authorized_operations: int = -2147483648,
+    ) -> None:
+        self.error_code = error_code
+        self.name = name
+        self.topic_id = topic_id
+        self.is_internal = is_internal
+        self.partitions = partitions
+        self.topic_authorized_operations = topic_authorized_operations
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetadataResponse:
-    throttle_time: datetime.timedelta = datetime.timedelta()
-    brokers: tuple[MetadataResponseBroker, ...] = ()
-    cluster_id: str | None = None
-    controller_id: int = -1
-    topics: tuple[MetadataResponseTopic, ...] = ()
-    error_code: ErrorCode = ErrorCode.none
-    cluster_authorized_operations: int = -2147483648
+class MetadataResponse(Message):
+    __slots__ = (
+        "throttle_time",
+        "brokers",
+        "cluster_id",
+        "controller_id",
+        "topics",
+        "error_code",
+        "cluster_authorized_operations",
+    )
+
+    def __init__(
+        self,
+        *,
+        throttle_time: datetime.timedelta = datetime.timedelta(),
+        brokers: tuple[MetadataResponseBroker, ...] = (),
+        cluster_id: str | None = None,
+        controller_id: int = -1,
+        topics: tuple[MetadataResponseTopic, ...] = (),
+        error_code: ErrorCode = ErrorCode.none,
+        cluster_authorized_operations: int = -2147483648,
+    ) -> None:
+        self.throttle_time = throttle_time
+        self.brokers = brokers
+        self.cluster_id = cluster_id
+        self.controller_id = controller_id
+        self.topics = topics
+        self.error_code = error_code
+        self.cluster_authorized_operations = cluster_authorized_operations

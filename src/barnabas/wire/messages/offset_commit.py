@@ -2,50 +2,102 @@
 
 import datetime
 import uuid
-from dataclasses import dataclass
 
 from barnabas.wire.errors import ErrorCode
+from barnabas.wire.message import Message
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetCommitRequestPartition:
-    partition_index: int = 0
-    committed_offset: int = 0
-    committed_leader_epoch: int = -1
-    committed_metadata: str | None = None
+class OffsetCommitRequestPartition(Message):
+    __slots__ = ("partition_index", "committed_offset", "committed_leader_epoch", "committed_metadata")
+
+    def __init__(
+        self,
+        *,
+        partition_index: int = 0,
+        committed_offset: int = 0,
+        committed_leader_epoch: int = -1,
+        committed_metadata: str | None = None,
+    ) -> None:
+        self.partition_index = partition_index
+        self.committed_offset = committed_offset
+        self.committed_leader_epoch = committed_leader_epoch
+        self.committed_metadata = committed_metadata
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetCommitRequestTopic:
-    topic_id: uuid.UUID | None = None
-    partitions: tuple[OffsetCommitRequestPartition, ...] = ()
-    name: str = ""
+class OffsetCommitRequestTopic(Message):
+    __slots__ = ("topic_id", "partitions", "name")
+
+    def __init__(
+        self,
+        *,
+        topic_id: uuid.UUID | None = None,
+        partitions: tuple[OffsetCommitRequestPartition, ...] = (),
+        name: str = "",
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = partitions
+        self.name = name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetCommitRequest:
-    group_id: str = ""
-    generation_id_or_member_epoch: int = -1
-    member_id: str = ""
-    group_instance_id: str | None = None
-    topics: tuple[OffsetCommitRequestTopic, ...] = ()
-    retention_time: datetime.timedelta = datetime.timedelta(milliseconds=-1)
+class OffsetCommitRequest(Message):
+    __slots__ = (
+        "group_id",
+        "generation_id_or_member_epoch",
+        "member_id",
+        "group_instance_id",
+        "topics",
+        "retention_time",
+    )
+
+    def __init__(
+        self,
+        *,
+        group_id: str = "",
+        generation_id_or_member_epoch: int = -1,
+        member_id: str = "",
+        group_instance_id: str | None = None,
+        topics: tuple[OffsetCommitRequestTopic, ...] = (),
+        retention_time: datetime.timedelta = datetime.timedelta(milliseconds=-1),
+    ) -> None:
+        self.group_id = group_id
+        self.generation_id_or_member_epoch = generation_id_or_member_epoch
+        self.member_id = member_id
+        self.group_instance_id = group_instance_id
+        self.topics = topics
+        self.retention_time = retention_time
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetCommitResponsePartition:
-    partition_index: int = 0
-    error_code: ErrorCode = ErrorCode.none
+class OffsetCommitResponsePartition(Message):
+    __slots__ = ("partition_index", "error_code")
+
+    def __init__(self, *, partition_index: int = 0, error_code: ErrorCode = ErrorCode.none) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetCommitResponseTopic:
-    topic_id: uuid.UUID | None = None
-    partitions: tuple[OffsetCommitResponsePartition, ...] = ()
-    name: str = ""
+class OffsetCommitResponseTopic(Message):
+    __slots__ = ("topic_id", "partitions", "name")
+
+    def __init__(
+        self,
+        *,
+        topic_id: uuid.UUID | None = None,
+        partitions: tuple[OffsetCommitResponsePartition, ...] = (),
+        name: str = "",
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = partitions
+        self.name = name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetCommitResponse:
-    throttle_time: datetime.timedelta = datetime.timedelta()
-    topics: tuple[OffsetCommitResponseTopic, ...] = ()
+class OffsetCommitResponse(Message):
+    __slots__ = ("throttle_time", "topics")
+
+    def __init__(
+        self,
+        *,
+        throttle_time: datetime.timedelta = datetime.timedelta(),
+        topics: tuple[OffsetCommitResponseTopic, ...] = (),
+    ) -> None:
+        self.throttle_time = throttle_time
+        self.topics = topics

@@ -2,81 +2,152 @@
 
 import datetime
 import uuid
-from dataclasses import dataclass
 
 from barnabas.wire.errors import ErrorCode
+from barnabas.wire.message import Message
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetFetchRequestTopic:
-    name: str = ""
-    partition_indexes: tuple[int, ...] = ()
+class OffsetFetchRequestTopic(Message):
+    __slots__ = ("name", "partition_indexes")
+
+    def __init__(self, *, name: str = "", partition_indexes: tuple[int, ...] = ()) -> None:
+        self.name = name
+        self.partition_indexes = partition_indexes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetFetchRequestTopics:
-    topic_id: uuid.UUID | None = None
-    partition_indexes: tuple[int, ...] = ()
-    name: str = ""
+class OffsetFetchRequestTopics(Message):
+    __slots__ = ("topic_id", "partition_indexes", "name")
+
+    def __init__(
+        self, *, topic_id: uuid.UUID | None = None, partition_indexes: tuple[int, ...] = (), name: str = ""
+    ) -> None:
+        self.topic_id = topic_id
+        self.partition_indexes = partition_indexes
+        self.name = name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetFetchRequestGroup:
-    group_id: str = ""
-    member_id: str | None = None
-    member_epoch: int = -1
-    topics: tuple[OffsetFetchRequestTopics, ...] | None = None
+class OffsetFetchRequestGroup(Message):
+    __slots__ = ("group_id", "member_id", "member_epoch", "topics")
+
+    def __init__(
+        self,
+        *,
+        group_id: str = "",
+        member_id: str | None = None,
+        member_epoch: int = -1,
+        topics: tuple[OffsetFetchRequestTopics, ...] | None = None,
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+        self.member_epoch = member_epoch
+        self.topics = topics
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetFetchRequest:
-    groups: tuple[OffsetFetchRequestGroup, ...] = ()
-    require_stable: bool = False
-    group_id: str = ""
-    topics: tuple[OffsetFetchRequestTopic, ...] | None = ()
+class OffsetFetchRequest(Message):
+    __slots__ = ("groups", "require_stable", "group_id", "topics")
+
+    def __init__(
+        self,
+        *,
+        groups: tuple[OffsetFetchRequestGroup, ...] = (),
+        require_stable: bool = False,
+        group_id: str = "",
+        topics: tuple[OffsetFetchRequestTopic, ...] | None = (),
+    ) -> None:
+        self.groups = groups
+        self.require_stable = require_stable
+        self.group_id = group_id
+        self.topics = topics
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetFetchResponsePartition:
-    partition_index: int = 0
-    committed_offset: int = 0
-    committed_leader_epoch: int = -1
-    metadata: str | None = None
-    error_code: ErrorCode = ErrorCode.none
+class OffsetFetchResponsePartition(Message):
+    __slots__ = ("partition_index", "committed_offset", "committed_leader_epoch", "metadata", "error_code")
+
+    def __init__(
+        self,
+        *,
+        partition_index: int = 0,
+        committed_offset: int = 0,
+        committed_leader_epoch: int = -1,
+        metadata: str | None = None,
+        error_code: ErrorCode = ErrorCode.none,
+    ) -> None:
+        self.partition_index = partition_index
+        self.committed_offset = committed_offset
+        self.committed_leader_epoch = committed_leader_epoch
+        self.metadata = metadata
+        self.error_code = error_code
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetFetchResponseTopic:
-    name: str = ""
-    partitions: tuple[OffsetFetchResponsePartition, ...] = ()
+class OffsetFetchResponseTopic(Message):
+    __slots__ = ("name", "partitions")
+
+    def __init__(self, *, name: str = "", partitions: tuple[OffsetFetchResponsePartition, ...] = ()) -> None:
+        self.name = name
+        self.partitions = partitions
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetFetchResponsePartitions:
-    partition_index: int = 0
-    committed_offset: int = 0
-    committed_leader_epoch: int = -1
-    metadata: str | None = None
-    error_code: ErrorCode = ErrorCode.none
+class OffsetFetchResponsePartitions(Message):
+    __slots__ = ("partition_index", "committed_offset", "committed_leader_epoch", "metadata", "error_code")
+
+    def __init__(
+        self,
+        *,
+        partition_index: int = 0,
+        committed_offset: int = 0,
+        committed_leader_epoch: int = -1,
+        metadata: str | None = None,
+        error_code: ErrorCode = ErrorCode.none,
+    ) -> None:
+        self.partition_index = partition_index
+        self.committed_offset = committed_offset
+        self.committed_leader_epoch = committed_leader_epoch
+        self.metadata = metadata
+        self.error_code = error_code
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetFetchResponseTopics:
-    topic_id: uuid.UUID | None = None
-    partitions: tuple[OffsetFetchResponsePartitions, ...] = ()
-    name: str = ""
+class OffsetFetchResponseTopics(Message):
+    __slots__ = ("topic_id", "partitions", "name")
+
+    def __init__(
+        self,
+        *,
+        topic_id: uuid.UUID | None = None,
+        partitions: tuple[OffsetFetchResponsePartitions, ...] = (),
+        name: str = "",
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = partitions
+        self.name = name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetFetchResponseGroup:
-    group_id: str = ""
-    topics: tuple[OffsetFetchResponseTopics, ...] = ()
-    error_code: ErrorCode = ErrorCode.none
+class OffsetFetchResponseGroup(Message):
+    __slots__ = ("group_id", "topics", "error_code")
+
+    def __init__(
+        self,
+        *,
+        group_id: str = "",
+        topics: tuple[OffsetFetchResponseTopics, ...] = (),
+        error_code: ErrorCode = ErrorCode.none,
+    ) -> None:
+        self.group_id = group_id
+        self.topics = topics
+        self.error_code = error_code
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetFetchResponse:
-    throttle_time: datetime.timedelta = datetime.timedelta()
-    groups: tuple[OffsetFetchResponseGroup, ...] = ()
-    topics: tuple[OffsetFetchResponseTopic, ...] = ()
-    error_code: ErrorCode = ErrorCode.none
+class OffsetFetchResponse(Message):
+    __slots__ = ("throttle_time", "groups", "topics", "error_code")
+
+    def __init__(
+        self,
+        *,
+        throttle_time: datetime.timedelta = datetime.timedelta(),
+        groups: tuple[OffsetFetchResponseGroup, ...] = (),
+        topics: tuple[OffsetFetchResponseTopic, ...] = (),
+        error_code: ErrorCode = ErrorCode.none,
+    ) -> None:
+        self.throttle_time = throttle_time
+        self.groups = groups
+        self.topics = topics
+        self.error_code = error_code

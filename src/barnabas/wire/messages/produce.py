@@ -2,73 +2,136 @@
 
 import datetime
 import uuid
-from dataclasses import dataclass
 
 from barnabas.wire.errors import ErrorCode
+from barnabas.wire.message import Message
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionProduceData:
-    index: int = 0
-    records: bytes | None = None
+class PartitionProduceData(Message):
+    __slots__ = ("index", "records")
+
+    def __init__(self, *, index: int = 0, records: bytes | None = None) -> None:
+        self.index = index
+        self.records = records
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopicProduceData:
-    topic_id: uuid.UUID | None = None
-    partition_data: tuple[PartitionProduceData, ...] = ()
-    name: str = ""
+class TopicProduceData(Message):
+    __slots__ = ("topic_id", "partition_data", "name")
+
+    def __init__(
+        self,
+        *,
+        topic_id: uuid.UUID | None = None,
+        partition_data: tuple[PartitionProduceData, ...] = (),
+        name: str = "",
+    ) -> None:
+        self.topic_id = topic_id
+        self.partition_data = partition_data
+        self.name = name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProduceRequest:
-    transactional_id: str | None = None
-    acks: int = 0
-    timeout: datetime.timedelta = datetime.timedelta()
-    topic_data: tuple[TopicProduceData, ...] = ()
+class ProduceRequest(Message):
+    __slots__ = ("transactional_id", "acks", "timeout", "topic_data")
+
+    def __init__(
+        self,
+        *,
+        transactional_id: str | None = None,
+        acks: int = 0,
+        timeout: datetime.timedelta = datetime.timedelta(),
+        topic_data: tuple[TopicProduceData, ...] = (),
+    ) -> None:
+        self.transactional_id = transactional_id
+        self.acks = acks
+        self.timeout = timeout
+        self.topic_data = topic_data
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchIndexAndErrorMessage:
-    batch_index: int = 0
-    batch_index_error_message: str | None = None
+class BatchIndexAndErrorMessage(Message):
+    __slots__ = ("batch_index", "batch_index_error_message")
+
+    def __init__(self, *, batch_index: int = 0, batch_index_error_message: str | None = None) -> None:
+        self.batch_index = batch_index
+        self.batch_index_error_message = batch_index_error_message
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeaderIdAndEpoch:
-    leader_id: int = -1
-    leader_epoch: int = -1
+class LeaderIdAndEpoch(Message):
+    __slots__ = ("leader_id", "leader_epoch")
+
+    def __init__(self, *, leader_id: int = -1, leader_epoch: int = -1) -> None:
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionProduceResponse:
-    index: int = 0
-    error_code: ErrorCode = ErrorCode.none
-    base_offset: int = 0
-    log_append_time: datetime.datetime | None = None
-    log_start_offset: int = -1
-    record_errors: tuple[BatchIndexAndErrorMessage, ...] = ()
-    error_message: str | None = None
-    current_leader: LeaderIdAndEpoch = LeaderIdAndEpoch()
+class PartitionProduceResponse(Message):
+    __slots__ = (
+        "index",
+        "error_code",
+        "base_offset",
+        "log_append_time",
+        "log_start_offset",
+        "record_errors",
+        "error_message",
+        "current_leader",
+    )
+
+    def __init__(
+        self,
+        *,
+        index: int = 0,
+        error_code: ErrorCode = ErrorCode.none,
+        base_offset: int = 0,
+        log_append_time: datetime.datetime | None = None,
+        log_start_offset: int = -1,
+        record_errors: tuple[BatchIndexAndErrorMessage, ...] = (),
+        error_message: str | None = None,
+        current_leader: LeaderIdAndEpoch = LeaderIdAndEpoch(),
+    ) -> None:
+        self.index = index
+        self.error_code = error_code
+        self.base_offset = base_offset
+        self.log_append_time = log_append_time
+        self.log_start_offset = log_start_offset
+        self.record_errors = record_errors
+        self.error_message = error_message
+        self.current_leader = current_leader
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopicProduceResponse:
-    topic_id: uuid.UUID | None = None
-    partition_responses: tuple[PartitionProduceResponse, ...] = ()
-    name: str = ""
+class TopicProduceResponse(Message):
+    __slots__ = ("topic_id", "partition_responses", "name")
+
+    def __init__(
+        self,
+        *,
+        topic_id: uuid.UUID | None = None,
+        partition_responses: tuple[PartitionProduceResponse, ...] = (),
+        name: str = "",
+    ) -> None:
+        self.topic_id = topic_id
+        self.partition_responses = partition_responses
+        self.name = name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeEndpoint:
-    node_id: int = 0
-    host: str = ""
-    port: int = 0
-    rack: str | None = None
+class NodeEndpoint(Message):
+    __slots__ = ("node_id", "host", "port", "rack")
+
+    def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0, rack: str | None = None) -> None:
+        self.node_id = node_id
+        self.host = host
+        self.port = port
+        self.rack = rack
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProduceResponse:
-    responses: tuple[TopicProduceResponse, ...] = ()
-    throttle_time: datetime.timedelta = datetime.timedelta(milliseconds=0)
-    node_endpoints: tuple[NodeEndpoint, ...] = ()
+class ProduceResponse(Message):
+    __slots__ = ("responses", "throttle_time", "node_endpoints")
+
+    def __init__(
+        self,
+        *,
+        responses: tuple[TopicProduceResponse, ...] = (),
+        throttle_time: datetime.timedelta = datetime.timedelta(milliseconds=0),
+        node_endpoints: tuple[NodeEndpoint, ...] = (),
+    ) -> None:
+        self.responses = responses
+        self.throttle_time = throttle_time
+        self.node_endpoints = node_endpoints

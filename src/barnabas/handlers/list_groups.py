@@ -1,0 +1,13 @@
+"""ListGroups (0-5): the groups this broker coordinates, filtered by state (4+) and type (5+)."""
+
+from barnabas.handlers.context import RequestContext
+from barnabas.wire.errors import KafkaError
+from barnabas.wire.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+
+
+async def handle(context: RequestContext, request: ListGroupsRequest) -> ListGroupsResponse:
+    try:
+        groups = await context.broker.groups.list(request.states_filter, request.types_filter)
+    except KafkaError as error:
+        return ListGroupsResponse(error_code=error.code)
+    return ListGroupsResponse(groups=tuple(groups))

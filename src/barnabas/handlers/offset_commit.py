@@ -1,0 +1,71 @@
+"""OffsetCommit (2-10): a group's position in partitions. Version 10 names topics by id.
+
+Partitions that do not exist are refused one by one; an error of the group is the answer for all the others.
+"""
+
+from barnabas.handlers.context import RequestContext
+from barnabas.handlers.topic_lookup import LookedUp, look_up
+from barnabas.wire.errors import ErrorCode, KafkaError, UnknownTopicOrPartition
+from barnabas.wire.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+
+_TOPIC_IDS_SINCE = 10
+
+Codes = dict[tuple[str, int], ErrorCode]
+
+
+async def handle(context: RequestContext, request: OffsetCommitRequest) -> OffsetCommitResponse:
+    image = context.broker.image
+    by_id = context.api_version >= _TOPIC_IDS_SINCE
+    found = [look_up(image, topic, by_id=by_id) for topic in request.topics]
+    committed = await _commit(context, request, found)
+    return OffsetCommitResponse(
+        topics=tuple(_topic(asked, known, committed) for asked, known in zip(request.topics, found, strict=True))
+    )
+
+
+async def _commit(context: RequestContext, request: OffsetCommitRequest, found: list[LookedUp]) -> Codes:
+    topics = tuple(
+        OffsetCommitRequestTopic(name=known.topic.name, topic_id=known.topic.id, partitions=existing)
+        for asked, known in zip(request.topics, found, strict=True)
+        if known.topic is not None
+        and (existing := tuple(each for each in asked.partitions if each.partition_index in known.topic.partitions))
+    )
+    if not topics:
+        return {}
+    asked_for = OffsetCommitRequest(
+        group_id=request.group_id,
+        generation_id_or_member_epoch=request.generation_id_or_member_epoch,
+        member_id=request.member_id,
+        group_instance_id=request.group_instance_id,
+        retention_time=request.retention_time,
+        topics=topics,
+    )
+    try:
+        response = await context.broker.groups.offset_commit(asked_for, context.api_version)
+    except KafkaError as error:
+        return {(topic.name, each.partition_index): error.code for topic in topics for each in topic.partitions}
+    return {
+        (topic.name, each.partition_index): each.error_code for topic in response.topics for each in topic.partitions
+    }
+
+
+def _topic(asked: OffsetCommitRequestTopic, known: LookedUp, committed: Codes) -> OffsetCommitResponseTopic:
+    if known.topic is None:
+        codes = [known.error_code] * len(asked.partitions)
+    else:
+        unknown = UnknownTopicOrPartition.code
+        codes = [committed.get((known.topic.name, each.partition_index), unknown) for each in asked.partitions]
+    return OffsetCommitResponseTopic(
+        name=asked.name,
+        topic_id=asked.topic_id,
+        partitions=tuple(
+            OffsetCommitResponsePartition(partition_index=each.partition_index, error_code=code)
+            for each, code in zip(asked.partitions, codes, strict=True)
+        ),
+    )

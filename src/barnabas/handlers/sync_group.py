@@ -1,0 +1,19 @@
+"""SyncGroup (0-5): the leader brings the assignment, everybody gets theirs when it is stored.
+
+From version 5 on, the protocol's type and name are mandatory.
+"""
+
+from barnabas.handlers.context import RequestContext
+from barnabas.wire.errors import InconsistentGroupProtocol, KafkaError
+from barnabas.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+
+_PROTOCOL_MANDATORY_SINCE = 5
+
+
+async def handle(context: RequestContext, request: SyncGroupRequest) -> SyncGroupResponse:
+    if context.api_version >= _PROTOCOL_MANDATORY_SINCE and None in (request.protocol_type, request.protocol_name):
+        return SyncGroupResponse(error_code=InconsistentGroupProtocol.code)
+    try:
+        return await context.broker.groups.sync(request)
+    except KafkaError as error:
+        return SyncGroupResponse(error_code=error.code)
