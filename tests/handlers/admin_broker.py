@@ -62,7 +62,7 @@ class AdminBroker:
             configs=BrokerConfigs(static=self.static),
             replicas=replicas,
             controller=self.controller,
-            groups=unused,
+            group_coordinator=unused,
             producer_ids=unused,
             fetch_sessions=unused,
             ensure_internal_topic=unused,
