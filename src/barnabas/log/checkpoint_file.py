@@ -28,6 +28,8 @@ def decode_entries(content: bytes) -> list[list[str]]:
         lines = content.decode().split("\n")
         if lines == [""]:
             return []
+        if lines[-1]:
+            raise CorruptCheckpoint("the last line is cut off")
         if int(lines[0]) != VERSION:
             raise CorruptCheckpoint(f"version {lines[0]} is unknown, {VERSION} was expected")
         entries = [line.split() for line in lines[2:] if line]

@@ -33,8 +33,11 @@ class EpochCache:
     @classmethod
     def load(cls, disk: Disk, directory: str) -> "EpochCache":
         """Raises CorruptCheckpoint or FileNotFoundError: the epochs must then be read from the batches."""
+        content = disk.read_file(f"{directory}/{FILE_NAME}")
+        if not content:
+            raise CorruptCheckpoint("the file is empty")
         entries: list[EpochEntry] = []
-        for fields in decode_entries(disk.read_file(f"{directory}/{FILE_NAME}")):
+        for fields in decode_entries(content):
             try:
                 epoch, start_offset = map(int, fields)
             except ValueError as error:

@@ -5,11 +5,20 @@ the log is closed, not on each append: after a crash, every segment that may mis
 rebuilt anyway, so that writing them earlier would buy nothing.
 """
 
+from array import array
+
 from barnabas.env import Disk
 
 
 class CorruptIndex(Exception):
     """The file cannot be this segment's index; rebuild it from the segment."""
+
+
+def check_increasing(values: "array[int]") -> None:
+    """Entries must increase. Neighbours that are equal pass: an index full of zeros, as a crash leaves it, does not."""
+    numbers = values.tolist()
+    if numbers and (numbers[0] < 0 or (len(numbers) > 1 and numbers[0] == numbers[-1]) or numbers != sorted(numbers)):
+        raise CorruptIndex("entries are not in increasing order")
 
 
 def write_entries(disk: Disk, path: str, *, position: int, entries: bytes) -> None:

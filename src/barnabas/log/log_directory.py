@@ -73,6 +73,7 @@ class LogDirectory:
             clean = self._disk.exists(f"{self.path}/{CLEAN_SHUTDOWN}")
             if clean:
                 self._disk.remove(f"{self.path}/{CLEAN_SHUTDOWN}")
+                self._disk.sync_dir(self.path)  # it must not come back after a crash
             for name in self._disk.list_dir(self.path):
                 if name.endswith(DELETE_SUFFIX):
                     self.to_remove.append(name)

@@ -162,7 +162,7 @@ class LogStore:
                 settings,
                 now_ms=now_ms,
                 clean_shutdown=clean_shutdown,
-                recovery_point=directory.recovery_points.get(topic_partition, 0),
+                recovery_point=directory.recovery_points.get(topic_partition),
                 log_start_offset=directory.log_starts.get(topic_partition, 0),
                 high_watermark=directory.high_watermarks.get(topic_partition, 0),
                 topic_id=topic_id,
@@ -178,10 +178,15 @@ class LogStore:
         if job.log is None:
             assert job.error is not None
             raise job.error
-        job.log.join_cache(self._cache)
-        self._logs[topic_partition] = job.log
-        self._places[topic_partition].unclean.discard(topic_partition)
-        return job.log
+        log = job.log
+        directory = self._places[topic_partition]
+        log.join_cache(self._cache)
+        log.on_truncated = lambda: self._checkpoint(directory)
+        self._logs[topic_partition] = log
+        directory.unclean.discard(topic_partition)
+        if log.recovery_point < directory.recovery_points.get(topic_partition, 0):
+            self._checkpoint(directory)
+        return log
 
     # Creating and deleting
 
@@ -191,7 +196,9 @@ class LogStore:
         """The log of a new partition, or the one that is there already for the same topic id."""
         if topic_partition in self._places:
             log = self.get(topic_partition)
-            if log.topic_id != topic_id:
+            if log.topic_id is None:
+                log.assign_topic_id(topic_id)
+            elif log.topic_id != topic_id:
                 raise InconsistentTopicId(
                     f"the directory of {topic_partition} belongs to topic id {log.topic_id}, not to {topic_id}"
                 )
@@ -243,19 +250,22 @@ class LogStore:
 
     def begin_checkpoint(self) -> list[tuple[LogDirectory, CheckpointJob]]:
         """Run each job on a worker, then `directory.finish_checkpoint(job)`. One round at a time."""
-        rounds = []
-        for directory in self.directories:
-            logs = [log for log in self._logs.values() if self._places[log.topic_partition] is directory]
-            job = directory.begin_checkpoint(logs)
-            if job is not None:
-                rounds.append((directory, job))
-        return rounds
+        jobs = [(directory, directory.begin_checkpoint(self._opened_in(directory))) for directory in self.directories]
+        return [(directory, job) for directory, job in jobs if job is not None]
 
     def checkpoint(self) -> None:
         """All checkpoint files that have changed, here and now."""
-        for directory, job in self.begin_checkpoint():
+        for directory in self.directories:
+            self._checkpoint(directory)
+
+    def _checkpoint(self, directory: LogDirectory) -> None:
+        job = directory.begin_checkpoint(self._opened_in(directory))
+        if job is not None:
             job.run()
             directory.finish_checkpoint(job)
+
+    def _opened_in(self, directory: LogDirectory) -> list[PartitionLog]:
+        return [log for log in self._logs.values() if self._places[log.topic_partition] is directory]
 
     def close(self) -> None:
         """Close every log cleanly, write the checkpoints, and mark each sound directory as cleanly shut down."""
@@ -268,11 +278,7 @@ class LogStore:
                 logger.warning("%s could not be closed cleanly: %s", log.topic_partition, error)
         for directory in self.directories:
             try:
-                logs = [log for log in self._logs.values() if self._places[log.topic_partition] is directory]
-                job = directory.begin_checkpoint(logs)
-                if job is not None:
-                    job.run()
-                    directory.finish_checkpoint(job)
+                self._checkpoint(directory)
                 directory.mark_clean()
             except (KafkaStorageError, OSError) as error:
                 logger.warning("log directory %s could not be closed cleanly: %s", directory.path, error)

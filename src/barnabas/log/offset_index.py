@@ -7,23 +7,24 @@ at or below an offset; the batch that holds the offset is there or after it.
 import sys
 from array import array
 from bisect import bisect_left, bisect_right
-from itertools import pairwise
 
 from barnabas.env import Disk
-from barnabas.log.index_file import CorruptIndex, write_entries
+from barnabas.log.index_file import CorruptIndex, check_increasing, write_entries
 
 ENTRY_BYTES = 8
 
 
 class OffsetIndex:
-    __slots__ = ("_on_disk", "offsets", "positions")
+    __slots__ = ("_dirty", "_on_disk", "offsets", "positions")
 
     def __init__(self) -> None:
         self.offsets = array("i")
         """Relative to the segment's base offset; strictly increasing, as are the positions."""
         self.positions = array("i")
-        self._on_disk = -1
-        """How many leading entries the file holds; -1: the file was not written yet."""
+        self._on_disk = 0
+        """How many leading entries the file holds."""
+        self._dirty = True
+        """The file does not exist, or lacks entries, or has entries too many."""
 
     @classmethod
     def load(cls, content: bytes) -> "OffsetIndex":
@@ -36,9 +37,9 @@ class OffsetIndex:
         index.offsets = numbers[::2]
         index.positions = numbers[1::2]
         index._on_disk = len(index.offsets)
-        for values in (index.offsets, index.positions):
-            if values and (values[0] < 0 or not all(a < b for a, b in pairwise(values))):
-                raise CorruptIndex("entries are not in increasing order")
+        index._dirty = False
+        check_increasing(index.offsets)
+        check_increasing(index.positions)
         return index
 
     def __len__(self) -> int:
@@ -52,6 +53,7 @@ class OffsetIndex:
         if not self.offsets or relative_offset > self.offsets[-1]:
             self.offsets.append(relative_offset)
             self.positions.append(position)
+            self._dirty = True
 
     def lookup(self, relative_offset: int) -> tuple[int, int]:
         """The greatest (relative offset, position) at or below; (-1, 0), the segment's start, if there is none."""
@@ -67,9 +69,12 @@ class OffsetIndex:
         if count < len(self.offsets):
             del self.offsets[count:], self.positions[count:]
             self._on_disk = min(self._on_disk, count)
+            self._dirty = True
 
     def persist(self, disk: Disk, path: str) -> None:
-        first = max(self._on_disk, 0)
+        if not self._dirty:
+            return
+        first = self._on_disk
         both = array("i", bytes((len(self.offsets) - first) * ENTRY_BYTES))
         both[::2] = self.offsets[first:]
         both[1::2] = self.positions[first:]
@@ -77,3 +82,4 @@ class OffsetIndex:
             both.byteswap()
         write_entries(disk, path, position=first * ENTRY_BYTES, entries=both.tobytes())
         self._on_disk = len(self.offsets)
+        self._dirty = False

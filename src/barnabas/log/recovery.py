@@ -20,6 +20,7 @@ from barnabas.log.checkpoint_file import CorruptCheckpoint
 from barnabas.log.epoch_cache import EpochCache
 from barnabas.log.index_cache import IndexCache
 from barnabas.log.producer_rebuild import rebuild_producers, remove_stray_snapshots
+from barnabas.log.producer_snapshot import write_snapshot
 from barnabas.log.producer_state import ProducerState
 from barnabas.log.segment import Placed, Segment
 from barnabas.log.segment_files import load_segments
@@ -45,15 +46,16 @@ def load_log(
     *,
     now_ms: int,
     clean_shutdown: bool,
-    recovery_point: int,
+    recovery_point: int | None,
     log_start_offset: int,
     cache: IndexCache,
 ) -> LoadedLog:
+    """`recovery_point` None: it was never written down, or that was lost; everything is scanned then."""
     segments = load_segments(
         disk, directory, index_interval_bytes=settings.index_interval_bytes, now_ms=now_ms, cache=cache
     )
     epochs = _load_epochs(disk, directory, segments)
-    first_unflushed = len(segments) if clean_shutdown else _floor(segments, recovery_point)
+    first_unflushed = len(segments) if clean_shutdown else _floor(segments, recovery_point or 0)
     producers: ProducerState | None = None
     if first_unflushed < len(segments):
         log_start = max(log_start_offset, segments[0].base_offset)
@@ -66,7 +68,9 @@ def load_log(
             now_ms=now_ms,
             expiration_ms=settings.producer_id_expiration_ms,
         )
-        segments = _recover(disk, segments, first_unflushed, epochs, producers)
+        epochs.truncate_from_end(segments[first_unflushed].base_offset)  # what began later is read from the batches
+        may_have_gaps = settings.compact or recovery_point is None
+        segments = _recover(disk, directory, segments, first_unflushed, epochs, producers, may_have_gaps=may_have_gaps)
         producers.expire(now_ms, settings.producer_id_expiration_ms)
 
     log_end_offset = _end_offset(segments[-1]) if segments else log_start_offset
@@ -77,7 +81,7 @@ def load_log(
             log_end_offset,
             log_start_offset,
         )
-        _remove_segments(disk, segments)
+        _remove_segments(disk, directory, segments)
         segments, producers, log_end_offset = [], None, log_start_offset
         epochs.clear()
     if not segments:
@@ -112,7 +116,7 @@ def load_log(
         segments=segments,
         log_start_offset=log_start_offset,
         log_end_offset=log_end_offset,
-        recovery_point=log_end_offset if clean_shutdown else min(recovery_point, log_end_offset),
+        recovery_point=log_end_offset if clean_shutdown else min(recovery_point or 0, log_end_offset),
         epochs=epochs,
         producers=producers,
     )
@@ -158,39 +162,47 @@ def _note_epoch(epochs: EpochCache, header: BatchHeader) -> None:
 
 
 def _recover(
-    disk: Disk, segments: list[Segment], first: int, epochs: EpochCache, producers: ProducerState
+    disk: Disk,
+    directory: str,
+    segments: list[Segment],
+    first: int,
+    epochs: EpochCache,
+    producers: ProducerState,
+    *,
+    may_have_gaps: bool,
 ) -> list[Segment]:
-    """Check `segments[first:]`; returns those that remain."""
-    next_offset = 0
+    """Check `segments[first:]`; returns those that remain.
+
+    A segment may have lost its end while a later one reached the device. Unless the log was compacted, offsets that are
+    missing between two unflushed segments were lost that way, and the later segment must not stand in for them.
+    """
+    next_offset = segments[first].base_offset
     for slot in range(first, len(segments)):
         segment = segments[slot]
-        damage = recover_segment(segment, epochs, producers, next_offset=next_offset)
-        next_offset = producers.end_offset
+        if segment.base_offset < next_offset or (segment.base_offset > next_offset and not may_have_gaps):
+            logger.warning(
+                "%s: a segment begins at offset %d where %d is the next", directory, segment.base_offset, next_offset
+            )
+            _remove_segments(disk, directory, segments[slot:])
+            return segments[:slot]
+        if slot > first:
+            write_snapshot(disk, directory, segment.base_offset, producers.producers)
+        damage = recover_segment(segment, epochs, producers)
+        next_offset = segment.next_offset()
         if damage is not None:
-            doomed = segments[slot + 1 :]
-            if doomed:
-                logger.warning(
-                    "%s: the segments after it are removed too: %s",
-                    damage,
-                    ", ".join(f"{lost} ({lost.size} bytes)" for lost in doomed),
-                )
-                _remove_segments(disk, doomed)
+            _remove_segments(disk, directory, segments[slot + 1 :])
             return segments[: slot + 1]
     return segments
 
 
-def recover_segment(
-    segment: Segment, epochs: EpochCache, producers: ProducerState, *, next_offset: int = 0
-) -> DamagedBatch | None:
+def recover_segment(segment: Segment, epochs: EpochCache, producers: ProducerState) -> DamagedBatch | None:
     """Keep the sound batches at the front, rebuild the indexes, cut off the rest. Returns why something was cut."""
     file_size = segment.size
     segment.start_over()
     damage: DamagedBatch | None = None
     producers.end_offset = max(producers.end_offset, segment.base_offset)
     try:
-        for _, (header, _) in scan_batches(
-            segment.file, 0, file_size, next_offset=max(segment.base_offset, next_offset)
-        ):
+        for _, (header, _) in scan_batches(segment.file, 0, file_size, next_offset=segment.base_offset):
             segment.note([Placed(header.base_offset, header.last_offset, header.max_timestamp, header.size)])
             _note_epoch(epochs, header)
             if header.has_producer_id and header.base_offset >= producers.end_offset:
@@ -205,14 +217,22 @@ def recover_segment(
             producers.end_offset,
         )
         segment.file.truncate(segment.size)
+        segment.file.sync()  # else a second crash brings it back behind what is written next
     segment.seal()
     segment.synced = False
     return damage
 
 
-def _remove_segments(disk: Disk, segments: Sequence[Segment]) -> None:
-    """Newest first: a crash in between leaves no hole."""
+def _remove_segments(disk: Disk, directory: str, segments: Sequence[Segment]) -> None:
+    """For good, and newest first: a crash in between leaves no hole."""
+    if not segments:
+        return
+    logger.warning(
+        "removing the segments from there on: %s",
+        ", ".join(f"{segment} of {segment.size} bytes" for segment in segments),
+    )
     for segment in reversed(segments):
         segment.close()
         for path in segment.existing_paths():
             disk.remove(path)
+    disk.sync_dir(directory)

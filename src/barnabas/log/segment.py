@@ -137,7 +137,7 @@ class Segment:
         return segment
 
     def __repr__(self) -> str:
-        return f"Segment({self.path(LOG)}, {self.size} bytes)"
+        return f"Segment({self.path(LOG)})"
 
     def path(self, kind: str) -> str:
         return f"{self.directory}/{file_name(self.base_offset, kind, self.suffix)}"
@@ -241,13 +241,19 @@ class Segment:
         offset_index.persist(self._disk, self.path(OFFSET_INDEX))
         time_index.persist(self._disk, self.path(TIME_INDEX))
 
-    def truncate_to(self, offset: int) -> None:
-        """Drop every batch that holds `offset` or a later one. The segment must be activated afterwards."""
+    def truncate_to(self, offset: int) -> int:
+        """Drop every batch that holds `offset` or a later one; returns where the log ends then.
+
+        That is `offset`, or the first of the dropped batch that holds it. The segment must be activated afterwards.
+        """
         found = self.seek(offset)
         offset_index, time_index = self.indexes()
         offset_index.truncate_to(offset - self.base_offset)
         time_index.truncate_to(offset - self.base_offset)
+        end_offset = offset
         if found is not None:
+            _, header = next(self.headers(found[0]))
+            end_offset = min(offset, header.base_offset)
             self.file.truncate(found[0])
             self.size = found[0]
         self.trusted_from = min(self.trusted_from, self.size)
@@ -259,6 +265,7 @@ class Segment:
         for _, header in self.headers(offset_index.lookup(relative)[1]):
             if header.max_timestamp > self.max_timestamp:
                 self.max_timestamp, self.max_timestamp_offset = header.max_timestamp, header.last_offset
+        return end_offset
 
     def start_over(self) -> None:
         """Forget what is known of its content; a recovery is about to `note` every batch it finds sound."""

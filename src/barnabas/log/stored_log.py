@@ -5,13 +5,15 @@
 Order on disk, so that a crash at any point leaves a log without holes:
 - segments go oldest first when retention takes them, newest first when the log is truncated;
 - a deletion is a rename to `.deleted`; the files are removed `file.delete.delay.ms` later, when nobody reads them;
+- a truncation is synced at once, first the names of whole segments, then the one that is cut: what it took away must
+  not come back behind what is written next;
 - a sealed segment's `.log`, indexes, producer snapshot and the directory are synced before the recovery point that is
   checkpointed passes it. Of the active segment only the `.log` is synced: its indexes are rebuilt after a crash anyway.
 """
 
 import logging
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Self
 
 from barnabas.env import Disk, File
@@ -64,6 +66,8 @@ class StoredLog:
         self.recovery_point = loaded.recovery_point
         """Every batch below is on the device."""
         self.last_flush_ms = now_ms
+        self.on_truncated: Callable[[], None] = lambda: None
+        """Must write the checkpoints: a recovery point from before would vouch for what is appended from now on."""
         self.health = health
         self.producers: ProducerState = loaded.producers
         self.epochs: EpochCache = loaded.epochs
@@ -87,7 +91,7 @@ class StoredLog:
         *,
         now_ms: int,
         clean_shutdown: bool = True,
-        recovery_point: int = 0,
+        recovery_point: int | None = None,
         log_start_offset: int = 0,
         high_watermark: int = 0,
         topic_id: TopicId | None = None,
@@ -150,6 +154,15 @@ class StoredLog:
     def unflushed_messages(self) -> int:
         return self.log_end_offset - self.recovery_point
 
+    def assign_topic_id(self, topic_id: TopicId) -> None:
+        """For a log that lost its metadata file in a crash, or never had one."""
+        try:
+            write_topic_id(self._disk, self.directory, topic_id)
+        except OSError as error:
+            raise self.health.failure(error, f"writing the topic id of {self.topic_partition}") from error
+        self.topic_id = topic_id
+        self._directory_synced = False
+
     # Rolling
 
     def roll(self, now_ms: int) -> None:
@@ -191,20 +204,31 @@ class StoredLog:
 
     @property
     def checkpointed_recovery_point(self) -> int:
-        """What may be written down as synced: the recovery point, but not past a segment whose indexes are not."""
-        for segment in self.segments:
-            if segment.sealed and not segment.synced:
-                return min(self.recovery_point, segment.base_offset)
-        return self.recovery_point
+        """What may be written down as synced: the recovery point, but within the first segment that is not sealed
+        and synced as a whole, even if the next batch goes to a new one. After a crash that segment is scanned."""
+        active = self.segments.active
+        unsynced = self._unsynced()
+        if unsynced:
+            return min(self.recovery_point, unsynced[0].base_offset)
+        if active.sealed or active.size == 0:
+            return self.recovery_point
+        return min(self.recovery_point, max(active.base_offset, self.log_end_offset - 1))
+
+    def _unsynced(self) -> list[Segment]:
+        """Sealed segments that may not be on the device; they are always the newest sealed ones."""
+        first = last = len(self.segments) if self.segments.active.sealed else len(self.segments) - 1
+        while first > 0 and not self.segments[first - 1].synced:
+            first -= 1
+        return [self.segments[slot] for slot in range(first, last)]
 
     def begin_flush(self, now_ms: int, *, also: Sequence[str] = ()) -> FlushJob | None:
         """A job that syncs all that is in the log now; None if that is done already, or a flush is under way."""
         self.health.check()
-        unsynced = [segment for segment in self.segments if segment.sealed and not segment.synced]
+        unsynced = self._unsynced()
         if self._flushing or (self.recovery_point >= self.log_end_offset and not unsynced and self._directory_synced):
             return None
         directories = [self.directory]
-        paths = [snapshot_path(self.directory, segment.base_offset) for segment in self.segments if not segment.synced]
+        paths = [snapshot_path(self.directory, segment.base_offset) for segment in (*unsynced, self.segments.active)]
         paths += [segment.path(kind) for segment in unsynced for kind in (OFFSET_INDEX, TIME_INDEX)]
         try:
             if self.epochs.dirty:
@@ -336,11 +360,13 @@ class StoredLog:
         slot = self.segments.floor_slot(offset)
         doomed = self.segments.from_slot(slot + 1)
         try:
-            self._delete_later(doomed[::-1], now_ms)
-            self.segments.remove(doomed)
+            if doomed:
+                self._delete_later(doomed[::-1], now_ms)
+                self.segments.remove(doomed)
+                self._disk.sync_dir(self.directory)  # else a crash may bring them back behind a shorter segment
             active = self.segments.active
-            active.truncate_to(offset)
-            self.log_end_offset = active.next_offset()
+            self.log_end_offset = active.truncate_to(offset)
+            active.file.sync()
             active.activate(self.log_end_offset)
         except OSError as error:
             raise self.health.failure(error, f"truncating {self.topic_partition}") from error
@@ -364,6 +390,7 @@ class StoredLog:
             )
             for snapshot in list_snapshots(self._disk, self.directory):
                 self._disk.remove(snapshot_path(self.directory, snapshot))
+            self._disk.sync_dir(self.directory)
         except OSError as error:
             raise self.health.failure(error, f"truncating {self.topic_partition}") from error
         self.segments = Segments([new])
@@ -374,6 +401,7 @@ class StoredLog:
     def _end_moved_back(self, now_ms: int) -> None:
         end_offset = self.log_end_offset
         self._unchanged_end = -1
+        self._directory_synced = False
         self.high_watermark = min(max(self.high_watermark, self.log_start_offset), end_offset)
         self.recovery_point = min(self.recovery_point, end_offset)
         self.epochs.truncate_from_end(end_offset)
@@ -390,6 +418,7 @@ class StoredLog:
             )
         except OSError as error:
             raise self.health.failure(error, f"reloading the producers of {self.topic_partition}") from error
+        self.on_truncated()
 
     # Cleaning
 

@@ -8,36 +8,37 @@ segment's largest timestamp: retention and lookups by time read it instead of th
 import struct
 from array import array
 from bisect import bisect_left, bisect_right
-from itertools import pairwise
 
 from barnabas.env import Disk
-from barnabas.log.index_file import CorruptIndex, write_entries
+from barnabas.log.index_file import CorruptIndex, check_increasing, write_entries
 
 ENTRY = struct.Struct(">qi")
 ENTRY_BYTES = ENTRY.size
 
 
 class TimeIndex:
-    __slots__ = ("_on_disk", "offsets", "timestamps")
+    __slots__ = ("_dirty", "_on_disk", "offsets", "timestamps")
 
     def __init__(self) -> None:
         self.timestamps = array("q")
         self.offsets = array("i")
         """Relative to the segment's base offset; increasing, as the timestamps are."""
-        self._on_disk = -1
+        self._on_disk = 0
+        self._dirty = True
 
     @classmethod
     def load(cls, content: bytes) -> "TimeIndex":
         if len(content) % ENTRY_BYTES:
             raise CorruptIndex(f"{len(content)} bytes are no multiple of {ENTRY_BYTES}")
         index = cls()
-        for timestamp, offset in ENTRY.iter_unpack(content):
-            index.timestamps.append(timestamp)
-            index.offsets.append(offset)
+        if content:
+            timestamps, offsets = zip(*ENTRY.iter_unpack(content), strict=True)
+            index.timestamps.extend(timestamps)
+            index.offsets.extend(offsets)
         index._on_disk = len(index.offsets)
-        for values in (index.timestamps, index.offsets):
-            if values and (values[0] < 0 or not all(a < b for a, b in pairwise(values))):
-                raise CorruptIndex("entries are not in increasing order")
+        index._dirty = False
+        check_increasing(index.timestamps)
+        check_increasing(index.offsets)
         return index
 
     def __len__(self) -> int:
@@ -51,6 +52,7 @@ class TimeIndex:
         if timestamp >= 0 and (not self.timestamps or timestamp > self.timestamps[-1]):
             self.timestamps.append(timestamp)
             self.offsets.append(relative_offset)
+            self._dirty = True
 
     def lookup(self, timestamp: int) -> int:
         """A relative offset up to which every timestamp is below the one given; 0 if none is known."""
@@ -67,9 +69,13 @@ class TimeIndex:
         if count < len(self.offsets):
             del self.offsets[count:], self.timestamps[count:]
             self._on_disk = min(self._on_disk, count)
+            self._dirty = True
 
     def persist(self, disk: Disk, path: str) -> None:
-        first = max(self._on_disk, 0)
+        if not self._dirty:
+            return
+        first = self._on_disk
         entries = b"".join(map(ENTRY.pack, self.timestamps[first:], self.offsets[first:]))
         write_entries(disk, path, position=first * ENTRY_BYTES, entries=entries)
         self._on_disk = len(self.offsets)
+        self._dirty = False

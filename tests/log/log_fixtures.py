@@ -1,0 +1,104 @@
+"""What the tests of this room share: batches by the dozen, logs on a simulated disk, reading a log whole."""
+
+import random
+import uuid
+
+from barnabas.env import Disk
+from barnabas.log.log_store import LogStore
+from barnabas.log.partition_log import PartitionLog
+from barnabas.log.settings import LogSettings
+from barnabas.model import TopicPartition
+from barnabas.records.batch import Batch, read_batch, split_batches
+from barnabas.records.record import Record, build_batch
+
+NOW_MS = 1_700_000_000_000
+PARTITION = TopicPartition("topic", 0)
+DIRECTORY = f"/logs/{PARTITION}"
+TOPIC_ID = uuid.UUID(int=77)
+SMALL = LogSettings(segment_bytes=2000, index_interval_bytes=200, producer_id_expiration_ms=10**12)
+
+
+def make_batch(
+    count: int = 1,
+    *,
+    value: bytes = b"value",
+    timestamp: int = NOW_MS,
+    producer_id: int = -1,
+    producer_epoch: int = -1,
+    base_sequence: int = -1,
+    codec: int = 0,
+    base_offset: int = 0,
+    leader_epoch: int = -1,
+) -> Batch:
+    records = [Record(base_offset + n, timestamp + n, b"key", value) for n in range(count)]
+    return read_batch(
+        build_batch(
+            records,
+            base_offset=base_offset,
+            leader_epoch=leader_epoch,
+            codec=codec,
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            base_sequence=base_sequence,
+        )
+    )
+
+
+def open_log(
+    disk: Disk,
+    settings: LogSettings = SMALL,
+    *,
+    clean: bool = True,
+    recovery_point: int | None = 0,
+    log_start_offset: int = 0,
+    now_ms: int = NOW_MS,
+) -> PartitionLog:
+    return PartitionLog.open(
+        disk,
+        DIRECTORY,
+        PARTITION,
+        settings,
+        now_ms=now_ms,
+        clean_shutdown=clean,
+        recovery_point=recovery_point,
+        log_start_offset=log_start_offset,
+        topic_id=TOPIC_ID,
+    )
+
+
+def open_store(disk: Disk, *paths: str, settings: LogSettings = SMALL, now_ms: int = NOW_MS) -> LogStore:
+    return LogStore(
+        disk,
+        paths or ("/logs",),
+        cluster_id="cluster",
+        node_id=1,
+        settings_of=lambda _: settings,
+        now_ms=lambda: now_ms,
+        random=random.Random(1),
+    )
+
+
+def fill(log: PartitionLog, batches: int, *, count: int = 1, value: bytes = b"v" * 50, leader_epoch: int = 0) -> None:
+    for n in range(batches):
+        log.append([make_batch(count, value=value, timestamp=NOW_MS + n)], leader_epoch=leader_epoch, now_ms=NOW_MS)
+    log.high_watermark = log.log_end_offset
+
+
+def read_all(log: PartitionLog, *, max_bytes: int = 300) -> list[Batch]:
+    """Every batch from the log start on, as a reader fetches them; the cached path must agree with the other."""
+    batches: list[Batch] = []
+    offset = log.log_start_offset
+    while (found := log.locate(offset, max_bytes=max_bytes, end_offset=log.log_end_offset)) is not None:
+        data = found.read()
+        cached = found.try_read()
+        assert cached is None or cached[: len(data)] == data
+        whole = list(split_batches(data))
+        assert whole
+        assert whole[0].header.last_offset >= offset
+        batches += whole
+        offset = whole[-1].header.next_offset
+    return batches
+
+
+def offsets_of(batches: list[Batch]) -> list[tuple[int, int]]:
+    return [(batch.header.base_offset, batch.header.last_offset) for batch in batches]
