@@ -1,0 +1,194 @@
+"""Compaction itself: read a job's segments, write cleaned ones beside them. Same job, same disk, same bytes.
+
+First the dirty section is read for the latest offset of each key. If its keys are too many for the map, only what was
+read so far counts as dirty, and the rest waits for the next round. Then all segments up to there are rewritten in
+groups of neighbours that fit into one segment together, so that segments do not shrink to crumbs over time.
+
+Groups come out front to back, and must be swapped in so: a tombstone may only outrun its delete horizon where
+everything older with its key is gone. The originals are only read. Whoever dies here leaves `.cleaned` files, which
+the next round or the next opening of the log removes.
+"""
+
+import errno
+import os
+from collections.abc import Callable, Iterator, Sequence
+
+from barnabas.env import Disk
+from barnabas.log.batch_scan import scan_batches
+from barnabas.log.compaction_filter import BatchFilter
+from barnabas.log.compaction_job import CleanedGroup, CompactionJob, Finished, SourceSegment, Step
+from barnabas.log.compaction_map import LatestOffsets
+from barnabas.log.file_names import CLEANED, LOG, OFFSET_INDEX, TIME_INDEX, file_name, parse_file_name
+from barnabas.log.index_cache import IndexCache
+from barnabas.log.segment import RELATIVE_OFFSET_MAX, Placed, Segment
+from barnabas.log.timestamp_lookup import DECODED_BYTES_MAX
+from barnabas.records.batch import Batch, Buffer, read_header
+from barnabas.records.record import decode_records
+
+WRITE_BYTES = 1024 * 1024
+
+Pace = Callable[[int], None]
+"""Told of every batch read or written, in bytes; may sleep, or end the process."""
+
+
+def compact(job: CompactionJob, disk: Disk, pace: Pace = lambda _: None) -> Iterator[Step]:
+    """Each group is on the device when it is yielded; from then on it belongs to the caller."""
+    remove_cleaned(disk, job.directory)
+    latest = LatestOffsets(job.map_bytes_max)
+    end_offset = _map_dirty_section(job, disk, latest, pace)
+    batches = BatchFilter(
+        latest,
+        end_offset=end_offset,
+        last_offsets=job.last_offsets,
+        now_ms=job.now_ms,
+        delete_retention_ms=job.delete_retention_ms,
+    )
+    bytes_read = bytes_kept = 0
+    for group in group_segments(job, disk, end_offset):
+        cleaned = _clean_group(job, disk, group, batches, pace)
+        group_bytes = sum(source.size for source in group)
+        bytes_read += group_bytes
+        bytes_kept += cleaned.size if cleaned is not None else group_bytes
+        if cleaned is not None:
+            yield cleaned
+    yield Finished(end_offset, len(latest), batches.records_read, batches.records_kept, bytes_read, bytes_kept)
+
+
+def remove_cleaned(disk: Disk, directory: str) -> None:
+    """Remove what a cleaning has left that was not swapped in."""
+    for name in disk.list_dir(directory):
+        parsed = parse_file_name(name)
+        if parsed is not None and parsed.suffix == CLEANED:
+            disk.remove(f"{directory}/{name}")
+
+
+def group_segments(job: CompactionJob, disk: Disk, end_offset: int) -> list[list[SourceSegment]]:
+    """Runs of segments below `end_offset` that fit into one: by bytes, by index entries, by range of offsets."""
+    next_bases = [*(source.base_offset for source in job.sources[1:]), job.end_offset]
+    groups: list[list[SourceSegment]] = []
+    room = room_offsets = room_times = 0
+    for source, next_base in zip(job.sources, next_bases, strict=True):
+        if source.base_offset >= end_offset:
+            break
+        room -= source.size
+        room_offsets -= (offsets := _index_size(job, disk, source, OFFSET_INDEX))
+        room_times -= (times := _index_size(job, disk, source, TIME_INDEX))
+        if (
+            groups
+            and min(room, room_offsets, room_times) >= 0
+            and next_base - 1 - groups[-1][0].base_offset <= RELATIVE_OFFSET_MAX
+        ):
+            groups[-1].append(source)
+        else:
+            groups.append([source])
+            room = job.segment_bytes - source.size
+            room_offsets = job.segment_index_bytes - offsets
+            room_times = job.segment_index_bytes - times
+    return groups
+
+
+def _index_size(job: CompactionJob, disk: Disk, source: SourceSegment, kind: str) -> int:
+    path = f"{job.directory}/{file_name(source.base_offset, kind)}"
+    return disk.size(path) if disk.exists(path) else 0
+
+
+def _map_dirty_section(job: CompactionJob, disk: Disk, latest: LatestOffsets, pace: Pace) -> int:
+    """Returns the offset up to which all keys found room."""
+    start_offset = job.first_dirty_offset
+    next_bases = [*(source.base_offset for source in job.sources[1:]), job.end_offset]
+    for source, next_base in zip(job.sources, next_bases, strict=True):
+        if next_base <= start_offset:
+            continue
+        for _, batch in _read_batches(job, disk, source, pace):
+            header = batch.header
+            if header.last_offset < start_offset or header.is_control or header.is_transactional:
+                continue
+            if not latest.add(decode_records(batch, max_bytes=DECODED_BYTES_MAX), start_offset=start_offset):
+                return header.base_offset
+    return job.end_offset
+
+
+def _clean_group(
+    job: CompactionJob, disk: Disk, group: Sequence[SourceSegment], batches: BatchFilter, pace: Pace
+) -> CleanedGroup | None:
+    """None: it is one segment, and stays as it is."""
+    if disk.free_bytes(job.directory) < sum(source.size for source in group):
+        # Better no cleaning than one that takes the producers' last room.
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), job.directory)
+    target = Segment.create(
+        disk,
+        job.directory,
+        group[0].base_offset,
+        index_interval_bytes=job.index_interval_bytes,
+        now_ms=job.now_ms,
+        cache=IndexCache(),
+        suffix=CLEANED,
+    )
+    cleaned: CleanedGroup | None = None
+    try:
+        if _write_kept(job, disk, group, batches, pace, target) or len(group) > 1:
+            _finish(disk, target)
+            cleaned = CleanedGroup([source.base_offset for source in group], target.size)
+    finally:
+        target.close()
+        if cleaned is None:
+            for path in target.existing_paths():
+                disk.remove(path)
+    return cleaned
+
+
+def _write_kept(
+    job: CompactionJob,
+    disk: Disk,
+    group: Sequence[SourceSegment],
+    batches: BatchFilter,
+    pace: Pace,
+    target: Segment,
+) -> bool:
+    """Write what the filter leaves of a group; returns whether that differs from what was there."""
+    last = max((source for source in group if source.size), default=None, key=lambda source: source.base_offset)
+    changed = False
+    pieces: list[Buffer] = []
+    placed: list[Placed] = []
+    pending_bytes = 0
+    for source in group:
+        for position, batch in _read_batches(job, disk, source, pace):
+            is_last = source is last and position + len(batch.data) == source.size
+            kept = batches.apply(batch, is_last=is_last)
+            changed = changed or kept is not batch.data
+            if kept is None:
+                continue
+            header = batch.header if kept is batch.data else read_header(kept)
+            pieces.append(kept)
+            placed.append(Placed(header.base_offset, header.last_offset, header.max_timestamp, len(kept)))
+            pending_bytes += len(kept)
+            if pending_bytes >= WRITE_BYTES:
+                target.append(pieces, placed)
+                pieces, placed, pending_bytes = [], [], 0
+            pace(len(kept))
+    if pieces:
+        target.append(pieces, placed)
+    return changed
+
+
+def _finish(disk: Disk, target: Segment) -> None:
+    """All files of the segment, and their names, are on the device."""
+    target.seal()
+    target.file.sync()
+    for kind in (OFFSET_INDEX, TIME_INDEX):
+        file = disk.open(target.path(kind))
+        try:
+            file.sync()
+        finally:
+            file.close()
+    disk.sync_dir(target.directory)
+
+
+def _read_batches(job: CompactionJob, disk: Disk, source: SourceSegment, pace: Pace) -> Iterator[tuple[int, Batch]]:
+    file = disk.open(f"{job.directory}/{file_name(source.base_offset, LOG)}", readonly=True)
+    try:
+        for position, batch in scan_batches(file, 0, source.size, next_offset=source.base_offset):
+            pace(len(batch.data))
+            yield position, batch
+    finally:
+        file.close()

@@ -1,0 +1,110 @@
+"""Which records of a batch outlive compaction, and the batch that holds what is left.
+
+A record stays if no later record of the dirty section has its key. A tombstone that stays marks its batch: the header
+gets a delete horizon, `delete.retention.ms` from the moment it was first cleaned, and a later cleaning drops the
+tombstone once the horizon has passed. By then everything older with that key is gone, because the cleaning that set
+the horizon removed it.
+
+Batches keep their base and last offset, codec, producer and sequence, whatever they lose. A batch that loses
+everything goes, unless it is the newest of its producer (its sequence number is needed to recognise retries after a
+restart) or the last of its segment (it says up to where the segment reaches); of those the header stays.
+
+Transactions: whether a transactional record was committed is not asked here. So it supersedes nothing, and its
+tombstones stay; it goes when a later plain record has its key. Control batches stay as they are.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from barnabas.log.compaction_map import LatestOffsets
+from barnabas.log.timestamp_lookup import DECODED_BYTES_MAX
+from barnabas.records.batch import (
+    CODEC_MASK,
+    DELETE_HORIZON_FLAG,
+    NO_TIMESTAMP,
+    Batch,
+    BatchHeader,
+    Buffer,
+)
+from barnabas.records.record import Record, build_batch, decode_records, seal
+
+
+class BatchFilter:
+    def __init__(
+        self,
+        latest: LatestOffsets,
+        *,
+        end_offset: int,
+        last_offsets: Mapping[int, int],
+        now_ms: int,
+        delete_retention_ms: int,
+    ) -> None:
+        self._latest = latest
+        self._end_offset = end_offset
+        self._last_offsets = last_offsets
+        self._now_ms = now_ms
+        self._delete_retention_ms = delete_retention_ms
+        self.records_read = 0
+        self.records_kept = 0
+
+    def apply(self, batch: Batch, *, is_last: bool) -> Buffer | None:
+        """The batch's own bytes if it stays as it is, new ones if it changes, None if it goes."""
+        header = batch.header
+        self.records_read += header.record_count
+        if header.is_control or header.base_offset >= self._end_offset:
+            self.records_kept += header.record_count
+            return batch.data
+        records = decode_records(batch, max_bytes=DECODED_BYTES_MAX)
+        keep_tombstones = (
+            header.is_transactional or not header.has_delete_horizon or self._now_ms < header.base_timestamp
+        )
+        kept = [record for record in records if self._stays(record, keep_tombstones)]
+        self.records_kept += len(kept)
+        if not kept:
+            return _emptied(header) if is_last or self._is_newest_of_producer(header) else None
+        horizon_ms = header.base_timestamp if header.has_delete_horizon else None
+        sets_horizon = (
+            horizon_ms is None and not header.is_transactional and any(record.value is None for record in kept)
+        )
+        if sets_horizon:
+            horizon_ms = self._now_ms + self._delete_retention_ms
+        elif len(kept) == len(records):
+            return batch.data
+        return _rebuilt(header, kept, horizon_ms)
+
+    def _stays(self, record: Record, keep_tombstones: bool) -> bool:
+        return (
+            record.key is not None
+            and (record.value is not None or keep_tombstones)
+            and record.offset >= self._latest.of(record.key)
+        )
+
+    def _is_newest_of_producer(self, header: BatchHeader) -> bool:
+        return header.has_producer_id and self._last_offsets.get(header.producer_id) == header.last_offset
+
+
+def _rebuilt(header: BatchHeader, records: Sequence[Record], delete_horizon_ms: int | None) -> bytes:
+    return build_batch(
+        records,
+        base_offset=header.base_offset,
+        codec=header.codec,
+        log_append_time=header.max_timestamp if header.is_log_append_time else None,
+        producer_id=header.producer_id,
+        producer_epoch=header.producer_epoch,
+        base_sequence=header.base_sequence,
+        leader_epoch=header.leader_epoch,
+        transactional=header.is_transactional,
+        delete_horizon_ms=delete_horizon_ms,
+        keep_offsets=True,
+        last_offset=header.last_offset,
+    )
+
+
+def _emptied(header: BatchHeader) -> bytes:
+    return seal(
+        header._replace(
+            attributes=header.attributes & ~(CODEC_MASK | DELETE_HORIZON_FLAG),
+            base_timestamp=NO_TIMESTAMP,
+            record_count=0,
+        ),
+        b"",
+    )

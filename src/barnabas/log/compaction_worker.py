@@ -1,0 +1,79 @@
+"""The process that compacts: `python -m barnabas.log.compaction_worker <pid of the broker>`, a job on its stdin.
+
+Compaction is Python at work for seconds, so it must not share an interpreter with the event loop. Each job gets a
+process of its own: it starts in a tenth of a second, gives its memory back when it ends, and may be killed at any
+moment. It writes its messages to stdout, one JSON document per line, and exits with 0 if all went well.
+
+A broker that dies takes its worker with it: before each batch the worker makes sure that its parent is still the
+broker, because the next broker may be cleaning the same log soon.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Callable
+
+from msgspec import json
+
+from barnabas.env.disk import RealDisk
+from barnabas.log.compaction_core import Pace, compact
+from barnabas.log.compaction_job import CompactionJob, Failed, Message
+from barnabas.wire.errors import KafkaError
+
+NICENESS = 10
+"""Clients come first where cores are few."""
+
+SLEEP_SECONDS_MAX = 1.0
+ORPHANED = 3
+
+
+def main() -> int:
+    broker_pid = int(sys.argv[1])
+    os.nice(NICENESS)
+    job = json.decode(sys.stdin.buffer.read(), type=CompactionJob)
+    pace = paced(job.io_bytes_per_second, lambda: end_if_orphaned(broker_pid))
+    try:
+        for step in compact(job, RealDisk(), pace):
+            _tell(step)
+    except (OSError, KafkaError) as error:
+        _tell(Failed(str(error)))
+        return 1
+    return 0
+
+
+def end_if_orphaned(broker_pid: int) -> None:
+    if os.getppid() != broker_pid:
+        os._exit(ORPHANED)  # at once, touching nothing: the files may be another worker's by now
+
+
+def paced(
+    bytes_per_second: float | None,
+    check: Callable[[], None],
+    *,
+    now: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Pace:
+    """A pace that holds reading and writing together to `bytes_per_second`, and checks before each batch."""
+    started = now()
+    done_bytes = 0
+
+    def pace(size: int) -> None:
+        nonlocal done_bytes
+        check()
+        if bytes_per_second is None:
+            return
+        done_bytes += size
+        while (ahead_seconds := done_bytes / bytes_per_second - (now() - started)) > 0:
+            sleep(min(ahead_seconds, SLEEP_SECONDS_MAX))
+            check()
+
+    return pace
+
+
+def _tell(message: Message) -> None:
+    sys.stdout.buffer.write(json.encode(message) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
