@@ -1,0 +1,168 @@
+"""What handlers call: the groups of all partitions that this broker coordinates.
+
+An error of the whole request is raised as a KafkaError; an error of one member, topic or group is in its item of the
+response. A group belongs to the partition of __consumer_offsets that its id hashes to.
+"""
+
+import random
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
+from functools import lru_cache
+
+from barnabas.coordinator.group.describe import decide_delete_groups, describe_group, list_groups
+from barnabas.coordinator.group.heartbeat import ALIVE, heartbeat
+from barnabas.coordinator.group.join import Joining, decide_join
+from barnabas.coordinator.group.leave import decide_leave
+from barnabas.coordinator.group.member import ClientInfo
+from barnabas.coordinator.group.offsets import (
+    decide_commit,
+    decide_delete_offsets,
+    decide_topics_deleted,
+    fetch_offsets,
+)
+from barnabas.coordinator.group.settings import GroupSettings
+from barnabas.coordinator.group.shard import GroupShard
+from barnabas.coordinator.group.sync import decide_sync
+from barnabas.coordinator.ports import CoordinatorLog
+from barnabas.coordinator.runtime import CoordinatorRuntime
+from barnabas.env import Clock
+from barnabas.wire.errors import CoordinatorLoadInProgress, InvalidGroupId, KafkaError, NotCoordinator
+from barnabas.wire.messages.delete_groups import DeletableGroupResult
+from barnabas.wire.messages.describe_groups import DescribedGroup
+from barnabas.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from barnabas.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from barnabas.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
+from barnabas.wire.messages.list_groups import ListedGroup
+from barnabas.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
+from barnabas.wire.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
+from barnabas.wire.messages.offset_fetch import OffsetFetchRequestGroup, OffsetFetchResponseGroup
+from barnabas.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+
+
+@lru_cache(maxsize=16_384)
+def java_hash(text: str) -> int:
+    """Java's String.hashCode, over UTF-16 code units, as an unsigned number."""
+    result = 0
+    units = text.encode("utf-16-be", "surrogatepass")
+    for high, low in zip(units[::2], units[1::2], strict=True):
+        result = (31 * result + (high << 8 | low)) & 0xFFFF_FFFF
+    return result
+
+
+class GroupCoordinator:
+    def __init__(
+        self,
+        *,
+        log: CoordinatorLog,
+        clock: Clock,
+        random: random.Random,
+        settings: GroupSettings,
+        partition_count: int,
+    ) -> None:
+        self.partition_count = partition_count
+        """Of __consumer_offsets. May be set until the first partition is loaded; afterwards groups would get lost."""
+        self._clock = clock
+        self._runtime = CoordinatorRuntime(
+            log=log,
+            clock=clock,
+            new_shard=lambda: GroupShard(settings, random),
+            commit_timeout_ms=settings.offset_commit_timeout_ms,
+        )
+
+    def partition_for(self, group_id: str) -> int:
+        hashed = java_hash(group_id)
+        if hashed > 0x7FFF_FFFF:
+            hashed = 0x1_0000_0000 - hashed
+        return (hashed & 0x7FFF_FFFF) % self.partition_count
+
+    def _home(self, group_id: str) -> int:
+        """As `partition_for`, for requests that need a named group. Offsets may be kept under the empty name."""
+        if not group_id:
+            raise InvalidGroupId("the group id is empty")
+        return self.partition_for(group_id)
+
+    async def load(self, partition: int) -> None:
+        """This broker leads the partition now: read it and serve its groups."""
+        await self._runtime.load(partition)
+
+    def unload(self, partition: int) -> None:
+        """Another broker leads it now: whoever waits is told to look for that one."""
+        self._runtime.unload(partition)
+
+    def close(self) -> None:
+        for partition in self._runtime.partitions():
+            self._runtime.unload(partition)
+
+    async def join(self, request: JoinGroupRequest, client: ClientInfo, api_version: int) -> JoinGroupResponse:
+        """Parked until the rebalance is complete. `MemberIdHandedOut` carries the id to join with."""
+        joining = Joining.from_request(request, client, api_version)
+        return await self._runtime.write(
+            self._home(request.group_id), lambda shard, now: decide_join(shard, joining, now)
+        )
+
+    async def sync(self, request: SyncGroupRequest) -> SyncGroupResponse:
+        """Parked until the leader's assignment is stored."""
+        return await self._runtime.write(
+            self._home(request.group_id), lambda shard, now: decide_sync(shard, request, now)
+        )
+
+    def heartbeat(self, request: HeartbeatRequest) -> HeartbeatResponse:
+        """At once: it changes a deadline and nothing else."""
+        try:
+            shard = self._runtime.shard(self._home(request.group_id))
+        except CoordinatorLoadInProgress:
+            return ALIVE  # whether it is a member is not known yet; its session begins when that is
+        return heartbeat(shard, request, self._clock.monotonic_ms())
+
+    async def leave(self, request: LeaveGroupRequest) -> LeaveGroupResponse:
+        """`members` names who leaves, in whatever form the request came."""
+        return await self._runtime.write(
+            self._home(request.group_id), lambda shard, now: decide_leave(shard, request, now)
+        )
+
+    async def offset_commit(self, request: OffsetCommitRequest, api_version: int) -> OffsetCommitResponse:
+        """Topics have their names; a topic id is stored where it is given."""
+        return await self._runtime.write(
+            self.partition_for(request.group_id), lambda shard, now: decide_commit(shard, request, api_version, now)
+        )
+
+    async def offset_fetch(self, request: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
+        return await self._runtime.read(
+            self.partition_for(request.group_id), lambda shard: fetch_offsets(shard, request)
+        )
+
+    async def offset_delete(self, request: OffsetDeleteRequest) -> OffsetDeleteResponse:
+        return await self._runtime.write(
+            self._home(request.group_id), lambda shard, _: decide_delete_offsets(shard, request)
+        )
+
+    async def describe(self, group_id: str) -> DescribedGroup:
+        return await self._runtime.read(self.partition_for(group_id), lambda shard: describe_group(shard, group_id))
+
+    async def list(self, states: Iterable[str] = (), types: Iterable[str] = ()) -> Sequence[ListedGroup]:
+        listed: list[ListedGroup] = []
+        for partition in self._runtime.partitions():
+            with suppress(NotCoordinator):  # it moved while we were reading others
+                listed += await self._runtime.read(partition, lambda shard: list_groups(shard, states, types))
+        return listed
+
+    async def delete(self, group_ids: Iterable[str]) -> Sequence[DeletableGroupResult]:
+        by_partition: dict[int, list[str]] = {}
+        for group_id in group_ids:
+            by_partition.setdefault(self.partition_for(group_id), []).append(group_id)
+        results: list[DeletableGroupResult] = []
+        for partition, ids in by_partition.items():
+            try:
+                results += await self._delete(partition, ids)
+            except KafkaError as error:
+                results += [DeletableGroupResult(group_id=group_id, error_code=error.code) for group_id in ids]
+        return results
+
+    async def _delete(self, partition: int, group_ids: Sequence[str]) -> Sequence[DeletableGroupResult]:
+        return await self._runtime.write(partition, lambda shard, _: decide_delete_groups(shard, group_ids))
+
+    async def on_topics_deleted(self, topics: Collection[str]) -> None:
+        """Their offsets go with them. What cannot be written now expires later."""
+        for partition in self._runtime.partitions():
+            with suppress(KafkaError):  # logged where it failed, or not ours any more
+                await self._runtime.write(partition, lambda shard, _: decide_topics_deleted(shard, topics))

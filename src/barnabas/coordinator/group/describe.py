@@ -1,0 +1,80 @@
+"""Groups as administrators see them: describe, list, delete."""
+
+from collections.abc import Iterable, Sequence
+
+from barnabas.coordinator.decision import Decision
+from barnabas.coordinator.group.states import DEAD, EMPTY, STABLE
+from barnabas.coordinator.group.store import GroupStore
+from barnabas.coordinator.group.stored import GroupRecord, OffsetRecord
+from barnabas.wire.errors import ErrorCode, GroupIdNotFound, NonEmptyGroup
+from barnabas.wire.messages.delete_groups import DeletableGroupResult
+from barnabas.wire.messages.describe_groups import DescribedGroup, DescribedGroupMember
+from barnabas.wire.messages.list_groups import ListedGroup
+
+GROUP_TYPE = "Classic"
+
+
+def describe_group(store: GroupStore, group_id: str) -> DescribedGroup:
+    group = store.groups.get(group_id)
+    if group is None:
+        return DescribedGroup(
+            group_id=group_id,
+            group_state=DEAD.value,
+            error_code=GroupIdNotFound.code,
+            error_message=f"Group {group_id} not found.",
+        )
+    # What a member offers is agreed upon only once the group is stable.
+    protocol = group.protocol if group.state is STABLE else None
+    return DescribedGroup(
+        group_id=group_id,
+        group_state=group.state.value,
+        protocol_type=group.protocol_type or "",
+        protocol_data=protocol or "",
+        members=tuple(
+            DescribedGroupMember(
+                member_id=member.member_id,
+                group_instance_id=member.group_instance_id,
+                client_id=member.client.client_id,
+                client_host=member.client.client_host,
+                member_metadata=b"" if protocol is None else member.protocols[protocol],
+                member_assignment=member.assignment,
+            )
+            for member in group.members.values()
+        ),
+    )
+
+
+def list_groups(store: GroupStore, states: Iterable[str], types: Iterable[str]) -> list[ListedGroup]:
+    """Empty filters let everything through; upper and lower case are the same."""
+    wanted_states = {state.lower() for state in states}
+    wanted_types = {kind.lower() for kind in types}
+    if wanted_types and GROUP_TYPE.lower() not in wanted_types:
+        return []
+    return [
+        ListedGroup(
+            group_id=group.group_id,
+            protocol_type=group.protocol_type or "",
+            group_state=group.state.value,
+            group_type=GROUP_TYPE,
+        )
+        for group in store.groups.values()
+        if not wanted_states or group.state.value.lower() in wanted_states
+    ]
+
+
+def decide_delete_groups(store: GroupStore, group_ids: Sequence[str]) -> Decision[list[DeletableGroupResult]]:
+    results: list[DeletableGroupResult] = []
+    decision: Decision[list[DeletableGroupResult]] = Decision(results, atomic=False)
+    for group_id in dict.fromkeys(group_ids):
+        group = store.groups.get(group_id)
+        error = ErrorCode.none
+        if group is None:
+            error = GroupIdNotFound.code
+        elif group.state is not EMPTY:
+            error = NonEmptyGroup.code
+        else:
+            for topic, partitions in store.offsets.get(group_id, {}).items():
+                decision.records += [OffsetRecord(group_id, topic, partition, None) for partition in partitions]
+            decision.records.append(GroupRecord(group_id, None))
+        results.append(DeletableGroupResult(group_id=group_id, error_code=error))
+    return decision

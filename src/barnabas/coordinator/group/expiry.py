@@ -1,0 +1,55 @@
+"""Offsets that nobody will come back for, and groups that nothing is left of.
+
+    a group that never had members   an offset expires when it was committed long enough ago
+    a group without members          ... when the group has been empty long enough
+    a stable consumer group          ... when it was committed long enough ago to a topic no longer subscribed to
+    any other                        offsets do not expire
+
+"Long enough" is the broker's retention, or the expiry that an old client asked for with its commit.
+"""
+
+from barnabas.coordinator.decision import Decision, Now
+from barnabas.coordinator.group.classic_group import ClassicGroup
+from barnabas.coordinator.group.states import EMPTY, STABLE
+from barnabas.coordinator.group.store import GroupStore
+from barnabas.coordinator.group.stored import NO_TIMESTAMP, CommittedOffset, GroupRecord, OffsetRecord
+
+EXPIRY_KEY = ("expiry",)
+
+
+def schedule_expiry(store: GroupStore, now: Now) -> None:
+    store.timers.set(EXPIRY_KEY, now.monotonic_ms + store.settings.offsets_retention_check_interval_ms)
+
+
+def decide_expiry(store: GroupStore, now: Now) -> Decision[None]:
+    decision: Decision[None] = Decision(None, atomic=False)
+    for group in store.groups.values():
+        expired = _expired(store, group, now.wall_ms)
+        decision.records += expired
+        left = sum(map(len, store.offsets.get(group.group_id, {}).values())) - len(expired)
+        if left == 0 and group.state is EMPTY and not group.pending_joins:
+            decision.records.append(GroupRecord(group.group_id, None))
+    schedule_expiry(store, now)
+    return decision
+
+
+def _expired(store: GroupStore, group: ClassicGroup, now_ms: int) -> list[OffsetRecord]:
+    subscriptions_known = group.state is STABLE and group.is_consumer_group and group.topics is not None
+    if group.protocol_type is not None and group.state is not EMPTY and not subscriptions_known:
+        return []
+    return [
+        OffsetRecord(group.group_id, topic, partition, None)
+        for topic, partitions in store.offsets.get(group.group_id, {}).items()
+        if not group.is_subscribed_to(topic)
+        for partition, offset in partitions.items()
+        if _is_expired(group, offset, now_ms, store.settings.offsets_retention_ms)
+    ]
+
+
+def _is_expired(group: ClassicGroup, offset: CommittedOffset, now_ms: int, retention_ms: int) -> bool:
+    if offset.expire_timestamp_ms != NO_TIMESTAMP:
+        return now_ms >= offset.expire_timestamp_ms
+    since_ms = offset.commit_timestamp_ms
+    if group.protocol_type is not None and group.state is EMPTY and group.has_state_timestamp:
+        since_ms = group.state_timestamp_ms
+    return now_ms - since_ms >= retention_ms

@@ -1,0 +1,193 @@
+"""Committed offsets: commit, fetch, delete.
+
+A member commits in its group's generation. Whoever commits with generation -1 is an administrator or a consumer that
+assigns itself; the group must have no members then.
+"""
+
+import datetime
+import uuid
+from collections.abc import Collection, Iterable
+from typing import Final
+
+from barnabas.coordinator.decision import Decision, Now
+from barnabas.coordinator.group.classic_group import ClassicGroup
+from barnabas.coordinator.group.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE
+from barnabas.coordinator.group.store import GroupStore
+from barnabas.coordinator.group.stored import NO_TIMESTAMP, CommittedOffset, OffsetRecord
+from barnabas.wire.errors import (
+    ErrorCode,
+    GroupIdNotFound,
+    GroupSubscribedToTopic,
+    IllegalGeneration,
+    NonEmptyGroup,
+    OffsetMetadataTooLarge,
+    RebalanceInProgress,
+    UnknownMemberId,
+)
+from barnabas.wire.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+from barnabas.wire.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestTopic,
+    OffsetDeleteResponse,
+    OffsetDeleteResponsePartition,
+    OffsetDeleteResponseTopic,
+)
+from barnabas.wire.messages.offset_fetch import (
+    OffsetFetchRequestGroup,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopics,
+)
+
+_MILLISECOND: Final = datetime.timedelta(milliseconds=1)
+_GROUP_NOT_FOUND_SINCE: Final = 9
+"""The version of OffsetCommit that can say GROUP_ID_NOT_FOUND."""
+_NO_OFFSET: Final = -1
+
+
+def decide_commit(
+    store: GroupStore, request: OffsetCommitRequest, api_version: int, now: Now
+) -> Decision[OffsetCommitResponse]:
+    """Topics come with their names; where ids are known too, they are stored beside them."""
+    group = store.groups.get(request.group_id)
+    if group is not None:
+        _validate_commit(group, request)
+        if group.state is STABLE or group.state is PREPARING_REBALANCE:
+            store.keep_session(group.members[request.member_id], now.monotonic_ms)
+    elif request.generation_id_or_member_epoch >= 0:
+        if api_version >= _GROUP_NOT_FOUND_SINCE:
+            raise GroupIdNotFound(f"there is no group {request.group_id}")
+        raise IllegalGeneration(f"there is no group {request.group_id}")
+
+    retention_ms = request.retention_time // _MILLISECOND
+    expire_ms = NO_TIMESTAMP if retention_ms == -1 else now.wall_ms + retention_ms
+    records: list[OffsetRecord] = []
+    topics = []
+    for topic in request.topics:
+        partitions = []
+        for partition in topic.partitions:
+            error = ErrorCode.none
+            if len(partition.committed_metadata or "") > store.settings.offset_metadata_bytes_max:
+                error = OffsetMetadataTooLarge.code
+            else:
+                offset = _committed(partition, topic.topic_id, now.wall_ms, expire_ms)
+                records.append(OffsetRecord(request.group_id, topic.name, partition.partition_index, offset))
+            partitions.append(
+                OffsetCommitResponsePartition(partition_index=partition.partition_index, error_code=error)
+            )
+        topics.append(OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id, partitions=tuple(partitions)))
+    return Decision(OffsetCommitResponse(topics=tuple(topics)), list(records))
+
+
+def _committed(
+    partition: OffsetCommitRequestPartition, topic_id: uuid.UUID | None, now_ms: int, expire_ms: int
+) -> CommittedOffset:
+    return CommittedOffset(
+        offset=partition.committed_offset,
+        leader_epoch=partition.committed_leader_epoch,
+        metadata=partition.committed_metadata or "",
+        commit_timestamp_ms=now_ms,
+        expire_timestamp_ms=expire_ms,
+        topic_id=topic_id,
+    )
+
+
+def _validate_commit(group: ClassicGroup, request: OffsetCommitRequest) -> None:
+    generation = request.generation_id_or_member_epoch
+    if generation < 0 and group.state is EMPTY:
+        return
+    if generation < 0 and not request.member_id and request.group_instance_id is None:
+        raise UnknownMemberId(f"group {group.group_id} has members; only they commit its offsets")
+    group.validated(request.member_id, request.group_instance_id)
+    if generation != group.generation:
+        raise IllegalGeneration(f"group {group.group_id} is in generation {group.generation}; join again")
+    if group.state is COMPLETING_REBALANCE:
+        # It knows the generation and not yet its assignment: there is nothing it could have consumed.
+        raise RebalanceInProgress("the assignment is not known yet")
+
+
+def fetch_offsets(store: GroupStore, request: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
+    """What is asked for, or all there is where topics are None. An offset that is not there is -1, not an error."""
+    by_topic = store.offsets.get(request.group_id, {})
+    if request.topics is None:
+        topics = [
+            OffsetFetchResponseTopics(
+                name=topic,
+                partitions=tuple(_fetched(partition, offset) for partition, offset in partitions.items()),
+            )
+            for topic, partitions in by_topic.items()
+        ]
+    else:
+        topics = []
+        for asked in request.topics:
+            partitions = by_topic.get(asked.name, {})
+            found = (_of_same_topic(partitions.get(index), asked.topic_id) for index in asked.partition_indexes)
+            topics.append(
+                OffsetFetchResponseTopics(
+                    name=asked.name,
+                    topic_id=asked.topic_id,
+                    partitions=tuple(map(_fetched, asked.partition_indexes, found)),
+                )
+            )
+    return OffsetFetchResponseGroup(group_id=request.group_id, topics=tuple(topics))
+
+
+def _of_same_topic(offset: CommittedOffset | None, topic_id: uuid.UUID | None) -> CommittedOffset | None:
+    """An offset committed to an earlier topic of that name means nothing in this one."""
+    if offset is None or topic_id is None or offset.topic_id is None or offset.topic_id == topic_id:
+        return offset
+    return None
+
+
+def _fetched(partition: int, offset: CommittedOffset | None) -> OffsetFetchResponsePartitions:
+    if offset is None:
+        return OffsetFetchResponsePartitions(partition_index=partition, committed_offset=_NO_OFFSET, metadata="")
+    return OffsetFetchResponsePartitions(
+        partition_index=partition,
+        committed_offset=offset.offset,
+        committed_leader_epoch=offset.leader_epoch,
+        metadata=offset.metadata,
+    )
+
+
+def decide_delete_offsets(store: GroupStore, request: OffsetDeleteRequest) -> Decision[OffsetDeleteResponse]:
+    group = store.groups.get(request.group_id)
+    if group is None:
+        raise GroupIdNotFound(f"there is no group {request.group_id}")
+    if group.state is not EMPTY and not group.is_consumer_group:
+        raise NonEmptyGroup(f"group {group.group_id} has members, and what they consume is not known")
+    records: list[OffsetRecord] = []
+    topics = []
+    for topic in request.topics:
+        subscribed = group.is_subscribed_to(topic.name)
+        if not subscribed:
+            records += _tombstones(store, group.group_id, topic)
+        error = GroupSubscribedToTopic.code if subscribed else ErrorCode.none
+        partitions = tuple(
+            OffsetDeleteResponsePartition(partition_index=partition.partition_index, error_code=error)
+            for partition in topic.partitions
+        )
+        topics.append(OffsetDeleteResponseTopic(name=topic.name, partitions=partitions))
+    return Decision(OffsetDeleteResponse(topics=tuple(topics)), list(records))
+
+
+def _tombstones(store: GroupStore, group_id: str, topic: OffsetDeleteRequestTopic) -> Iterable[OffsetRecord]:
+    committed = store.offsets.get(group_id, {}).get(topic.name, {})
+    for partition in topic.partitions:
+        if partition.partition_index in committed:
+            yield OffsetRecord(group_id, topic.name, partition.partition_index, None)
+
+
+def decide_topics_deleted(store: GroupStore, topics: Collection[str]) -> Decision[None]:
+    decision: Decision[None] = Decision(None, atomic=False)
+    for group_id, by_topic in store.offsets.items():
+        for topic in topics:
+            for partition in by_topic.get(topic, ()):
+                decision.records.append(OffsetRecord(group_id, topic, partition, None))
+    return decision

@@ -1,0 +1,59 @@
+"""The core of a group coordinator for one partition, as the runtime drives it: records, time, loading and unloading."""
+
+from collections.abc import Hashable
+from typing import Any
+
+from barnabas.coordinator.decision import Decision, Now, Release
+from barnabas.coordinator.group.classic_group import JOIN, SYNC, ClassicGroup
+from barnabas.coordinator.group.expiry import EXPIRY_KEY, decide_expiry, schedule_expiry
+from barnabas.coordinator.group.leave import on_session_timer
+from barnabas.coordinator.group.member import SESSION
+from barnabas.coordinator.group.rebalance import on_join_timer, on_sync_timer, prepare_rebalance
+from barnabas.coordinator.group.store import GroupStore
+from barnabas.coordinator.group.stored import GroupCoordinatorRecord, decode_record, encode_record
+from barnabas.coordinator.ports import KeyValue
+from barnabas.wire.errors import NotCoordinator
+
+
+class GroupShard(GroupStore):
+    def encode(self, record: GroupCoordinatorRecord) -> KeyValue:
+        return encode_record(record)
+
+    def decode(self, key: bytes, value: bytes | None) -> GroupCoordinatorRecord | None:
+        return decode_record(key, value)
+
+    def on_loaded(self, now: Now) -> Decision[None]:
+        """Bring the stored groups to life. Their members have a whole session timeout to be heard of."""
+        decision: Decision[None] = Decision(None)
+        for group_id, stored in self.stored_groups.items():
+            group = self.groups[group_id] = ClassicGroup.from_stored(group_id, stored)
+            for member in group.members.values():
+                self.keep_session(member, now.monotonic_ms)
+            if len(group.members) > self.settings.group_size_max:
+                prepare_rebalance(self, group, now, decision)
+        schedule_expiry(self, now)
+        return decision
+
+    def on_timer(self, key: Hashable, now: Now) -> Decision[None]:
+        if key == EXPIRY_KEY:
+            return decide_expiry(self, now)
+        decision: Decision[None] = Decision(None)
+        assert isinstance(key, tuple)
+        kind, group_id, *member_id = key
+        group = self.groups.get(group_id)
+        if group is None:
+            return decision
+        if kind == SESSION:
+            on_session_timer(self, group, member_id[0], now, decision)
+        elif kind == JOIN:
+            on_join_timer(self, group, now, decision)
+        elif kind == SYNC:
+            on_sync_timer(self, group, now, decision)
+        return decision
+
+    def on_unloaded(self) -> list[Release]:
+        decision: Decision[Any] = Decision(None)
+        moved = NotCoordinator("the group's coordinator has moved; find it again")
+        for group in list(self.groups.values()):
+            self.discard(group, moved, group.state_timestamp_ms, decision)
+        return decision.releases

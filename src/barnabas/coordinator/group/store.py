@@ -1,0 +1,104 @@
+"""The state of one partition of __consumer_offsets: what the log says, and beside it what only memory knows.
+
+Durable, changed by `replay` and nothing else: `stored_groups` and `offsets`. Replaying the log gives them back.
+Soft, changed by decisions: `groups` with their members' parked requests, `timers`. A classic group's soft state runs
+ahead of its stored one (see `classic_group`), so replaying its own metadata does not touch it; a tombstone ends it, and
+an offset committed to an unknown group brings a memberless one into being.
+"""
+
+import random
+import uuid
+from typing import Any
+
+from barnabas.coordinator.decision import Decision
+from barnabas.coordinator.group.classic_group import ClassicGroup
+from barnabas.coordinator.group.member import Member, session_key
+from barnabas.coordinator.group.settings import GroupSettings
+from barnabas.coordinator.group.states import DEAD
+from barnabas.coordinator.group.stored import (
+    NO_TIMESTAMP,
+    CommittedOffset,
+    GroupCoordinatorRecord,
+    OffsetRecord,
+    StoredGroup,
+)
+from barnabas.coordinator.timers import Timers
+from barnabas.wire.errors import KafkaError, UnknownMemberId
+
+OffsetsByTopic = dict[str, dict[int, CommittedOffset]]
+
+
+class GroupStore:
+    def __init__(self, settings: GroupSettings, randomness: random.Random) -> None:
+        self.settings = settings
+        self._random = randomness
+        self.stored_groups: dict[str, StoredGroup] = {}
+        self.offsets: dict[str, OffsetsByTopic] = {}
+        self.groups: dict[str, ClassicGroup] = {}
+        self.timers = Timers()
+
+    # Durable
+
+    def replay(self, record: GroupCoordinatorRecord) -> None:
+        if isinstance(record, OffsetRecord):
+            self._replay_offset(record)
+        elif record.value is None:
+            self.stored_groups.pop(record.group_id, None)
+            self._end(record.group_id)
+        else:
+            self.stored_groups[record.group_id] = record.value
+
+    def _replay_offset(self, record: OffsetRecord) -> None:
+        if record.value is not None:
+            by_topic = self.offsets.setdefault(record.group_id, {})
+            by_topic.setdefault(record.topic, {})[record.partition] = record.value
+            if record.group_id not in self.groups:
+                self.groups[record.group_id] = ClassicGroup(record.group_id, NO_TIMESTAMP)
+            return
+        by_topic = self.offsets.get(record.group_id, {})
+        partitions = by_topic.get(record.topic, {})
+        partitions.pop(record.partition, None)
+        if not partitions:
+            by_topic.pop(record.topic, None)
+        if not by_topic:
+            self.offsets.pop(record.group_id, None)
+
+    # Soft
+
+    def new_member_id(self, prefix: str) -> str:
+        return f"{prefix}-{uuid.UUID(int=self._random.getrandbits(128), version=4)}"
+
+    def keep_session(self, member: Member, monotonic_ms: int) -> None:
+        self.timers.set(member.session_key, monotonic_ms + member.session_timeout_ms)
+
+    def remove_member(self, group: ClassicGroup, member_id: str, decision: Decision[Any]) -> None:
+        """Out of the group, whether member or pending. What it waits for is answered: it may join anew."""
+        self.timers.cancel(session_key(group.group_id, member_id))
+        member = group.remove(member_id)
+        if member is not None:
+            gone = UnknownMemberId(f"{member_id} is no longer a member of group {group.group_id}")
+            self.dismiss(member, gone, decision)
+
+    def dismiss(self, member: Member, error: KafkaError, decision: Decision[Any]) -> None:
+        decision.release(member.awaiting_join, error)
+        decision.release(member.awaiting_sync, error)
+
+    def discard(self, group: ClassicGroup, error: KafkaError, now_ms: int, decision: Decision[Any]) -> None:
+        """Forget the group and all who wait in it."""
+        self.groups.pop(group.group_id, None)
+        self.timers.cancel(group.join_key)
+        self.timers.cancel(group.sync_key)
+        for pending_id in group.pending_joins:
+            self.timers.cancel(session_key(group.group_id, pending_id))
+        for member in group.members.values():
+            self.timers.cancel(member.session_key)
+            self.dismiss(member, error, decision)
+        group.transition_to(DEAD, now_ms)
+
+    def _end(self, group_id: str) -> None:
+        """Only empty groups are deleted, so nobody waits in it; ids that were handed out become unknown."""
+        group = self.groups.get(group_id)
+        if group is not None:
+            self.discard(
+                group, UnknownMemberId(f"group {group_id} was deleted"), group.state_timestamp_ms, Decision(None)
+            )

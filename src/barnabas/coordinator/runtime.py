@@ -1,0 +1,297 @@
+"""The shell around coordinator cores: decide > append > replay > release, for each partition.
+
+A request runs from its decision to the append without a pause, so the log has the order of the decisions. Records are
+replayed as soon as they are written: the next decision builds on them. What follows from them is held back until they
+are committed: responses, reads, and soft state (`Decision.on_committed`). Thus nobody learns what may yet be lost.
+
+If nothing could be written, nothing is replayed and `Decision.on_failed` takes soft state back. If a write is not
+committed after all (leadership is gone), the answer is an error, and the new coordinator's log decides what was.
+
+States of a partition: absent (NotCoordinator) > loading (CoordinatorLoadInProgress) > active > absent.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Hashable, Iterator, Sequence
+from typing import Any, Generic, Protocol, TypeVar
+
+from barnabas.coordinator.decision import Decision, Now, Parked, Release
+from barnabas.coordinator.errors import coordinator_error
+from barnabas.coordinator.ports import CoordinatorLog, KeyValue
+from barnabas.coordinator.timers import Timers
+from barnabas.env import Clock, Timer
+from barnabas.wire.errors import CoordinatorLoadInProgress, KafkaError, NotCoordinator, RequestTimedOut
+
+logger = logging.getLogger(__name__)
+
+# Well below the 1 MiB that a topic takes in one batch unless it is configured otherwise.
+BATCH_BYTES_MAX = 512 * 1024
+
+
+class Shard(Protocol):
+    """A core: the state of one partition."""
+
+    timers: Timers
+
+    def encode(self, record: Any) -> KeyValue: ...
+
+    def decode(self, key: bytes, value: bytes | None) -> Any | None:
+        """None for a kind of record that is not known here; CorruptMessage for a broken one."""
+
+    def replay(self, record: Any) -> None: ...
+
+    def on_loaded(self, now: Now) -> Decision[None]: ...
+
+    def on_timer(self, key: Hashable, now: Now) -> Decision[None]: ...
+
+    def on_unloaded(self) -> list[Release]: ...
+
+
+S = TypeVar("S", bound=Shard)
+R = TypeVar("R")
+
+_Settled = asyncio.Future[KafkaError | None]
+
+
+class _Loading:
+    __slots__ = ()
+
+
+class _Active(Generic[S]):
+    __slots__ = ("partition", "shard", "timer", "timer_ms", "unsettled")
+
+    def __init__(self, partition: int, shard: S) -> None:
+        self.partition = partition
+        self.shard = shard
+        self.timer: Timer | None = None
+        self.timer_ms = 0
+        self.unsettled: _Settled | None = None
+        """The last append that is not committed yet; all before it are settled no later than it."""
+
+
+class CoordinatorRuntime(Generic[S]):
+    def __init__(
+        self, *, log: CoordinatorLog, clock: Clock, new_shard: Callable[[], S], commit_timeout_ms: int
+    ) -> None:
+        self._log = log
+        self._clock = clock
+        self._new_shard = new_shard
+        self._commit_timeout_ms = commit_timeout_ms
+        self._partitions: dict[int, _Active[S] | _Loading] = {}
+        self._parked: dict[Parked[Any], asyncio.Future[Any]] = {}
+
+    def shard(self, partition: int) -> S:
+        """For what touches soft state only: no record, no answer that depends on one."""
+        return self._active(partition).shard
+
+    def partitions(self) -> list[int]:
+        return sorted(self._partitions)
+
+    async def write(self, partition: int, decide: Callable[[S, Now], Decision[R]]) -> R:
+        active = self._active(partition)
+        now = self._now()
+        decision = decide(active.shard, now)
+        response = decision.response
+        if isinstance(response, Parked):
+            waiting: asyncio.Future[R] = asyncio.get_running_loop().create_future()
+            self._parked[response] = waiting
+            try:
+                self._carry_out(active, decision, now)
+                return await waiting
+            finally:
+                self._parked.pop(response, None)
+        outcome = self._carry_out(active, decision, now)
+        if outcome is not None:
+            await self._settled(outcome)
+        if isinstance(response, KafkaError):
+            raise response
+        return response
+
+    async def read(self, partition: int, ask: Callable[[S], R]) -> R:
+        active = self._active(partition)
+        answer = ask(active.shard)
+        if active.unsettled is not None:
+            await self._settled(active.unsettled)
+        return answer
+
+    async def load(self, partition: int) -> None:
+        """Become the coordinator of this partition: read its log, then serve."""
+        self.unload(partition)
+        mark = self._partitions[partition] = _Loading()
+        shard = self._new_shard()
+        try:
+            async for records in self._log.read_all(partition):
+                if self._partitions.get(partition) is not mark:
+                    return
+                for record in records:
+                    known = None if record.key is None else shard.decode(record.key, record.value)
+                    if known is not None:
+                        shard.replay(known)
+        except BaseException:
+            if self._partitions.get(partition) is mark:
+                del self._partitions[partition]
+            raise
+        if self._partitions.get(partition) is mark:
+            active = self._partitions[partition] = _Active(partition, shard)
+            now = self._now()
+            self._carry_out(active, shard.on_loaded(now), now)
+
+    def unload(self, partition: int) -> None:
+        """No longer the coordinator: whoever waits is told to look for the new one."""
+        active = self._partitions.pop(partition, None)
+        if isinstance(active, _Active):
+            if active.timer is not None:
+                active.timer.cancel()
+            self._release(active.shard.on_unloaded())
+
+    def _active(self, partition: int) -> _Active[S]:
+        active = self._partitions.get(partition)
+        if isinstance(active, _Active):
+            return active
+        if active is None:
+            raise NotCoordinator("this broker does not coordinate the group; find the coordinator again")
+        raise CoordinatorLoadInProgress("the coordinator is reading its log; try again shortly")
+
+    def _now(self) -> Now:
+        return Now(self._clock.now_ms(), self._clock.monotonic_ms())
+
+    def _carry_out(self, active: _Active[S], decision: Decision[Any], now: Now) -> "_Settled | KafkaError | None":
+        """None: all is committed. A future: it will be settled. An error: nothing was written."""
+        outcome: _Settled | KafkaError | None = None
+        if decision.records:
+            try:
+                outcome = self._append(active, decision, now)
+            except KafkaError as error:
+                outcome = coordinator_error(error)
+                logger.warning("partition %d of the coordinator: append failed: %s", active.partition, error)
+                self._release(decision.releases)
+                self._follow_up(active, decision, outcome)
+                self._arm(active)
+                return outcome
+        self._release(decision.releases)
+        if outcome is None and decision.on_committed is not None:
+            self._follow_up(active, decision, None)
+        self._arm(active)
+        return outcome
+
+    def _append(self, active: _Active[S], decision: Decision[Any], now: Now) -> _Settled | None:
+        shard = active.shard
+        awaited: list[Awaitable[None]] = []
+        for records in [decision.records] if decision.atomic else _chunks(shard, decision.records):
+            committed = self._log.append(active.partition, [shard.encode(record) for record in records], now.wall_ms)
+            for record in records:
+                shard.replay(record)
+            if committed is not None:
+                awaited.append(committed)
+        if not awaited:
+            return None
+        settled: _Settled = asyncio.get_running_loop().create_future()
+        active.unsettled = settled
+        asyncio.gather(*awaited).add_done_callback(lambda done: self._settle(active, decision, settled, done))
+        return settled
+
+    def _settle(
+        self, active: _Active[S], decision: Decision[Any], settled: _Settled, done: "asyncio.Future[Any]"
+    ) -> None:
+        error: KafkaError | None
+        if self._partitions.get(active.partition) is not active:
+            error = NotCoordinator("the coordinator has moved; find it again")
+            if not done.cancelled():
+                done.exception()
+        else:
+            error = _error_of(done)
+            self._follow_up(active, decision, error)
+        if active.unsettled is settled:
+            active.unsettled = None
+        settled.set_result(error)
+
+    def _follow_up(self, active: _Active[S], decision: Decision[Any], error: KafkaError | None) -> None:
+        now = self._now()
+        if error is None:
+            follow_up = decision.on_committed(now) if decision.on_committed is not None else None
+        else:
+            follow_up = decision.on_failed(error, now) if decision.on_failed is not None else None
+        if follow_up is not None:
+            self._carry_out(active, follow_up, now)
+
+    async def _settled(self, outcome: _Settled | KafkaError) -> None:
+        if isinstance(outcome, KafkaError):
+            raise outcome
+        # Several requests may wait for one append, and each may be cancelled by its client: none owns the future.
+        waiting: _Settled = asyncio.get_running_loop().create_future()
+
+        def resume(error: KafkaError | None) -> None:
+            if not waiting.done():
+                waiting.set_result(error)
+
+        late = coordinator_error(RequestTimedOut(f"not committed within {self._commit_timeout_ms} ms"))
+        outcome.add_done_callback(lambda done: resume(done.result()))
+        timer = self._clock.call_later(self._commit_timeout_ms, lambda: resume(late))
+        try:
+            error = await waiting
+        finally:
+            timer.cancel()
+        if error is not None:
+            raise error
+
+    def _release(self, releases: Sequence[Release]) -> None:
+        for parked, outcome in releases:
+            waiting = self._parked.pop(parked, None)
+            if waiting is None or waiting.done():
+                continue  # its client is gone
+            if isinstance(outcome, KafkaError):
+                waiting.set_exception(outcome)
+            else:
+                waiting.set_result(outcome)
+
+    def _arm(self, active: _Active[S]) -> None:
+        """One clock timer for all deadlines of a shard. One that fires too early only arms the next."""
+        if self._partitions.get(active.partition) is not active:
+            return
+        next_ms = active.shard.timers.next_ms()
+        if next_ms is None or (active.timer is not None and active.timer_ms <= next_ms):
+            return
+        if active.timer is not None:
+            active.timer.cancel()
+        delay_ms = max(next_ms - self._clock.monotonic_ms(), 0)
+        active.timer_ms = next_ms
+        active.timer = self._clock.call_later(delay_ms, lambda: self._on_timer(active))
+
+    def _on_timer(self, active: _Active[S]) -> None:
+        active.timer = None
+        try:
+            while self._partitions.get(active.partition) is active:
+                now = self._now()
+                key = active.shard.timers.pop_due(now.monotonic_ms)
+                if key is None:
+                    break
+                self._carry_out(active, active.shard.on_timer(key, now), now)
+        finally:
+            self._arm(active)  # whatever one deadline brought, the others come too
+
+
+def _error_of(done: "asyncio.Future[Any]") -> KafkaError | None:
+    if done.cancelled():
+        return NotCoordinator("the write was given up")
+    error = done.exception()
+    if error is None:
+        return None
+    if isinstance(error, KafkaError):
+        return coordinator_error(error)
+    logger.error("a coordinator's write failed", exc_info=error)
+    return KafkaError(f"the coordinator's write failed: {error}")
+
+
+def _chunks(shard: Shard, records: Sequence[Any]) -> Iterator[list[Any]]:
+    chunk: list[Any] = []
+    size = 0
+    for record in records:
+        key, value = shard.encode(record)
+        record_size = len(key) + len(value or b"")
+        if chunk and size + record_size > BATCH_BYTES_MAX:
+            yield chunk
+            chunk, size = [], 0
+        chunk.append(record)
+        size += record_size
+    if chunk:
+        yield chunk

@@ -1,0 +1,50 @@
+"""A coordinator's log in memory: commits at once, when told, or not at all."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Sequence
+
+from barnabas.coordinator.ports import KeyValue
+from barnabas.wire.errors import KafkaError
+
+
+class MemoryLog:
+    def __init__(self) -> None:
+        self.partitions: dict[int, list[KeyValue]] = {}
+        self.batches: list[int] = []
+        """The number of records in each append."""
+        self.hold = False
+        self.held: list[asyncio.Future[None]] = []
+        self.refuse: KafkaError | None = None
+        self.reading: asyncio.Event | None = None
+        """Set it to let readers go on."""
+
+    def append(self, partition: int, records: Sequence[KeyValue], now_ms: int) -> Awaitable[None] | None:
+        if self.refuse is not None:
+            raise self.refuse
+        self.partitions.setdefault(partition, []).extend(records)
+        self.batches.append(len(records))
+        if not self.hold:
+            return None
+        committed = asyncio.get_running_loop().create_future()
+        self.held.append(committed)
+        return self._committed(committed)
+
+    async def _committed(self, committed: "asyncio.Future[None]") -> None:
+        await committed
+
+    def settle(self, error: Exception | None = None) -> None:
+        held, self.held = self.held, []
+        for committed in held:
+            if error is None:
+                committed.set_result(None)
+            else:
+                committed.set_exception(error)
+
+    async def read_all(self, partition: int) -> AsyncIterator[Sequence[KeyValue]]:
+        records = list(self.partitions.get(partition, []))
+        for start in range(0, len(records), 2):
+            if self.reading is not None:
+                await self.reading.wait()
+            yield records[start : start + 2]
+        if self.reading is not None:
+            await self.reading.wait()
