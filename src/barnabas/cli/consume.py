@@ -1,0 +1,169 @@
+"""`barnabas consume`: records to stdout.
+
+Without `--group` partitions are read directly and nothing is committed: looking at a topic leaves no trace. With it
+the command is a member like any other, and a record counts as processed once it was written.
+"""
+
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from barnabas.cli.connection import Connection, failure
+from barnabas.cli.errors import CommandFailed
+from barnabas.cli.options import DEFAULT_SERVERS, ClientConfig, Servers
+from barnabas.cli.output import plural, say
+from barnabas.cli.record_format import Render, renderer
+
+if TYPE_CHECKING:
+    from confluent_kafka import Consumer, Message, TopicPartition
+
+_BATCH = 500
+_POLL_S = 0.1
+# librdkafka's numbers for places that are no offset; so many records before the end is _TAIL minus that many.
+_EARLIEST, _LATEST, _COMMITTED, _TAIL = -2, -1, -1000, -2000
+
+
+def consume(
+    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="Where the records are.")],
+    group: Annotated[
+        str | None, typer.Option("--group", "-g", metavar="GROUP", help="Share the topic with this group and commit.")
+    ] = None,
+    from_beginning: Annotated[
+        bool, typer.Option("--from-beginning", help="Start at the oldest record; in a group, if nothing is committed.")
+    ] = False,
+    offset: Annotated[
+        str | None,
+        typer.Option(metavar="OFFSET", help="Start at this offset; -N is N before the end; earliest, latest."),
+    ] = None,
+    partition: Annotated[
+        list[int] | None, typer.Option("--partition", "-p", help="Only this partition; repeatable.")
+    ] = None,
+    max_messages: Annotated[int | None, typer.Option("--max-messages", "-n", min=1, help="Stop after so many.")] = None,
+    timeout: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Stop when nothing came for so long.")
+    ] = None,
+    output_format: Annotated[
+        str,
+        typer.Option("--format", metavar="FORMAT", help="text, json or a template: '{partition}:{offset} {value}'."),
+    ] = "text",
+    servers: Servers = DEFAULT_SERVERS,
+    client_config: ClientConfig = None,
+) -> None:
+    """Write records to stdout, one per line.
+
+    Starts at the end of the topic unless told otherwise, and runs until Ctrl-C, --max-messages or --timeout.
+    """
+    if group is not None and offset is not None:
+        raise CommandFailed(
+            "a group starts where it committed, so --offset and --group exclude each other",
+            hint=f"try: barnabas group reset-offsets {group} --topic {topic} --to-offset N",
+        )
+    start = _start(offset, from_beginning)
+    render = renderer(output_format)
+    connection = Connection(servers, client_config)
+    partitions = _partitions(connection, topic, partition)
+    consumer = connection.consumer(
+        {
+            "group.id": group or f"barnabas-consume-{os.getpid()}",  # librdkafka wants one even where none is joined
+            "auto.offset.reset": "earliest" if from_beginning else "latest",
+            "enable.auto.commit": group is not None,
+            "enable.auto.offset.store": False,
+        }
+    )
+    if group is None:
+        consumer.assign([_at(topic, index, start) for index in partitions])
+    elif partition:
+        consumer.assign([_at(topic, index, _COMMITTED) for index in partitions])
+    else:
+        consumer.subscribe([topic])
+    pump = Pump(consumer, render, stores_offsets=group is not None)
+    try:
+        pump.run(max_messages, timeout)
+    finally:
+        consumer.close()
+        say(f"{plural(pump.count, 'record')} read from {topic}")
+
+
+class Pump:
+    """From a consumer to stdout."""
+
+    def __init__(self, consumer: "Consumer", render: Render, *, stores_offsets: bool) -> None:
+        self.count = 0
+        self._consumer = consumer
+        self._render = render
+        self._stores_offsets = stores_offsets
+
+    def run(self, max_messages: int | None, timeout_s: float | None) -> None:
+        last_record = time.monotonic()
+        while max_messages is None or self.count < max_messages:
+            wanted = _BATCH if max_messages is None else min(_BATCH, max_messages - self.count)
+            # One record wakes us at once; what has come with it is taken without waiting.
+            first = self._consumer.poll(_POLL_S)
+            if first is None:
+                if timeout_s is not None and time.monotonic() - last_record >= timeout_s:
+                    return
+                continue
+            rest = self._consumer.consume(wanted - 1, 0) if wanted > 1 else []
+            if not self._write([first, *rest]):
+                return
+            last_record = time.monotonic()
+
+    def _write(self, messages: "list[Message]") -> bool:
+        """False when nobody reads our stdout any more."""
+        records = []
+        for message in messages:
+            error = message.error()
+            if error is None:
+                records.append(message)
+            # Negative codes are librdkafka's own: a lost connection, which it mends by itself.
+            elif error.fatal() or error.code() > 0:
+                raise failure(error)
+        try:
+            sys.stdout.buffer.write(b"".join(map(self._render, records)))
+            sys.stdout.buffer.flush()
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return False
+        self.count += len(records)
+        if self._stores_offsets:
+            for message in records:
+                self._consumer.store_offsets(message)
+        return True
+
+
+def _start(offset: str | None, from_beginning: bool) -> int:
+    """Where to start, as librdkafka numbers it."""
+    if offset is None:
+        return _EARLIEST if from_beginning else _LATEST
+    if from_beginning:
+        raise CommandFailed("--from-beginning and --offset exclude each other", hint="leave one of them out")
+    if offset in ("earliest", "latest"):
+        return _EARLIEST if offset == "earliest" else _LATEST
+    try:
+        number = int(offset)
+    except ValueError as error:
+        raise CommandFailed(
+            f"--offset wants a number, earliest or latest, not {offset!r}", hint="try: --offset 0, or --offset -10"
+        ) from error
+    return number if number >= 0 else _TAIL + number
+
+
+def _at(topic: str, partition: int, offset: int) -> "TopicPartition":
+    from confluent_kafka import TopicPartition
+
+    return TopicPartition(topic, partition, offset)
+
+
+def _partitions(connection: Connection, topic: str, wanted: list[int] | None) -> list[int]:
+    (found,) = connection.existing_topics(connection.admin(), [topic])
+    known = sorted(found.partitions)
+    for index in wanted or ():
+        if index not in known:
+            raise CommandFailed(
+                f"{topic} has no partition {index}",
+                hint=f"its partitions are 0 to {known[-1]}: leave --partition out for all",
+            )
+    return wanted or known

@@ -1,0 +1,120 @@
+"""`barnabas group`: list, describe with lag, reset offsets, delete."""
+
+from typing import Annotated
+
+import typer
+
+from barnabas.cli.connection import REQUEST_TIMEOUT_S, Connection, result_of
+from barnabas.cli.errors import CommandFailed
+from barnabas.cli.group_view import committed_offsets, describe_group, describe_groups
+from barnabas.cli.offset_reset import Target, plan_reset, targets_from
+from barnabas.cli.options import DEFAULT_SERVERS, ClientConfig, Format, OutputFormat, Servers
+from barnabas.cli.output import plural, print_json, print_rows, print_table, say
+
+app = typer.Typer(help="List, describe, reset and delete consumer groups.", no_args_is_help=True, rich_markup_mode=None)
+
+Names = Annotated[list[str], typer.Argument(metavar="GROUP", help="Names of groups.")]
+
+
+@app.command("list")
+def list_(
+    output_format: OutputFormat = Format.table,
+    servers: Servers = DEFAULT_SERVERS,
+    client_config: ClientConfig = None,
+) -> None:
+    """List consumer groups."""
+    admin = Connection(servers, client_config).admin()
+    found = result_of(admin.list_consumer_groups(request_timeout=REQUEST_TIMEOUT_S))
+    rows = [
+        {"group": group.group_id, "state": group.state.name.lower(), "type": group.type.name.lower()}
+        for group in sorted(found.valid, key=lambda group: group.group_id)
+    ]
+    print_rows(rows, ["group", "state", "type"], output_format, empty="No groups: none has joined or committed yet.")
+
+
+@app.command()
+def describe(
+    groups: Names,
+    output_format: OutputFormat = Format.table,
+    servers: Servers = DEFAULT_SERVERS,
+    client_config: ClientConfig = None,
+) -> None:
+    """Show members, committed offsets and lag."""
+    admin = Connection(servers, client_config).admin()
+    described = describe_groups(admin, groups)
+    if output_format is Format.json:
+        print_json([group.as_object() for group in described])
+        return
+    for index, group in enumerate(described):
+        print(f"{'' if index == 0 else chr(10)}{group.headline()}", flush=True)
+        if group.partitions:
+            columns = ["topic", "partition", "committed", "end", "lag", "member", "host"]
+            print_table([partition._asdict() for partition in group.partitions], columns)
+
+
+@app.command("reset-offsets")
+def reset_offsets(
+    group: Annotated[str, typer.Argument(metavar="GROUP", help="Name of the group.")],
+    topic: Annotated[
+        list[str] | None,
+        typer.Option("--topic", "-t", metavar="TOPIC[:P,P]", help="A topic, or some of its partitions; repeatable."),
+    ] = None,
+    all_topics: Annotated[bool, typer.Option("--all-topics", help="Every topic the group has committed to.")] = False,
+    to_earliest: Annotated[bool, typer.Option("--to-earliest", help="To the oldest record.")] = False,
+    to_latest: Annotated[bool, typer.Option("--to-latest", help="To the end.")] = False,
+    to_offset: Annotated[int | None, typer.Option(min=0, metavar="OFFSET", help="To this offset.")] = None,
+    to_datetime: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="To the first record at or after 2026-01-31T12:00 (local, or with Z)."),
+    ] = None,
+    shift_by: Annotated[int | None, typer.Option(metavar="N", help="N forward, or back if negative.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and do nothing.")] = False,
+    output_format: OutputFormat = Format.table,
+    servers: Servers = DEFAULT_SERVERS,
+    client_config: ClientConfig = None,
+) -> None:
+    """Change where a group without members goes on."""
+    target = Target.from_options(to_earliest, to_latest, to_offset, to_datetime, shift_by)
+    if bool(topic) == all_topics:
+        raise CommandFailed("which topics?", hint="try: --topic NAME, or --all-topics")
+    connection = Connection(servers, client_config)
+    admin = connection.admin()
+    committed = committed_offsets(admin, group)
+    partitions = sorted(committed) if all_topics else targets_from(connection, admin, topic or [])
+    if not partitions:
+        raise CommandFailed(f"the group {group} has committed nothing", hint="name the topics: --topic NAME")
+    changes = plan_reset(admin, partitions, committed, target)
+    if not dry_run:
+        from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+
+        _check_that_nobody_is_in(describe_group(admin, group).members, group)
+        new = [TopicPartition(change.topic, change.partition, change.new) for change in changes]
+        request = [ConsumerGroupTopicPartitions(group, new)]
+        for done in result_of(admin.alter_consumer_group_offsets(request)[group]).topic_partitions:
+            if done.error is not None:
+                raise CommandFailed(f"{done.topic} {done.partition}: {done.error.str()}")
+    print_rows([change._asdict() for change in changes], ["topic", "partition", "old", "new"], output_format)
+    say(
+        "Nothing was changed: leave out --dry-run to do it" if dry_run else f"Reset {plural(len(changes), 'partition')}"
+    )
+
+
+@app.command()
+def delete(
+    groups: Names,
+    servers: Servers = DEFAULT_SERVERS,
+    client_config: ClientConfig = None,
+) -> None:
+    """Delete groups without members, and what they committed."""
+    admin = Connection(servers, client_config).admin()
+    for name, future in admin.delete_consumer_groups(groups, request_timeout=REQUEST_TIMEOUT_S).items():
+        result_of(future)
+        say(f"Deleted group {name}")
+
+
+def _check_that_nobody_is_in(members: int, group: str) -> None:
+    if members:
+        raise CommandFailed(
+            f"the group {group} has {plural(members, 'member')}; offsets change only while it has none",
+            hint="stop its consumers, then try again",
+        )

@@ -1,0 +1,120 @@
+"""What `barnabas group describe` shows: each partition's committed offset, its end, the lag and who reads it."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from barnabas.cli.connection import REQUEST_TIMEOUT_S, result_of
+from barnabas.cli.errors import CommandFailed
+from barnabas.cli.output import plural
+
+if TYPE_CHECKING:
+    from confluent_kafka.admin import AdminClient, ConsumerGroupDescription, MemberDescription
+
+Partition = tuple[str, int]
+
+
+class PartitionView(NamedTuple):
+    topic: str
+    partition: int
+    committed: int | None
+    end: int | None
+    lag: int | None
+    """None while nothing is committed."""
+    member: str | None
+    client: str | None
+    host: str | None
+
+
+class GroupView(NamedTuple):
+    group: str
+    state: str
+    assignor: str
+    coordinator: int | None
+    members: int
+    partitions: list[PartitionView]
+
+    @property
+    def lag(self) -> int:
+        return sum(partition.lag or 0 for partition in self.partitions)
+
+    def headline(self) -> str:
+        assignor = f", assignor {self.assignor}" if self.assignor else ""
+        return f"Group {self.group}: {self.state}, {plural(self.members, 'member')}{assignor}, lag {self.lag:,}"
+
+    def as_object(self) -> dict[str, object]:
+        return {
+            **self._asdict(),
+            "lag": self.lag,
+            "partitions": [partition._asdict() for partition in self.partitions],
+        }
+
+
+def describe_groups(admin: "AdminClient", names: Sequence[str]) -> list[GroupView]:
+    return [describe_group(admin, name) for name in names]
+
+
+def describe_group(admin: "AdminClient", name: str) -> GroupView:
+    found = result_of(admin.describe_consumer_groups([name], request_timeout=REQUEST_TIMEOUT_S)[name])
+    committed = committed_offsets(admin, name)
+    readers = _readers(found)
+    where = sorted(committed.keys() | readers.keys())
+    if found.state.name == "DEAD" and not where:
+        raise CommandFailed(f"there is no group {name}", hint="try: barnabas group list")
+    ends = end_offsets(admin, where)
+    return GroupView(
+        group=name,
+        state=found.state.name.lower().replace("_", " "),
+        assignor=found.partition_assignor or "",
+        coordinator=None if found.coordinator is None else found.coordinator.id,
+        members=len(found.members),
+        partitions=[_view(place, committed.get(place), ends.get(place), readers.get(place)) for place in where],
+    )
+
+
+def committed_offsets(admin: "AdminClient", name: str) -> dict[Partition, int]:
+    from confluent_kafka import ConsumerGroupTopicPartitions
+
+    request = [ConsumerGroupTopicPartitions(name)]
+    found = result_of(admin.list_consumer_group_offsets(request, request_timeout=REQUEST_TIMEOUT_S)[name])
+    return {(place.topic, place.partition): place.offset for place in found.topic_partitions if place.offset >= 0}
+
+
+def end_offsets(admin: "AdminClient", where: Sequence[Partition]) -> dict[Partition, int]:
+    """Of those partitions that still exist: a group may have committed to a topic that is gone."""
+    from confluent_kafka import KafkaException, TopicPartition
+    from confluent_kafka.admin import OffsetSpec
+
+    if not where:
+        return {}
+    asked = {TopicPartition(topic, partition): OffsetSpec.latest() for topic, partition in where}
+    ends = {}
+    for place, future in admin.list_offsets(asked, request_timeout=REQUEST_TIMEOUT_S).items():
+        try:
+            ends[place.topic, place.partition] = future.result().offset
+        except KafkaException:
+            continue
+    return ends
+
+
+def _readers(group: "ConsumerGroupDescription") -> "dict[Partition, MemberDescription]":
+    return {
+        (place.topic, place.partition): member
+        for member in group.members
+        if member.assignment is not None
+        for place in member.assignment.topic_partitions
+    }
+
+
+def _view(
+    place: Partition, committed: int | None, end: int | None, reader: "MemberDescription | None"
+) -> PartitionView:
+    lag = None if committed is None or end is None else max(0, end - committed)
+    return PartitionView(
+        *place,
+        committed=committed,
+        end=end,
+        lag=lag,
+        member=None if reader is None else reader.member_id,
+        client=None if reader is None else reader.client_id,
+        host=None if reader is None else reader.host,
+    )

@@ -1,0 +1,35 @@
+"""The door: `barnabas COMMAND`.
+
+`serve` is let through before typer is imported, because 40 ms of a broker's start are worth a line. Everything else
+goes to the typer application. Whatever happens, a person sees a sentence and never a traceback of ours.
+"""
+
+import sys
+from collections.abc import Sequence
+
+from barnabas.cli.errors import CommandFailed, show
+
+EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells report it
+
+
+def main() -> None:
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    try:
+        if arguments[:1] == ["serve"]:
+            from barnabas.cli.serve import serve
+
+            return serve(arguments[1:])
+        from barnabas.cli.app import app
+
+        app(arguments, prog_name="barnabas")
+    except CommandFailed as error:
+        show(error)
+        return 1
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except SystemExit as exit_:
+        return exit_.code if isinstance(exit_.code, int) else 0
+    return 0

@@ -1,0 +1,58 @@
+"""What a list or describe command prints: a table for people, JSON for scripts, both on stdout.
+
+A table goes through rich, which leaves colours out when NO_COLOR is set or stdout is no terminal; piped, a line is as
+long as its content, so that nothing is cut.
+"""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+
+from barnabas.cli.options import Format
+
+Row = Mapping[str, object]
+_PIPED_WIDTH = 100_000
+
+
+def print_rows(rows: Sequence[Row], columns: Sequence[str], output_format: Format, *, empty: str = "") -> None:
+    """One line per row; `columns` are its keys, in order. In JSON the rows are printed whole."""
+    if output_format is Format.json:
+        print_json(rows)
+    elif rows:
+        print_table(rows, columns)
+    elif empty:
+        say(empty)
+
+
+def print_table(rows: Sequence[Row], columns: Sequence[str]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        numeric = any(isinstance(row[column], int) for row in rows)
+        table.add_column(column.replace("_", " ").upper(), justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(_cell(row[column]) for column in columns))
+    Console(width=None if sys.stdout.isatty() else _PIPED_WIDTH, highlight=False, markup=False).print(table)
+
+
+def print_json(value: object) -> None:
+    print(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def say(message: str) -> None:
+    """A sentence for people: stderr, so that it never mixes with data."""
+    print(message, file=sys.stderr)
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ",".join(map(str, value))
+    return str(value)

@@ -1,0 +1,49 @@
+"""Where a reset leads, and what is said when it leads nowhere."""
+
+import pytest
+
+from barnabas.cli.errors import CommandFailed
+from barnabas.cli.offset_reset import Target, parse_time_ms
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        (Target("earliest"), 10),
+        (Target("latest"), 50),
+        (Target("offset", 33), 33),
+        (Target("offset", 3), 10),
+        (Target("offset", 99), 50),
+        (Target("shift", 5), 25),
+        (Target("shift", -5), 15),
+        (Target("shift", -500), 10),
+        (Target("shift", 500), 50),
+        (Target("datetime", 1), 42),
+    ],
+)
+def test_the_new_offset_stays_inside_the_log(target: Target, expected: int) -> None:
+    assert target.offset(start=10, end=50, current=20, at_time=42) == expected
+
+
+def test_a_time_after_the_last_record_is_the_end() -> None:
+    assert Target("datetime", 1).offset(start=10, end=50, current=None, at_time=None) == 50
+
+
+def test_nothing_committed_cannot_be_shifted() -> None:
+    with pytest.raises(CommandFailed, match="nothing to shift from"):
+        Target("shift", 1).offset(start=0, end=1, current=None, at_time=None)
+
+
+def test_exactly_one_target_is_wanted() -> None:
+    assert Target.from_options(False, False, 0, None, None) == Target("offset", 0)
+    assert Target.from_options(False, False, None, None, -3) == Target("shift", -3)
+    for options in ((False, False, None, None, None), (True, True, None, None, None), (True, False, 0, None, None)):
+        with pytest.raises(CommandFailed, match=r"where to|one place"):
+            Target.from_options(*options)
+
+
+def test_times() -> None:
+    assert parse_time_ms("1970-01-01T00:00:01Z") == 1000
+    assert parse_time_ms("1970-01-01T01:00:00+01:00") == 0
+    with pytest.raises(CommandFailed, match="wants a time"):
+        parse_time_ms("yesterday")
