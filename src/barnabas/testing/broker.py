@@ -1,0 +1,123 @@
+"""A broker for a test: `with Broker() as broker: ... broker.bootstrap_servers`.
+
+By default it runs in a thread of this process, which is quickest. `Broker(process=True)` is a process that can be
+killed, paused and restarted, on the same port and the same data. Both are whole brokers, on a free port of 127.0.0.1,
+with a temporary data directory that goes when they go.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Self
+
+from barnabas.testing.client import Client, create_topic
+from barnabas.testing.ports import is_free, pick_free_port
+from barnabas.testing.process_runner import ProcessRunner
+from barnabas.testing.runner import BrokerDidNotStart, Runner
+from barnabas.testing.thread_runner import ThreadRunner
+
+HOST = "127.0.0.1"
+
+# What a test wants where a server wants something else: groups form at once.
+TEST_PROPERTIES = {"group.initial.rebalance.delay.ms": "0"}
+
+_START_ATTEMPTS = 5
+
+
+class Broker:
+    def __init__(
+        self,
+        *,
+        process: bool = False,
+        properties: Mapping[str, str] | None = None,
+        data_dir: str | os.PathLike[str] | None = None,
+    ) -> None:
+        self.properties = {**TEST_PROPERTIES, **(properties or {})}
+        """Kafka's names; a change acts at the next start."""
+        self.port = 0
+        self._home = tempfile.mkdtemp(prefix="barnabas-")
+        self.data_dir = os.path.join(self._home, "data") if data_dir is None else os.fspath(data_dir)
+        self._process = ProcessRunner(os.path.join(self._home, "stderr")) if process else None
+        self._runner: Runner = self._process or ThreadRunner()
+
+    @property
+    def bootstrap_servers(self) -> str:
+        return f"{HOST}:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        return self._own_process("a pid").pid
+
+    def start(self) -> None:
+        """Start on the port it had before, or on a free one."""
+        for attempt in range(_START_ATTEMPTS):
+            port = self.port or pick_free_port(HOST)
+            try:
+                self.port = self._runner.start(self._all_properties(port))
+            except BrokerDidNotStart:
+                # Somebody may have taken the port between our look and the broker's bind; anything else is news.
+                if self.port or is_free(port, HOST) or attempt == _START_ATTEMPTS - 1:
+                    raise
+            else:
+                return
+
+    def stop(self) -> None:
+        """Stop cleanly (in process mode: SIGTERM, and wait for status 0)."""
+        self._runner.stop()
+
+    def restart(self) -> None:
+        """Stop cleanly, unless it is down already, and start on the same port and data."""
+        self.stop()
+        self.start()
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        self._own_process("kill()").kill()
+
+    def pause(self) -> None:
+        """SIGSTOP: it is there and answers nothing."""
+        self._own_process("pause()").pause()
+
+    def resume(self) -> None:
+        self._own_process("resume()").resume()
+
+    def is_running(self) -> bool:
+        return self._runner.is_running()
+
+    def connect(self, *, client_id: str | None = "barnabas-testing", timeout_s: float = 10.0) -> Client:
+        """A bare connection, for tests of the protocol itself."""
+        return Client(HOST, self.port, client_id=client_id, timeout_s=timeout_s)
+
+    def create_topic(self, name: str, partitions: int = 1, config: Mapping[str, str] | None = None) -> None:
+        with self.connect() as client:
+            create_topic(client, name, partitions=partitions, config=config)
+
+    def close(self) -> None:
+        """Stop, and remove the temporary directory."""
+        try:
+            self.stop()
+        finally:
+            shutil.rmtree(self._home, ignore_errors=True)
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            shutil.rmtree(self._home, ignore_errors=True)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _all_properties(self, port: int) -> dict[str, str]:
+        return {**self.properties, "listeners": f"PLAINTEXT://{HOST}:{port}", "log.dirs": self.data_dir}
+
+    def _own_process(self, what: str) -> ProcessRunner:
+        if self._process is None:
+            raise RuntimeError(f"{what} needs a broker in its own process: use Broker(process=True)")
+        return self._process

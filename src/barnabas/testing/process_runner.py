@@ -1,0 +1,100 @@
+"""Runs a broker as `python -m barnabas serve`: a process to kill, pause and restart."""
+
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+
+from barnabas.testing.runner import BrokerDidNotStart
+
+START_TIMEOUT_S = 30.0
+STOP_TIMEOUT_S = 30.0
+
+
+class ProcessRunner:
+    def __init__(self, stderr_path: str) -> None:
+        self._stderr_path = stderr_path
+        """Where the broker's stderr is kept: it must go somewhere, and tells why a broker did not start."""
+        self._process: subprocess.Popen[str] | None = None
+
+    @property
+    def pid(self) -> int:
+        return self._running().pid
+
+    def start(self, properties: Mapping[str, str]) -> int:
+        command = [sys.executable, "-m", "barnabas", "serve"]
+        for name, value in properties.items():
+            command += ["--set", f"{name}={value}"]
+        with open(self._stderr_path, "ab") as stderr:
+            # A session of its own: Ctrl-C in the test run's terminal must not stop it before the test run does.
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                text=True,
+                start_new_session=True,
+            )
+        assert self._process.stdout is not None
+        told, _, _ = select.select([self._process.stdout], [], [], START_TIMEOUT_S)
+        if not told:
+            self.kill()
+            raise BrokerDidNotStart(f"the broker is not ready after {START_TIMEOUT_S:.0f} s: {self._last_words()}")
+        if not self._process.stdout.readline():  # it closed its stdout instead of telling that it is ready
+            self.kill()
+            raise BrokerDidNotStart(self._last_words())
+        return _port_of(properties["listeners"])
+
+    def stop(self) -> None:
+        process, self._process = self._process, None
+        if process is None or process.poll() is not None:
+            return
+        process.send_signal(signal.SIGCONT)
+        process.terminate()
+        try:
+            status = process.wait(STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            raise RuntimeError(f"the broker did not stop within {STOP_TIMEOUT_S:.0f} s of SIGTERM") from None
+        finally:
+            _close_pipe(process)
+        if status != 0:
+            raise RuntimeError(f"the broker ended with status {status}: {self._last_words()}")
+
+    def kill(self) -> None:
+        process = self._running()
+        process.kill()
+        process.wait()
+        _close_pipe(process)
+        self._process = None
+
+    def pause(self) -> None:
+        self._running().send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self._running().send_signal(signal.SIGCONT)
+
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def _running(self) -> "subprocess.Popen[str]":
+        if self._process is None:
+            raise RuntimeError("the broker is not running: call start() or restart() first")
+        return self._process
+
+    def _last_words(self) -> str:
+        with open(self._stderr_path, "rb") as stderr:
+            stderr.seek(max(0, os.path.getsize(self._stderr_path) - 4000))
+            return stderr.read().decode(errors="replace").strip()
+
+
+def _port_of(listeners: str) -> int:
+    return int(listeners.rpartition(":")[2])
+
+
+def _close_pipe(process: "subprocess.Popen[str]") -> None:
+    if process.stdout is not None:
+        process.stdout.close()
