@@ -151,9 +151,22 @@ class BrokerNode:
         self._state.publish(self._refresh_configs, self._replicas.apply, self._group_partitions.apply)
         self._upkeep = Upkeep(self._replicas, clock=self._clock, workers=self._workers, configs=lambda: self._configs)
         self._upkeep.start()
+        self._start_cleaner()
         for _, listener in self._listeners:
             await listener.serve()
         self._group_partitions.serve()
+
+    def _start_cleaner(self) -> None:
+        from barnabas.node.cleaner import Cleaner
+
+        self._cleaner = Cleaner(
+            self._storage.store,
+            disk=self._disk,
+            clock=self._clock,
+            workers=self._workers,
+            configs=lambda: self._configs,
+        )
+        self._cleaner.start()
 
     def _make_groups(self) -> GroupCoordinator:
         from barnabas.coordinator.group.coordinator import GroupCoordinator
@@ -254,6 +267,7 @@ class BrokerNode:
         for partition in self._replicas:
             partition.wake_watchers()
         await asyncio.gather(*(listener.close(grace_seconds=STOP_GRACE_SECONDS) for _, listener in self._listeners))
+        await self._cleaner.stop()
         await self._upkeep.stop()
         await self._group_partitions.stop()
         for partition in self._replicas:

@@ -15,6 +15,9 @@ _SHARED_FIELDS: Final = tuple(field for field in LogSettings.__slots__ if field 
 
 def log_settings(settings: TopicSettings, *, producer_id_expiration_ms: int) -> LogSettings:
     shared = {field: getattr(settings, field) for field in _SHARED_FIELDS}
+    if settings.compact:
+        # The active segment is never compacted: it must be sealed in time for the greatest lag, as in Kafka.
+        shared["segment_ms"] = min(settings.segment_ms, settings.max_compaction_lag_ms)
     return LogSettings(producer_id_expiration_ms=producer_id_expiration_ms, **shared)
 
 
