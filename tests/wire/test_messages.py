@@ -9,7 +9,7 @@ import pytest
 
 from barnabas.wire.api_table import ADVERTISED_MIN, APIS, Api
 from barnabas.wire.codec import MalformedMessage, decode_request, decode_response, encode_request, encode_response
-from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 
 # Kafka itself does not serve this version yet: two-phase commit, KIP-939.
 UNSTABLE = {"init_producer_id": 6}
@@ -65,8 +65,16 @@ def test_a_field_that_a_version_lacks_has_its_default() -> None:
     assert decoded.session_epoch == -1
 
 
-@pytest.mark.parametrize("damage", [lambda data: data[:-1], lambda data: data + b"\0", lambda data: data[:5]])
-def test_bytes_that_do_not_follow_the_schema_are_refused(damage) -> None:  # type: ignore[no-untyped-def]
+@pytest.mark.parametrize("kept", [0, 1, 5, -1])
+def test_bytes_that_do_not_follow_the_schema_are_refused(kept: int) -> None:
     data = encode_request("fetch", 18, FetchRequest())
     with pytest.raises(MalformedMessage):
-        decode_request("fetch", 18, damage(data), 0)
+        decode_request("fetch", 18, data[:kept], 0)
+
+
+def test_bytes_behind_a_request_are_ignored_and_behind_a_response_refused() -> None:
+    request = encode_request("fetch", 18, FetchRequest(min_bytes=7))
+    assert decode_request("fetch", 18, request + b"abc", 0).min_bytes == 7
+    response = encode_response("fetch", 18, FetchResponse())
+    with pytest.raises(MalformedMessage):
+        decode_response("fetch", 18, response + b"abc", 0)

@@ -27,11 +27,16 @@ class MalformedMessage(InvalidRequest):
 
 
 def decode_request(api_name: str, version: int, payload: memoryview | bytes, position: int) -> Any:
-    return _decode(_reader(api_name, version, "request"), payload, position)
+    """Bytes after the message are ignored, as Kafka does: librdkafka's Metadata 13 has three of them."""
+    message, _ = _decode(_reader(api_name, version, "request"), payload, position)
+    return message
 
 
 def decode_response(api_name: str, version: int, payload: memoryview | bytes, position: int) -> Any:
-    return _decode(_reader(api_name, version, "response"), payload, position)
+    message, end = _decode(_reader(api_name, version, "response"), payload, position)
+    if end != len(payload):
+        raise MalformedMessage(f"{len(payload) - end} bytes follow the end of the response")
+    return message
 
 
 def encode_request(api_name: str, version: int, request: object) -> bytes:
@@ -46,15 +51,14 @@ def is_flexible(api_name: str, version: int) -> bool:
     return bool(_root(_schema(api_name, version, "request")).__flexible__)
 
 
-def _decode(read: Reader, payload: memoryview | bytes, position: int) -> Any:
+def _decode(read: Reader, payload: memoryview | bytes, position: int) -> tuple[Any, int]:
+    """The message and where it ends."""
     view = payload if isinstance(payload, bytes) else payload.toreadonly()
     try:
         message, size = read(view, position)
     except (SerialError, ValueError, OverflowError) as error:
         raise MalformedMessage(f"the message does not follow its schema: {error}") from error
-    if position + size != len(view):
-        raise MalformedMessage(f"{len(view) - position - size} bytes follow the end of the message")
-    return message
+    return message, position + size
 
 
 def _encode(write: Writer, message: object) -> bytes:
