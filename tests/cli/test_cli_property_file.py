@@ -5,14 +5,15 @@ from pathlib import Path
 import pytest
 
 from barnabas.cli.errors import CommandFailed
-from barnabas.cli.property_file import parse_properties, read_property_file
+from barnabas.cli.property_file import read_property_file
+from barnabas.metadata.configs.properties import parse_properties
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("a=b", {"a": "b"}),
-        ("a = b c ", {"a": "b c "}),
+        ("a = b c ", {"a": "b c"}),
         ("a: b", {"a": "b"}),
         ("a b", {"a": "b"}),
         ("a", {"a": ""}),
