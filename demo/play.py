@@ -50,7 +50,8 @@ def run(plan: Plan) -> int:
             print(f"error: {error}")
             return 1
         proof = _prove(Path(directory))
-    print_ending(scene, proof)
+        notes = {path.name: len(path.read_text().splitlines()) for path in Path(directory).iterdir()}
+    print_ending(scene, proof, notes)
     return 0 if proof.holds() else 1
 
 
@@ -80,11 +81,11 @@ class Play:
         servers, plan, scene = self._broker.bootstrap_servers, self._plan, self._scene
         try:
             for number in range(1, plan.members + 1):
-                notes = self._directory / f"processed-{number}"
+                notes = self._directory / f"processed-member-{number}"
                 arguments = (servers, TOPIC, GROUP, plan.session_timeout_ms, notes)
                 scene.members.append(Actor("member", f"member-{number}", *arguments))
             for number in range(1, plan.senders + 1):
-                notes = self._directory / f"acked-{number}"
+                notes = self._directory / f"acked-sender-{number}"
                 scene.senders.append(Actor("sender", f"sender-{number}", servers, TOPIC, plan.rate, notes))
             yield
         finally:

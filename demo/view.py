@@ -1,6 +1,7 @@
 """The audience's view: a live screen on a terminal, lines otherwise."""
 
 import sys
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -80,17 +81,17 @@ class LiveView:
         self._live.__exit__(kind, error, trace)
 
 
-def print_ending(scene: Scene, proof: Proof) -> None:
-    """The final table and the proof."""
+def print_ending(scene: Scene, proof: Proof, notes: Mapping[str, int]) -> None:
+    """The final table and the proof. `notes` counts what each actor wrote down, also one that died before it told."""
     console = Console(highlight=False, soft_wrap=True)
     table = Table(title="Who did what", box=None, pad_edge=False, header_style="bold", title_justify="left")
     for column, justify in (("ACTOR", "left"), ("PID", "right"), ("RECORDS", "right"), ("FATE", "left")):
         table.add_column(column, justify="right" if justify == "right" else "left")
     for sender in scene.senders:
-        table.add_row(sender.name, str(sender.pid), f"{sender.count('acked'):,}", "acknowledged")
+        table.add_row(sender.name, str(sender.pid), f"{notes[f'acked-{sender.name}']:,}", "acknowledged")
     for member in scene.members:
         fate = "killed" if member.was_killed else "finished"
-        table.add_row(member.name, str(member.pid), f"{member.count('processed'):,}", f"processed, {fate}")
+        table.add_row(member.name, str(member.pid), f"{notes[f'processed-{member.name}']:,}", f"processed, {fate}")
     console.print(table)
     if console.is_terminal:  # elsewhere they have been told already
         for when, event in scene.events:
