@@ -183,7 +183,7 @@ class LogMachine(RuleBasedStateMachine):
         offset = int(self.log.log_end_offset * part)
         self.log.truncate_to(offset, self.now_ms)
         assert self.log.log_end_offset <= max(offset, 0) or offset >= self.log.log_end_offset
-        self.forget_from(self.log.log_end_offset)
+        self.forget_from(self.log.log_end_offset if self.log.size else 0)  # below the first segment everything goes
         self.check_producers()
 
     @rule(ahead=st.integers(0, 50))

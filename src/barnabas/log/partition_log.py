@@ -14,8 +14,8 @@ from typing import NamedTuple
 from barnabas.log import timestamp_lookup
 from barnabas.log.log_slice import LogSlice
 from barnabas.log.segment import Placed
-from barnabas.log.stored_log import StoredLog
 from barnabas.log.timestamp_lookup import TimestampedOffset
+from barnabas.log.trimmable_log import TrimmableLog
 from barnabas.log.verification import Damage, verify_segments
 from barnabas.records.batch import Batch, Buffer, with_offsets
 from barnabas.wire.errors import InvalidRequest, OffsetOutOfRange, RecordListTooLarge
@@ -32,7 +32,7 @@ class Appended(NamedTuple):
     """A retry of a batch that is in the log already, at these offsets; nothing was written."""
 
 
-class PartitionLog(StoredLog):
+class PartitionLog(TrimmableLog):
     # Appending
 
     def append(self, batches: Sequence[Batch], *, leader_epoch: int, now_ms: int) -> Appended:

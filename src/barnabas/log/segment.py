@@ -10,17 +10,17 @@ against their CRC once, when they are first read (see `log_slice`).
 
 import logging
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from barnabas.env import Disk, File
+from barnabas.env import Disk
 from barnabas.log.batch_scan import DamagedBatch, scan_headers
-from barnabas.log.file_names import DELETED, LOG, OFFSET_INDEX, SEGMENT_KINDS, TIME_INDEX, file_name
+from barnabas.log.file_names import LOG, OFFSET_INDEX
 from barnabas.log.index_cache import IndexCache
-from barnabas.log.index_file import CorruptIndex
+from barnabas.log.indexed_segment import IndexedSegment
 from barnabas.log.offset_index import OffsetIndex
 from barnabas.log.time_index import TimeIndex
-from barnabas.records.batch import BatchHeader, Buffer
+from barnabas.records.batch import Buffer
 
 logger = logging.getLogger(__name__)
 
@@ -40,26 +40,14 @@ class Placed(NamedTuple):
     size: int
 
 
-class Segment:
+class Segment(IndexedSegment):
     __slots__ = (
         "_bytes_since_index",
-        "_cache",
-        "_disk",
-        "_file",
-        "_index_interval_bytes",
-        "_indexes",
         "_tail_last_offsets",
         "_tail_positions",
         "_tail_start",
-        "base_offset",
         "created_ms",
-        "directory",
         "first_timestamp",
-        "max_timestamp",
-        "max_timestamp_offset",
-        "sealed",
-        "size",
-        "suffix",
         "synced",
         "trusted_from",
         "verified_to",
@@ -77,28 +65,24 @@ class Segment:
         cache: IndexCache,
         suffix: str = "",
     ) -> None:
-        self._disk = disk
-        self.directory = directory
-        self.base_offset = base_offset
-        self.suffix = suffix
-        self.size = size
+        super().__init__(
+            disk,
+            directory,
+            base_offset,
+            size=size,
+            index_interval_bytes=index_interval_bytes,
+            cache=cache,
+            suffix=suffix,
+        )
         self.created_ms = created_ms
-        self.sealed = True
         self.synced = True
         """Sealed, and all its files are on the device."""
         self.first_timestamp: int | None = None
         """The largest timestamp of the first append: what rolling by time counts from. None: not read yet."""
-        self.max_timestamp: int | None = None
-        """None: not read yet. -1: no batch has a timestamp."""
-        self.max_timestamp_offset = base_offset
         self.trusted_from = size
         """Bytes from here on were written or recovered by this process."""
         self.verified_to = 0
         """Bytes below were read and checked by this process."""
-        self._file: File | None = None
-        self._indexes: tuple[OffsetIndex, TimeIndex] | None = None
-        self._cache = cache
-        self._index_interval_bytes = index_interval_bytes
         self._bytes_since_index = 0
         # The newest batches: the last offset and the position of each; they cover the offsets from _tail_start on.
         self._tail_start = NO_TAIL
@@ -128,25 +112,13 @@ class Segment:
             cache=cache,
             suffix=suffix,
         )
-        segment._indexes = OffsetIndex(), TimeIndex()
+        segment._offset_index, segment._time_index = OffsetIndex(), TimeIndex()
         segment._file = disk.open(segment.path(LOG), create=True)
         if segment._file.size():
             segment._file.truncate(0)
         segment.persist_indexes()
         segment.activate(base_offset)
         return segment
-
-    def __repr__(self) -> str:
-        return f"Segment({self.path(LOG)})"
-
-    def path(self, kind: str) -> str:
-        return f"{self.directory}/{file_name(self.base_offset, kind, self.suffix)}"
-
-    @property
-    def file(self) -> File:
-        if self._file is None:
-            self._file = self._disk.open(self.path(LOG))
-        return self._file
 
     # Writing
 
@@ -170,9 +142,10 @@ class Segment:
 
     def note(self, placed: Sequence[Placed]) -> None:
         """Account for batches that are in the file from `size` on."""
-        assert self._indexes is not None
+        offset_index, time_index = self._offset_index, self._time_index
+        assert offset_index is not None
+        assert time_index is not None
         assert self.max_timestamp is not None
-        offset_index, time_index = self._indexes
         position = self.size
         if position == 0:
             self.first_timestamp = max([batch.max_timestamp for batch in placed])
@@ -206,8 +179,7 @@ class Segment:
         self.rebuild_indexes()
 
     def has_room_for(self, size: int, last_offset: int, *, segment_bytes: int, segment_index_bytes: int) -> bool:
-        assert self._indexes is not None
-        offset_index, time_index = self._indexes
+        offset_index, time_index = self.indexes()
         return (
             self.size + size <= segment_bytes
             and last_offset - self.base_offset <= RELATIVE_OFFSET_MAX
@@ -228,18 +200,7 @@ class Segment:
         self._tail_start = NO_TAIL
         self._tail_last_offsets.clear()
         self._tail_positions.clear()
-        offset_index, time_index = self.indexes()
-        self._cache.add(self, offset_index.size_bytes + time_index.size_bytes)
-
-    def finish_time_index(self) -> None:
-        """The time index ends with the largest timestamp."""
-        _, time_index = self.indexes()
-        time_index.append(self.largest_timestamp(), self.max_timestamp_offset - self.base_offset)
-
-    def persist_indexes(self) -> None:
-        offset_index, time_index = self.indexes()
-        offset_index.persist(self._disk, self.path(OFFSET_INDEX))
-        time_index.persist(self._disk, self.path(TIME_INDEX))
+        self._account()
 
     def truncate_to(self, offset: int) -> int:
         """Drop every batch that holds `offset` or a later one; returns where the log ends then.
@@ -269,7 +230,7 @@ class Segment:
 
     def start_over(self) -> None:
         """Forget what is known of its content; a recovery is about to `note` every batch it finds sound."""
-        self._indexes = OffsetIndex(), TimeIndex()
+        self._offset_index, self._time_index = OffsetIndex(), TimeIndex()
         self.size = self.trusted_from = self.verified_to = 0
         self.first_timestamp = None
         self.max_timestamp, self.max_timestamp_offset = -1, self.base_offset
@@ -286,7 +247,7 @@ class Segment:
             position = self._tail_positions[slot]
             end = self._tail_positions[slot + 1] if slot + 1 < len(self._tail_positions) else self.size
             return position, end - position
-        relative, position = self.indexes()[0].lookup(offset - self.base_offset)
+        relative, position = self.offset_index().lookup(offset - self.base_offset)
         try:
             return self._seek_from(offset, relative, position)
         except DamagedBatch as damage:
@@ -294,7 +255,7 @@ class Segment:
                 raise
             logger.warning("%s; rebuilding the indexes, one of them may be wrong", damage)
             self.rebuild_indexes()
-            return self._seek_from(offset, *self.indexes()[0].lookup(offset - self.base_offset))
+            return self._seek_from(offset, *self.offset_index().lookup(offset - self.base_offset))
 
     def _seek_from(self, offset: int, relative: int, position: int) -> tuple[int, int] | None:
         for at, header in scan_headers(self.file, position, self.size, next_offset=self.base_offset):
@@ -304,23 +265,13 @@ class Segment:
                 return at, header.size
         return None
 
-    def headers(self, position: int = 0) -> Iterator[tuple[int, BatchHeader]]:
-        return scan_headers(self.file, position, self.size, next_offset=self.base_offset)
-
     def next_offset(self) -> int:
         """The offset after the last batch, found from the last index entry on."""
         next_offset = self.base_offset
-        _, position = self.indexes()[0].last()
+        _, position = self.offset_index().last()
         for _, header in self.headers(position):
             next_offset = header.next_offset
         return next_offset
-
-    def largest_timestamp(self) -> int:
-        """The largest timestamp of its batches; -1: none has one."""
-        if self.max_timestamp is None:
-            self.max_timestamp, relative = self.indexes()[1].last()
-            self.max_timestamp_offset = self.base_offset + relative
-        return self.max_timestamp
 
     def rolling_timestamp(self) -> int:
         if self.first_timestamp is None:
@@ -334,87 +285,3 @@ class Segment:
         """What retention by time looks at: records without timestamps are as old as the file's last change."""
         largest = self.largest_timestamp()
         return largest if largest >= 0 else self._disk.mtime_ms(self.path(LOG))
-
-    # Indexes
-
-    def indexes(self) -> tuple[OffsetIndex, TimeIndex]:
-        if self._indexes is None:
-            try:
-                self._indexes = self._load_indexes()
-            except (CorruptIndex, FileNotFoundError) as error:
-                logger.warning("an index of %s is missing or damaged (%s): rebuilding both", self.path(LOG), error)
-                self.rebuild_indexes()
-                assert self._indexes is not None
-            self._cache.add(self, sum(index.size_bytes for index in self._indexes))
-        elif self.sealed:
-            self._cache.touch(self)
-        return self._indexes
-
-    def _load_indexes(self) -> tuple[OffsetIndex, TimeIndex]:
-        offset_index = OffsetIndex.load(self._disk.read_file(self.path(OFFSET_INDEX)))
-        time_index = TimeIndex.load(self._disk.read_file(self.path(TIME_INDEX)))
-        if offset_index and offset_index.last()[1] >= self.size:
-            raise CorruptIndex("its last entry points past the end of the segment")
-        if self.size and not time_index and self._may_have_timestamps():
-            raise CorruptIndex("the time index is empty")
-        return offset_index, time_index
-
-    def _may_have_timestamps(self) -> bool:
-        _, header = next(self.headers())
-        return header.max_timestamp >= 0
-
-    def join_cache(self, cache: IndexCache) -> None:
-        """Let another cache count its indexes: it was opened apart and joins the others now."""
-        self._cache = cache
-        if self.sealed and self._indexes is not None:
-            cache.add(self, sum(index.size_bytes for index in self._indexes))
-
-    def drop_indexes(self) -> None:
-        self._indexes = None
-
-    def rebuild_indexes(self) -> None:
-        """From the headers. A damaged batch ends the walk: what lies behind it cannot be found, nor served."""
-        offset_index, time_index = OffsetIndex(), TimeIndex()
-        self.max_timestamp, self.max_timestamp_offset = -1, self.base_offset
-        last_entry = 0
-        try:
-            for position, header in self.headers():
-                if header.max_timestamp > self.max_timestamp:
-                    self.max_timestamp, self.max_timestamp_offset = header.max_timestamp, header.last_offset
-                if position - last_entry > self._index_interval_bytes:
-                    offset_index.append(header.last_offset - self.base_offset, position)
-                    time_index.append(self.max_timestamp, self.max_timestamp_offset - self.base_offset)
-                    last_entry = position
-        except DamagedBatch as damage:
-            logger.warning("%s; what follows in this segment cannot be read", damage)
-        time_index.append(self.max_timestamp, self.max_timestamp_offset - self.base_offset)
-        self._indexes = offset_index, time_index
-        self.persist_indexes()
-
-    # Files
-
-    def existing_paths(self) -> list[str]:
-        return [self.path(kind) for kind in SEGMENT_KINDS if self._disk.exists(self.path(kind))]
-
-    def change_suffix(self, suffix: str) -> None:
-        """Rename its files. The open file stays valid, so do slices of it."""
-        old_paths = self.existing_paths()
-        old_suffix, self.suffix = self.suffix, suffix
-        for path in old_paths:
-            self._disk.rename(path, path.removesuffix(old_suffix) + suffix)
-
-    def mark_deleted(self) -> list[File]:
-        """Rename its files; who removes them later closes the file that is returned, if it was open."""
-        self.change_suffix(self.suffix + DELETED)
-        return self.detach()
-
-    def detach(self) -> list[File]:
-        """Give up the file, if it is open, for the caller to close."""
-        self._cache.forget(self)
-        files = [self._file] if self._file is not None else []
-        self._file = None
-        return files
-
-    def close(self) -> None:
-        for file in self.detach():
-            file.close()

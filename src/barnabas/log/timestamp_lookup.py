@@ -42,7 +42,7 @@ def of_max_timestamp(segments: Segments) -> TimestampedOffset | None:
     largest = newest.largest_timestamp()
     if largest < 0:
         return None
-    _, position = newest.indexes()[0].lookup(newest.max_timestamp_offset - newest.base_offset)
+    _, position = newest.offset_index().lookup(newest.max_timestamp_offset - newest.base_offset)
     for at, header in newest.headers(position):
         if header.max_timestamp == largest:
             for record in _records(newest, at, header):

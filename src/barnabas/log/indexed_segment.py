@@ -1,0 +1,220 @@
+"""A segment's files: the `.log`, its two sparse indexes, and their names.
+
+The indexes of a sealed segment are loaded when they are needed, each on its own, and dropped when memory is short.
+One that is missing or damaged is rebuilt from the headers of the batches. An index can also be wrong without looking
+wrong; `Segment.seek` finds that out.
+"""
+
+import logging
+from collections.abc import Iterator
+
+from barnabas.env import Disk, File
+from barnabas.log.batch_scan import DamagedBatch, scan_headers
+from barnabas.log.file_names import DELETED, LOG, OFFSET_INDEX, SEGMENT_KINDS, TIME_INDEX, file_name
+from barnabas.log.index_cache import IndexCache
+from barnabas.log.index_file import CorruptIndex
+from barnabas.log.offset_index import OffsetIndex
+from barnabas.log.time_index import ENTRY_BYTES as TIME_ENTRY_BYTES
+from barnabas.log.time_index import TimeIndex
+from barnabas.records.batch import BatchHeader
+
+logger = logging.getLogger(__name__)
+
+
+class IndexedSegment:
+    __slots__ = (
+        "_cache",
+        "_disk",
+        "_file",
+        "_index_interval_bytes",
+        "_offset_index",
+        "_time_index",
+        "base_offset",
+        "directory",
+        "max_timestamp",
+        "max_timestamp_offset",
+        "sealed",
+        "size",
+        "suffix",
+    )
+
+    def __init__(
+        self,
+        disk: Disk,
+        directory: str,
+        base_offset: int,
+        *,
+        size: int,
+        index_interval_bytes: int,
+        cache: IndexCache,
+        suffix: str,
+    ) -> None:
+        self._disk = disk
+        self.directory = directory
+        self.base_offset = base_offset
+        self.suffix = suffix
+        self.size = size
+        self.sealed = True
+        self.max_timestamp: int | None = None
+        """None: not read yet. -1: no batch has a timestamp."""
+        self.max_timestamp_offset = base_offset
+        self._file: File | None = None
+        self._offset_index: OffsetIndex | None = None
+        self._time_index: TimeIndex | None = None
+        self._cache = cache
+        self._index_interval_bytes = index_interval_bytes
+
+    def __repr__(self) -> str:
+        return f"Segment({self.path(LOG)})"
+
+    def path(self, kind: str) -> str:
+        return f"{self.directory}/{file_name(self.base_offset, kind, self.suffix)}"
+
+    @property
+    def file(self) -> File:
+        if self._file is None:
+            self._file = self._disk.open(self.path(LOG))
+        return self._file
+
+    def headers(self, position: int = 0) -> Iterator[tuple[int, BatchHeader]]:
+        return scan_headers(self.file, position, self.size, next_offset=self.base_offset)
+
+    def largest_timestamp(self) -> int:
+        """The largest timestamp of its batches; -1: none has one."""
+        if self.max_timestamp is None:
+            self.max_timestamp, relative = self._last_time_entry()
+            self.max_timestamp_offset = self.base_offset + relative
+        return self.max_timestamp
+
+    def _last_time_entry(self) -> tuple[int, int]:
+        """Of a sealed segment: the end of the file says it, the rest need not be loaded."""
+        if self._time_index is None:
+            path = self.path(TIME_INDEX)
+            size = self._disk.size(path) if self._disk.exists(path) else 0
+            if size > TIME_ENTRY_BYTES and size % TIME_ENTRY_BYTES == 0:
+                file = self._disk.open(path, readonly=True)
+                try:
+                    ends = (file.read_at(at, TIME_ENTRY_BYTES) for at in (0, size - TIME_ENTRY_BYTES))
+                    return TimeIndex.load(b"".join(ends)).last()
+                except CorruptIndex:
+                    pass
+                finally:
+                    file.close()
+        return self.time_index().last()
+
+    # Indexes
+
+    def indexes(self) -> tuple[OffsetIndex, TimeIndex]:
+        return self.offset_index(), self.time_index()
+
+    def offset_index(self) -> OffsetIndex:
+        if self._offset_index is None:
+            try:
+                self._offset_index = self._load_offset_index()
+            except (CorruptIndex, FileNotFoundError) as error:
+                self._rebuild_because(error)
+            self._account()
+        elif self.sealed:
+            self._cache.touch(self)
+        assert self._offset_index is not None
+        return self._offset_index
+
+    def time_index(self) -> TimeIndex:
+        if self._time_index is None:
+            try:
+                self._time_index = self._load_time_index()
+            except (CorruptIndex, FileNotFoundError) as error:
+                self._rebuild_because(error)
+            self._account()
+        assert self._time_index is not None
+        return self._time_index
+
+    def _rebuild_because(self, error: Exception) -> None:
+        logger.warning("an index of %s is missing or damaged (%s): rebuilding both", self.path(LOG), error)
+        self.rebuild_indexes()
+
+    def _account(self) -> None:
+        loaded = (index.size_bytes for index in (self._offset_index, self._time_index) if index is not None)
+        self._cache.add(self, sum(loaded))
+
+    def _load_offset_index(self) -> OffsetIndex:
+        index = OffsetIndex.load(self._disk.read_file(self.path(OFFSET_INDEX)))
+        if index and index.last()[1] >= self.size:
+            raise CorruptIndex("its last entry points past the end of the segment")
+        return index
+
+    def _load_time_index(self) -> TimeIndex:
+        index = TimeIndex.load(self._disk.read_file(self.path(TIME_INDEX)))
+        if self.size and not index and next(self.headers())[1].max_timestamp >= 0:
+            raise CorruptIndex("it is empty")
+        return index
+
+    def join_cache(self, cache: IndexCache) -> None:
+        """Let another cache count its indexes: it was opened apart and joins the others now."""
+        self._cache = cache
+        if self.sealed:
+            self._account()
+
+    def drop_indexes(self) -> None:
+        self._offset_index = self._time_index = None
+
+    def rebuild_indexes(self) -> None:
+        """From the headers. A damaged batch ends the walk: what lies behind it cannot be found, nor served."""
+        offset_index, time_index = OffsetIndex(), TimeIndex()
+        self.max_timestamp, self.max_timestamp_offset = -1, self.base_offset
+        last_entry = 0
+        try:
+            for position, header in self.headers():
+                if header.max_timestamp > self.max_timestamp:
+                    self.max_timestamp, self.max_timestamp_offset = header.max_timestamp, header.last_offset
+                if position - last_entry > self._index_interval_bytes:
+                    offset_index.append(header.last_offset - self.base_offset, position)
+                    time_index.append(self.max_timestamp, self.max_timestamp_offset - self.base_offset)
+                    last_entry = position
+        except DamagedBatch as damage:
+            logger.warning("%s; what follows in this segment cannot be read", damage)
+        time_index.append(self.max_timestamp, self.max_timestamp_offset - self.base_offset)
+        self._offset_index, self._time_index = offset_index, time_index
+        try:
+            self.persist_indexes()
+        except OSError as error:
+            # A full disk must not keep anybody from reading: they are in memory, and rebuilt again when dropped.
+            logger.warning("the indexes of %s could not be written: %s", self.path(LOG), error)
+
+    def finish_time_index(self) -> None:
+        """The time index ends with the largest timestamp."""
+        _, time_index = self.indexes()
+        time_index.append(self.largest_timestamp(), self.max_timestamp_offset - self.base_offset)
+
+    def persist_indexes(self) -> None:
+        offset_index, time_index = self.indexes()
+        offset_index.persist(self._disk, self.path(OFFSET_INDEX))
+        time_index.persist(self._disk, self.path(TIME_INDEX))
+
+    # Files
+
+    def existing_paths(self) -> list[str]:
+        return [self.path(kind) for kind in SEGMENT_KINDS if self._disk.exists(self.path(kind))]
+
+    def change_suffix(self, suffix: str) -> None:
+        """Rename its files. The open file stays valid, so do slices of it."""
+        old_paths = self.existing_paths()
+        old_suffix, self.suffix = self.suffix, suffix
+        for path in old_paths:
+            self._disk.rename(path, path.removesuffix(old_suffix) + suffix)
+
+    def mark_deleted(self) -> list[File]:
+        """Rename its files; who removes them later closes the file that is returned, if it was open."""
+        self.change_suffix(self.suffix + DELETED)
+        return self.detach()
+
+    def detach(self) -> list[File]:
+        """Give up the file, if it is open, for the caller to close."""
+        self._cache.forget(self)
+        files = [self._file] if self._file is not None else []
+        self._file = None
+        return files
+
+    def close(self) -> None:
+        for file in self.detach():
+            file.close()

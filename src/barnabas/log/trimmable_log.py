@@ -1,0 +1,197 @@
+"""What makes a log shorter: retention and deleted records at its front, truncation at its end, the cleaner in between.
+
+Order on disk, so that a crash at any point leaves a log without holes:
+- segments go oldest first when retention takes them, newest first when the log is truncated;
+- a deletion is a rename to `.deleted`; the files are removed `file.delete.delay.ms` later, when nobody reads them;
+- a truncation is synced at once, first the names of whole segments, then the one that is cut: what it took away must
+  not come back behind what is written next.
+"""
+
+import logging
+from collections.abc import Sequence
+
+from barnabas.log import retention
+from barnabas.log.file_names import DELETED, SWAP
+from barnabas.log.jobs import DeletionJob
+from barnabas.log.producer_rebuild import rebuild_producers
+from barnabas.log.producer_snapshot import list_snapshots, snapshot_path
+from barnabas.log.segment import Segment
+from barnabas.log.segments import Segments
+from barnabas.log.stored_log import StoredLog
+from barnabas.wire.errors import OffsetOutOfRange
+
+logger = logging.getLogger(__name__)
+
+
+class TrimmableLog(StoredLog):
+    # Deleting from the front
+
+    def delete_records(self, offset: int) -> int:
+        """Raise the log start offset to `offset` (-1: the high watermark); returns the log start offset then."""
+        self.health.check()
+        if offset == -1:
+            offset = self.high_watermark
+        if not 0 <= offset <= self.high_watermark:
+            raise OffsetOutOfRange(
+                f"records of {self.topic_partition} up to offset {offset} cannot be deleted: "
+                f"the high watermark is {self.high_watermark}"
+            )
+        self._raise_log_start(offset)
+        return self.log_start_offset
+
+    def delete_old_segments(self, now_ms: int) -> int:
+        """Apply retention; returns how many segments went. Their files are removed by `due_deletions` later."""
+        self.health.check()
+        try:
+            doomed = retention.deletable_segments(
+                self.segments,
+                self.settings,
+                log_start_offset=self.log_start_offset,
+                high_watermark=self.high_watermark,
+                log_end_offset=self.log_end_offset,
+                now_ms=now_ms,
+            )
+        except OSError as error:
+            raise self.health.failure(error, f"looking for old segments of {self.topic_partition}") from error
+        if not doomed:
+            return 0
+        if doomed[-1] is self.segments.active:
+            self._roll_at(self.log_end_offset, now_ms)
+        self._raise_log_start(self.segments[len(doomed)].base_offset)
+        self.segments.remove(doomed)
+        self._delete_later(doomed, now_ms)
+        logger.info(
+            "%s: deleted %d segments, it starts at %d now", self.topic_partition, len(doomed), self.log_start_offset
+        )
+        return len(doomed)
+
+    def _raise_log_start(self, offset: int) -> None:
+        if offset > self.log_start_offset:
+            self.log_start_offset = offset
+            self.epochs.truncate_from_start(offset)
+
+    def _delete_later(self, doomed: Sequence[Segment], now_ms: int, *, delay_ms: int | None = None) -> None:
+        files = []
+        paths = []
+        try:
+            for segment in doomed:
+                files += segment.mark_deleted()
+                paths += segment.existing_paths()
+                snapshot = snapshot_path(self.directory, segment.base_offset)
+                if self._disk.exists(snapshot):
+                    self._disk.rename(snapshot, snapshot + DELETED)
+                    paths.append(snapshot + DELETED)
+        except OSError as error:
+            raise self.health.failure(error, f"deleting segments of {self.topic_partition}") from error
+        due_ms = now_ms + (self.settings.file_delete_delay_ms if delay_ms is None else delay_ms)
+        self._deletions.append(DeletionJob(self._disk, due_ms, files, paths, self.directory))
+
+    # Truncating the end
+
+    def truncate_to(self, offset: int, now_ms: int) -> bool:
+        """Drop every batch that holds `offset` or a later one; False: there was none.
+
+        Leader epochs and producer state go back with it. Below the first segment, everything goes.
+        """
+        self.health.check()
+        if offset >= self.log_end_offset:
+            self.epochs.truncate_from_end(self.log_end_offset)
+            return False
+        if offset < self.segments[0].base_offset:
+            self.truncate_fully_and_start_at(offset, now_ms)
+            return True
+        slot = self.segments.floor_slot(offset)
+        doomed = self.segments.from_slot(slot + 1)
+        try:
+            if doomed:
+                self._delete_later(doomed[::-1], now_ms)
+                self.segments.remove(doomed)
+                self._disk.sync_dir(self.directory)  # else a crash may bring them back behind a shorter segment
+            active = self.segments.active
+            self.log_end_offset = active.truncate_to(offset)
+            active.file.sync()
+            active.activate(self.log_end_offset)
+        except OSError as error:
+            raise self.health.failure(error, f"truncating {self.topic_partition}") from error
+        self.log_start_offset = min(self.log_start_offset, self.log_end_offset)
+        self._end_moved_back(now_ms)
+        return True
+
+    def truncate_fully_and_start_at(self, offset: int, now_ms: int) -> None:
+        """Drop everything; the next append gets `offset`."""
+        self.health.check()
+        doomed = list(self.segments)
+        try:
+            self._delete_later(doomed[::-1], now_ms)
+            new = Segment.create(
+                self._disk,
+                self.directory,
+                offset,
+                index_interval_bytes=self.settings.index_interval_bytes,
+                now_ms=now_ms,
+                cache=self._cache,
+            )
+            for snapshot in list_snapshots(self._disk, self.directory):
+                self._disk.remove(snapshot_path(self.directory, snapshot))
+            self._disk.sync_dir(self.directory)
+        except OSError as error:
+            raise self.health.failure(error, f"truncating {self.topic_partition}") from error
+        self.segments = Segments([new])
+        self.log_start_offset = self.log_end_offset = offset
+        self.epochs.clear()
+        self._end_moved_back(now_ms)
+
+    def _end_moved_back(self, now_ms: int) -> None:
+        end_offset = self.log_end_offset
+        self._unchanged_end = -1
+        self._directory_synced = False
+        self.high_watermark = min(max(self.high_watermark, self.log_start_offset), end_offset)
+        self.recovery_point = min(self.recovery_point, end_offset)
+        self.epochs.truncate_from_end(end_offset)
+        self._roll_jitter_ms = self._jitter_of(self.segments.active)
+        try:
+            self.producers = rebuild_producers(
+                self._disk,
+                self.directory,
+                list(self.segments),
+                log_start_offset=self.log_start_offset,
+                end_offset=end_offset,
+                now_ms=now_ms,
+                expiration_ms=self.settings.producer_id_expiration_ms,
+            )
+        except OSError as error:
+            raise self.health.failure(error, f"reloading the producers of {self.topic_partition}") from error
+        self.on_truncated()
+
+    # Cleaning
+
+    def replace_segments(self, cleaned: Sequence[Segment], old: Sequence[Segment], now_ms: int) -> None:
+        """Put cleaned segments in the place of the run of sealed ones they were made from.
+
+        `cleaned` bear the suffix `.cleaned`, are sealed and synced, and begin at the base offset of `old[0]`. They
+        become `.swap` first: from there on, an interrupted replacement is completed at the next opening.
+        """
+        self.health.check()
+        if any(not segment.sealed for segment in (*old, *cleaned)) or cleaned[0].base_offset != old[0].base_offset:
+            raise ValueError("only sealed segments can be replaced, and by ones that begin at the same offset")
+        snapshots = {segment.base_offset for segment in cleaned}
+        try:
+            for segment in reversed(cleaned):
+                segment.change_suffix(SWAP)
+            self.segments.replace(old, cleaned)
+            files = []
+            paths = []
+            for segment in old:
+                files += segment.mark_deleted()
+                paths += segment.existing_paths()
+                if segment.base_offset not in snapshots:
+                    snapshot = snapshot_path(self.directory, segment.base_offset)
+                    if self._disk.exists(snapshot):
+                        self._disk.rename(snapshot, snapshot + DELETED)
+                        paths.append(snapshot + DELETED)
+            for segment in cleaned:
+                segment.change_suffix("")
+        except OSError as error:
+            raise self.health.failure(error, f"replacing segments of {self.topic_partition}") from error
+        due_ms = now_ms + self.settings.file_delete_delay_ms
+        self._deletions.append(DeletionJob(self._disk, due_ms, files, paths, self.directory))
