@@ -10,7 +10,7 @@ import random
 import uuid
 from collections.abc import Callable
 
-from barnabas.env import Clock, Disk
+from barnabas.env import Clock, Disk, RealDisk
 from barnabas.log.directory_lock import DirectoryLock
 from barnabas.log.log_store import LogStore
 from barnabas.log.meta_properties import CorruptMetaProperties, read_meta_properties
@@ -60,12 +60,16 @@ def open_storage(
             settings_of=settings_of,
             now_ms=clock.now_ms,
             random=rng,
-            lock=DirectoryLock,
+            # A lock keeps other processes out; a simulated disk has none.
+            lock=DirectoryLock if isinstance(disk, RealDisk) else None,
         )
-    except (KafkaError, CorruptMetaProperties, ValueError) as error:
+    except (KafkaError, CorruptMetaProperties, ValueError, BlockingIOError) as error:
         raise StartError(str(error)) from error
     except OSError as error:
-        raise StartError(f"log directory {error.filename or paths[0]} cannot be used: {error.strerror}") from error
+        raise StartError(
+            f"log directory {error.filename or paths[0]} cannot be used: {error.strerror}; "
+            "choose one that this user may write to with --data-dir or log.dirs"
+        ) from error
     first = store.directories[0]
     if first.health.is_offline:
         store.close()

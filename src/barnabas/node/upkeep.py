@@ -1,4 +1,4 @@
-"""What a broker does without being asked: retention, syncing by age, checkpoints, removal of files.
+"""What a broker does without being asked: retention, checkpoints, removal of files.
 
 Each chore runs at its own interval (Kafka's settings and defaults), one log at a time, with requests in between.
 A chore that fails is logged and tried again at its next turn; it never takes the broker down.
@@ -10,15 +10,14 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from barnabas.env import Clock, Workers
-from barnabas.log.partition_log import PartitionLog
 from barnabas.metadata.configs.effective import BrokerConfigs
 from barnabas.replication.replicas import Replicas
 from barnabas.wire.errors import KafkaError
 
 logger = logging.getLogger(__name__)
 
-FLUSH_CHECK_INTERVAL_MS: Final = 500
-DELETION_INTERVAL_MS: Final = 1_000
+# A setting of 0 ("remove files at once") must not keep the loop busy.
+INTERVAL_MS_MIN: Final = 100
 
 
 class Upkeep:
@@ -35,15 +34,14 @@ class Upkeep:
     def start(self) -> None:
         self._every("log.retention.check.interval.ms", self.enforce_retention)
         self._every("log.flush.offset.checkpoint.interval.ms", self.checkpoint)
-        self._every(FLUSH_CHECK_INTERVAL_MS, self.flush_by_age)
-        self._every(DELETION_INTERVAL_MS, self.remove_files)
+        self._every("log.segment.delete.delay.ms", self.remove_files)
 
-    def _every(self, interval: str | int, chore: Callable[[], Awaitable[None]]) -> None:
+    def _every(self, interval: str, chore: Callable[[], Awaitable[None]]) -> None:
         self._chores.append(asyncio.ensure_future(self._repeat(interval, chore)))
 
-    async def _repeat(self, interval: str | int, chore: Callable[[], Awaitable[None]]) -> None:
+    async def _repeat(self, interval: str, chore: Callable[[], Awaitable[None]]) -> None:
         while True:
-            interval_ms = interval if isinstance(interval, int) else self._configs().integer(interval)
+            interval_ms = max(self._configs().integer(interval), INTERVAL_MS_MIN)
             await self._clock.sleep_ms(interval_ms)
             try:
                 await chore()
@@ -64,26 +62,18 @@ class Upkeep:
                 logger.info("retention removed %d segments of %s", deleted, partition.topic_partition)
             await asyncio.sleep(0)
 
-    async def flush_by_age(self) -> None:
-        """`flush.ms`, and segments that were sealed since the last sync (as Kafka, which syncs a segment on roll)."""
-        for partition in self._replicas:
-            log = partition.opened_log
-            if log is not None and (
-                self._is_old(log) or log.checkpointed_recovery_point < log.segments.active.base_offset
-            ):
-                await partition.flush()
-
-    def _is_old(self, log: PartitionLog) -> bool:
-        return log.unflushed_messages > 0 and self._clock.now_ms() - log.last_flush_ms >= log.settings.flush_ms
-
     async def checkpoint(self) -> None:
         for directory, job in self._store.begin_checkpoint():
             await self._workers.run(job.run)
             directory.finish_checkpoint(job)
 
     async def remove_files(self) -> None:
+        """What was due for removal; what cannot be removed now is found again at the next start."""
         for job in self._store.due_deletions():
-            await self._workers.run(job.run)
+            try:
+                await self._workers.run(job.run)
+            except OSError as error:
+                logger.warning("cannot remove %s: %s", ", ".join(job.paths), error)
 
     async def stop(self) -> None:
         for chore in self._chores:

@@ -3,14 +3,18 @@
 A replica set of one: the leader's log is the whole set, so a record is committed as soon as the leader has it. With
 `flush.messages=1` "has it" means synced: then the high watermark follows the recovery point, and neither a producer's
 acknowledgement nor a consumer runs ahead of the disk.
+
+When it is synced: after `flush.messages` records, `flush.ms` after the first unsynced record, when a segment was sealed
+(as in Kafka: so a crash means scanning little more than the active segment), and after a crash, when the log is opened.
+Nothing polls for it: a broker with nothing to do does nothing.
 """
 
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
-from barnabas.env import Clock, Workers
+from barnabas.env import Clock, Timer, Workers
 from barnabas.log.partition_log import Appended, PartitionLog
 from barnabas.model import TopicPartition
 from barnabas.records.admission import AdmissionRules
@@ -21,9 +25,13 @@ from barnabas.wire.errors import (
     NotLeaderOrFollower,
     RequestTimedOut,
     UnknownLeaderEpoch,
+    UnknownTopicOrPartition,
 )
 
 logger = logging.getLogger(__name__)
+
+# `flush.ms` of this much or more (its default) means never; timers of the loop do not reach that far.
+FLUSH_MS_NEVER: Final = 1 << 62
 
 
 class Watcher(Protocol):
@@ -60,13 +68,22 @@ class Partition:
         self._watchers: set[Watcher] = set()
         self._commit_waiters: list[tuple[int, asyncio.Future[None]]] = []
         self._flushing: asyncio.Task[None] | None = None
+        self._flush_timer: Timer | None = None
+        self._active_base_offset = 0
+        """Of the segment that was active when a sync was last begun."""
+        self._is_gone = False
 
     @property
     def log(self) -> PartitionLog:
         """Opened on first touch: a broker with ten thousand partitions starts as fast as one with ten."""
         if self._log is None:
-            self._log = self._open_log()
-            self._advance_high_watermark(self._log)
+            if self._is_gone:
+                raise UnknownTopicOrPartition(f"{self.topic_partition} was deleted")
+            self._log = log = self._open_log()
+            self._active_base_offset = log.segments.active.base_offset
+            self._advance_high_watermark(log)
+            if log.recovery_point < log.log_end_offset:
+                self._start_flush(log)
         return self._log
 
     @property
@@ -99,8 +116,13 @@ class Partition:
         end_before = log.log_end_offset
         appended = log.append(batches, leader_epoch=self.leader_epoch, now_ms=now_ms)
         if log.log_end_offset != end_before:
-            if log.unflushed_messages >= log.settings.flush_messages:
+            if (
+                log.unflushed_messages >= log.settings.flush_messages
+                or log.segments.active.base_offset != self._active_base_offset
+            ):
                 self._start_flush(log)
+            elif self._flush_timer is None and log.settings.flush_ms < FLUSH_MS_NEVER:
+                self._flush_later(log)
             self._advance_high_watermark(log)
             if self._watchers:
                 size = sum(len(batch.data) for batch in batches)
@@ -134,13 +156,32 @@ class Partition:
     # --- flushing: one fsync serves every append that came before it started
 
     def _start_flush(self, log: PartitionLog) -> None:
-        if self._flushing is None:
+        if self._flushing is None and not self._is_gone:
+            self._disarm_flush_timer()
+            self._active_base_offset = log.segments.active.base_offset
             self._flushing = asyncio.ensure_future(self._flush_until_covered(log))
+
+    def _flush_later(self, log: PartitionLog) -> None:
+        def flush() -> None:
+            self._flush_timer = None
+            if self._flushing is None:
+                self._start_flush(log)
+            else:  # it began before the record that this timer is for
+                self._flush_later(log)
+
+        self._flush_timer = self._clock.call_later(log.settings.flush_ms, flush)
+
+    def _disarm_flush_timer(self) -> None:
+        if self._flush_timer is not None:
+            self._flush_timer.cancel()
+            self._flush_timer = None
 
     async def _flush_until_covered(self, log: PartitionLog) -> None:
         try:
             while (job := log.begin_flush(self._clock.now_ms())) is not None:
                 await self._workers.run(job.run)
+                if self._is_gone:
+                    return  # its directory has another name: whether the sync went well means nothing
                 log.finish_flush(job)
                 self._advance_high_watermark(log)
                 self.wake_watchers()
@@ -151,12 +192,6 @@ class Partition:
             self.wake_all(error)
         finally:
             self._flushing = None
-
-    async def flush(self) -> None:
-        """Sync what was appended so far."""
-        if self._log is not None:
-            self._start_flush(self._log)
-            await self.settle()
 
     # --- waiting for more
 
@@ -178,8 +213,16 @@ class Partition:
         for watcher in tuple(self._watchers):
             watcher.wake()
 
+    def discard(self) -> None:
+        """The replica is taken away from this broker, and its log with it."""
+        self._is_gone = True
+        self._log = None
+        self._disarm_flush_timer()
+        self.wake_all(UnknownTopicOrPartition(f"{self.topic_partition} was deleted"))
+
     async def settle(self) -> None:
         """Wait for a flush that is under way, so that the log can be closed."""
+        self._disarm_flush_timer()
         if self._flushing is not None:
             await asyncio.wait([self._flushing])
 

@@ -4,6 +4,7 @@
 to an older topic of the same name gets a fresh one (the log store compares topic ids).
 """
 
+import logging
 import uuid
 from collections.abc import Callable, Iterator
 
@@ -17,7 +18,9 @@ from barnabas.metadata.image import TOPIC, ClusterImage, PartitionImage
 from barnabas.model import TopicPartition
 from barnabas.replication.partition import Partition
 from barnabas.replication.topic_rules import admission_rules
-from barnabas.wire.errors import NotLeaderOrFollower, UnknownTopicOrPartition
+from barnabas.wire.errors import KafkaStorageError, NotLeaderOrFollower, UnknownTopicOrPartition
+
+logger = logging.getLogger(__name__)
 
 
 class Replicas:
@@ -99,8 +102,12 @@ class Replicas:
     def _drop(self, topic_partition: TopicPartition) -> None:
         partition = self._partitions.pop(topic_partition, None)
         if partition is not None:
-            partition.wake_all(UnknownTopicOrPartition(f"{topic_partition} was deleted"))
-        self.store.delete(topic_partition)
+            partition.discard()
+        try:
+            self.store.delete(topic_partition)
+        except KafkaStorageError as error:
+            # The cluster's facts hold all the same. What is left on the failed disk is found by its topic id later.
+            logger.warning("%s is deleted, its files are not: %s", topic_partition, error)
 
     def _configure(self, partition: Partition) -> None:
         partition.admission_rules = admission_rules(self._settings_of(partition.topic_partition.topic))

@@ -1,0 +1,180 @@
+"""When a partition is synced, and what a sync means to a partition that is taken away meanwhile."""
+
+import asyncio
+import uuid
+from collections.abc import Awaitable, Callable
+from random import Random
+from typing import TypeVar
+
+import pytest
+
+from barnabas.env import InlineWorkers
+from barnabas.log.log_store import LogStore
+from barnabas.log.settings import LogSettings
+from barnabas.model import TopicPartition
+from barnabas.records.admission import AdmissionRules
+from barnabas.records.batch import read_batch
+from barnabas.records.record import Record, build_batch
+from barnabas.replication.partition import Partition
+from barnabas.testing.clock import VirtualClock
+from barnabas.testing.disk import SimulatedDisk
+from barnabas.wire.errors import UnknownTopicOrPartition
+
+PLACE = TopicPartition("t", 0)
+RULES = AdmissionRules(
+    max_message_bytes=1 << 20,
+    log_append_time=False,
+    timestamp_before_max_ms=1 << 62,
+    timestamp_after_max_ms=1 << 62,
+    compression=None,
+    compression_level=None,
+    requires_key=False,
+    decompressed_bytes_max=1 << 20,
+)
+
+T = TypeVar("T")
+
+
+class SlowWorkers(InlineWorkers):
+    """Workers that begin when they are told to."""
+
+    def __init__(self) -> None:
+        self.may_run = asyncio.Event()
+
+    async def run(self, call: Callable[[], T]) -> T:
+        await self.may_run.wait()
+        return call()
+
+
+class Bench:
+    """One partition on a simulated disk."""
+
+    def __init__(self, settings: LogSettings) -> None:
+        self.clock = VirtualClock()
+        self.disk = SimulatedDisk(now_ms=self.clock.now_ms)
+        self.workers = SlowWorkers()
+        self.settings = settings
+        self.boot()
+
+    def boot(self) -> None:
+        self.store = LogStore(
+            self.disk,
+            ["/logs"],
+            cluster_id="c",
+            node_id=1,
+            settings_of=lambda _: self.settings,
+            now_ms=self.clock.now_ms,
+            random=Random(1),
+        )
+        self.partition = Partition(
+            PLACE,
+            node_id=1,
+            open_log=lambda: self.store.create(PLACE, uuid.UUID(int=5)),
+            clock=self.clock,
+            workers=self.workers,
+            leader=1,
+            leader_epoch=0,
+            admission_rules=RULES,
+        )
+
+    def append(self, value: bytes = b"x") -> int:
+        now_ms = self.clock.now_ms()
+        batch = read_batch(build_batch([Record(timestamp=now_ms, value=value)]))
+        return self.partition.append([batch], now_ms=now_ms).last_offset
+
+    @property
+    def synced(self) -> int:
+        return self.partition.log.recovery_point
+
+
+def run(scenario: Callable[[], Awaitable[None]]) -> None:
+    async def whole() -> None:
+        await scenario()
+
+    asyncio.run(whole())
+
+
+def test_a_topic_deleted_while_it_is_synced_does_not_take_its_directory_offline() -> None:
+    async def scenario() -> None:
+        bench = Bench(LogSettings(flush_messages=1))
+        waiter = bench.partition.wait_committed(bench.append())
+        await bench.clock.settle()
+        bench.partition.discard()
+        bench.store.delete(PLACE)
+        bench.workers.may_run.set()
+        await bench.clock.settle()
+        with pytest.raises(UnknownTopicOrPartition):
+            await waiter
+        assert not bench.store.directories[0].health.is_offline
+        with pytest.raises(UnknownTopicOrPartition):
+            _ = bench.partition.log
+        assert PLACE not in bench.store
+
+    run(scenario)
+
+
+def test_flush_ms_counts_from_the_first_record_that_is_not_synced() -> None:
+    async def scenario() -> None:
+        bench = Bench(LogSettings(flush_ms=1000))
+        bench.workers.may_run.set()
+        bench.append()
+        await bench.clock.elapse(600)
+        bench.append()
+        await bench.clock.elapse(399)
+        assert bench.synced == 0
+        await bench.clock.elapse(1)
+        assert bench.synced == 2
+        bench.append()
+        await bench.clock.elapse(1000)
+        assert bench.synced == 3
+        assert bench.clock.next_due_ms() is None, "nothing to sync, nothing to wait for"
+
+    run(scenario)
+
+
+def test_a_record_that_came_during_a_sync_waits_for_the_next_one() -> None:
+    async def scenario() -> None:
+        bench = Bench(LogSettings(flush_ms=1000))
+        bench.append()
+        await bench.clock.elapse(1000)  # begins, and the workers are slow
+        bench.append()
+        await bench.clock.elapse(1000)
+        assert bench.synced == 0
+        bench.workers.may_run.set()
+        await bench.clock.settle()
+        assert bench.synced == 1
+        await bench.clock.elapse(1000)
+        assert bench.synced == 2
+
+    run(scenario)
+
+
+def test_a_sealed_segment_is_synced() -> None:
+    async def scenario() -> None:
+        bench = Bench(LogSettings(segment_bytes=200))
+        bench.workers.may_run.set()
+        bench.append(bytes(100))
+        await bench.clock.settle()
+        assert bench.synced == 0
+        bench.append(bytes(100))
+        await bench.clock.settle()
+        assert bench.synced == 2
+
+    run(scenario)
+
+
+def test_after_a_crash_what_is_there_is_synced_and_then_readable() -> None:
+    async def scenario() -> None:
+        bench = Bench(LogSettings(flush_messages=1))
+        bench.workers.may_run.set()
+        bench.append()
+        bench.append()
+        await bench.clock.settle()
+        bench.disk.kill()  # no checkpoint was written: the recovery point is not known
+        bench.boot()
+        log = bench.partition.log
+        assert (log.high_watermark, log.log_end_offset) == (0, 2)
+        await bench.clock.settle()
+        assert (log.high_watermark, log.recovery_point) == (2, 2)
+
+    run(scenario)
