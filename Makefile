@@ -36,10 +36,13 @@ format: setup ## Format and sort imports
 messages: setup ## Generate wire/messages from kio's schemas
 	$(BIN)/python tools/generate_messages.py
 
+compatibility: setup ## Generate the tables of docs/compatibility.md from the code
+	$(BIN)/python tools/generate_compatibility.py
+
 kcat: # Debian's kcat is one of the clients in the tests
 	@command -v kcat >/dev/null || tools/install_kcat
 
 clean: ## Remove .venv and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
-.PHONY: help setup demo test check format messages kcat clean
+.PHONY: help setup demo test check format messages compatibility kcat clean
