@@ -72,6 +72,9 @@ class Disk(Protocol):
 
     def free_bytes(self, path: str) -> int: ...
 
+    def total_bytes(self, path: str) -> int:
+        """Of the volume that holds `path`."""
+
 
 class RealFile:
     __slots__ = ("_fd", "path")
@@ -196,3 +199,7 @@ class RealDisk:
     def free_bytes(self, path: str) -> int:
         stats = os.statvfs(path)
         return stats.f_bavail * stats.f_frsize
+
+    def total_bytes(self, path: str) -> int:
+        stats = os.statvfs(path)
+        return stats.f_blocks * stats.f_frsize

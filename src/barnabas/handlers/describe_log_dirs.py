@@ -1,7 +1,7 @@
 """DescribeLogDirs (1-5): this broker's log directories, and which partitions lie in them at what size.
 
-A directory that is offline is named with KAFKA_STORAGE_ERROR. The sizes of the volumes are not told: -1. A log that
-nobody touched yet is opened for its size, so the loop gets its turn between two logs.
+A directory that is offline is named with KAFKA_STORAGE_ERROR. A log that nobody touched yet is opened for its size, so
+the loop gets its turn between two logs.
 """
 
 import asyncio
@@ -54,8 +54,11 @@ def _result(directory: LogDirectory, sizes: Sizes) -> DescribeLogDirsResult:
     path = os.path.abspath(directory.path)
     if directory.health.is_offline:
         return DescribeLogDirsResult(error_code=ErrorCode.kafka_storage_error, log_dir=path)
+    total_bytes, usable_bytes = directory.volume_bytes()
     return DescribeLogDirsResult(
         log_dir=path,
+        total_bytes=total_bytes,
+        usable_bytes=usable_bytes,
         topics=tuple(
             DescribeLogDirsTopic(
                 name=topic,

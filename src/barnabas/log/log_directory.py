@@ -30,6 +30,7 @@ LOG_STARTS: Final = "log-start-offset-checkpoint"
 HIGH_WATERMARKS: Final = "replication-offset-checkpoint"
 CLEANER_OFFSETS: Final = "cleaner-offset-checkpoint"
 DELETE_SUFFIX: Final = "-delete"
+STRAY_SUFFIX: Final = "-stray"
 
 
 class CheckpointJob:
@@ -149,6 +150,13 @@ class LogDirectory:
         if job.error is not None:
             raise self.health.failure(job.error, "writing checkpoints") from job.error
         self._written.update(job.contents)
+
+    def volume_bytes(self) -> tuple[int, int]:
+        """Total and free bytes of the volume; (-1, -1) if it cannot be asked."""
+        try:
+            return self._disk.total_bytes(self.path), self._disk.free_bytes(self.path)
+        except OSError:
+            return -1, -1
 
     def mark_clean(self) -> None:
         if not self.unclean and not self.health.is_offline:

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from barnabas.env import Disk
+from barnabas.log.file_names import LOG, file_name, parse_file_name
 from barnabas.log.index_cache import IndexCache
 from barnabas.log.jobs import DeletionJob
-from barnabas.log.log_directory import DELETE_SUFFIX, CheckpointJob, LogDirectory
+from barnabas.log.log_directory import DELETE_SUFFIX, STRAY_SUFFIX, CheckpointJob, LogDirectory
 from barnabas.log.partition_log import PartitionLog
 from barnabas.log.partition_metadata import read_topic_id
 from barnabas.log.settings import LogSettings
@@ -141,6 +142,18 @@ class LogStore:
         directory = self._places.get(topic_partition)
         return directory is not None and topic_partition in directory.unclean
 
+    def bytes_to_scan(self, topic_partition: TopicPartition) -> int:
+        """How much opening it would read after an unclean shutdown, by the sizes of its files."""
+        directory = self._places.get(topic_partition)
+        if directory is None or topic_partition not in directory.unclean:
+            return 0
+        path = f"{directory.path}/{topic_partition}"
+        recovery_point = directory.recovery_points.get(topic_partition, 0)
+        names = [name for name in map(parse_file_name, self._disk.list_dir(path)) if name and name.kind == LOG]
+        base_offsets = sorted(name.offset for name in names if not name.suffix)
+        first = max((offset for offset in base_offsets if offset <= recovery_point), default=0)
+        return sum(self._disk.size(f"{path}/{file_name(offset, LOG)}") for offset in base_offsets if offset >= first)
+
     def begin_open(self, topic_partition: TopicPartition) -> OpenJob:
         directory = self._places.get(topic_partition)
         if directory is None:
@@ -219,23 +232,36 @@ class LogStore:
 
     def delete(self, topic_partition: TopicPartition) -> None:
         """Take the partition away. Its directory is renamed now and removed later, by `due_deletions`."""
+        log = self._logs.get(topic_partition)
+        target = self._rename_away(topic_partition, DELETE_SUFFIX)
+        if target is not None:
+            files = log.detach() if log is not None else []
+            delay_ms = (log.settings if log is not None else self._settings_of(topic_partition)).file_delete_delay_ms
+            self._deletions.append(DeletionJob(self._disk, self._now_ms() + delay_ms, files, [target]))
+
+    def set_aside(self, topic_partition: TopicPartition) -> str | None:
+        """Take a partition that belongs to no topic out of the way, and keep its files, as Kafka does with strays.
+
+        Returns the new path. It must not be open.
+        """
+        return self._rename_away(topic_partition, STRAY_SUFFIX)
+
+    def _rename_away(self, topic_partition: TopicPartition, suffix: str) -> str | None:
         directory = self._places.get(topic_partition)
         if directory is None:
-            return
+            return None
         directory.health.check()
-        unique = f".{uuid.UUID(int=self._random.getrandbits(128), version=4).hex}{DELETE_SUFFIX}"
+        unique = f".{uuid.UUID(int=self._random.getrandbits(128), version=4).hex}{suffix}"
         source = f"{directory.path}/{topic_partition}"
         target = f"{directory.path}/{str(topic_partition)[: DIRECTORY_NAME_MAX - len(unique)]}{unique}"
         try:
             self._disk.rename(source, target)
         except OSError as error:
-            raise directory.health.failure(error, f"deleting {topic_partition}") from error
-        log = self._logs.pop(topic_partition, None)
-        files = log.detach() if log is not None else []
+            raise directory.health.failure(error, f"renaming {source}") from error
+        self._logs.pop(topic_partition, None)
         del self._places[topic_partition]
         directory.forget(topic_partition)
-        delay_ms = (log.settings if log is not None else self._settings_of(topic_partition)).file_delete_delay_ms
-        self._deletions.append(DeletionJob(self._disk, self._now_ms() + delay_ms, files, [target]))
+        return target
 
     def due_deletions(self) -> list[DeletionJob]:
         """Jobs for a worker, each to be run once: of deleted partitions, and of old segments of the open ones."""

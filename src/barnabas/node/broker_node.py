@@ -33,6 +33,7 @@ from barnabas.node.errors import StartError
 from barnabas.node.group_partitions import GroupPartitions
 from barnabas.node.listeners import ListenerPlan, comma_separated, plan_listeners
 from barnabas.node.quorum import METADATA_PARTITION, metadata_log_settings, open_quorum
+from barnabas.node.recovery import recover_large_logs, set_strays_aside
 from barnabas.node.storage import open_storage
 from barnabas.node.topic_maker import OFFSETS_TOPIC, TopicMaker
 from barnabas.node.upkeep import Upkeep
@@ -148,6 +149,9 @@ class BrokerNode:
         self._broker = self._make_broker()
         await self._bind(Dispatcher(self._broker))
         self._epoch = await self._controller.register_broker(self._registration())
+        set_strays_aside(self._storage.store, self._state.image)
+        self._broker.configs = self._configs = self._current_configs()
+        await recover_large_logs(self._storage.store, self._workers)
         self._state.publish(self._refresh_configs, self._replicas.apply, self._group_partitions.apply)
         self._upkeep = Upkeep(self._replicas, clock=self._clock, workers=self._workers, configs=lambda: self._configs)
         self._upkeep.start()
@@ -254,9 +258,12 @@ class BrokerNode:
             producer_id_expiration_ms=self._configs.integer("producer.id.expiration.ms"),
         )
 
+    def _current_configs(self) -> BrokerConfigs:
+        return broker_configs_in(self._state.image, self.node_id, self._static)
+
     def _refresh_configs(self, image: ClusterImage, delta: Delta) -> None:
         """First among the subscribers: the others read the configs that this sets."""
-        self._configs = self._broker.configs = broker_configs_in(image, self.node_id, self._static)
+        self._configs = self._broker.configs = self._current_configs()
         self._gate.limits = _connection_limits(self._configs)
 
     # --- stop

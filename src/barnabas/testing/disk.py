@@ -178,6 +178,10 @@ class SimulatedDisk:
         self._dir(path)
         return 1 << 40 if self.capacity_bytes is None else max(0, self.capacity_bytes - self._used())
 
+    def total_bytes(self, path: str) -> int:
+        self._dir(path)
+        return 1 << 41 if self.capacity_bytes is None else self.capacity_bytes
+
     # What its files need
 
     def enter(self, operation: Operation, path: str) -> Fault | None:
