@@ -41,9 +41,10 @@ async def _coordinator(context: RequestContext, key_type: int, key: str) -> Coor
     if key_type == GROUP:
         return await _group_coordinator(context, key)
     if key_type == TRANSACTION:
-        raise CoordinatorNotAvailable("transactions are not supported; produce without a transactional.id")
+        # An error that no client retries: waiting would not help.
+        raise InvalidRequest("transactions are not supported yet: unset transactional.id")
     if key_type == SHARE and context.api_version >= _SHARE_SINCE:
-        raise CoordinatorNotAvailable("share groups are not supported; use a consumer group")
+        raise InvalidRequest("share groups are not supported yet: use a consumer group")
     raise InvalidRequest(f"there is no coordinator of type {key_type}")
 
 

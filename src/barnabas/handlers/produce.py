@@ -10,6 +10,7 @@ import logging
 from collections.abc import Awaitable
 from typing import NamedTuple
 
+from barnabas.env import Clock
 from barnabas.handlers.context import Broker, RequestContext
 from barnabas.model import INTERNAL_TOPICS
 from barnabas.records.admission import admit
@@ -17,6 +18,7 @@ from barnabas.replication.partition import committed_within
 from barnabas.wire.errors import (
     InvalidRequiredAcks,
     InvalidTopic,
+    InvalidTxnState,
     KafkaError,
     NotLeaderOrFollower,
     UnknownTopicId,
@@ -62,7 +64,7 @@ def handle(context: RequestContext, request: ProduceRequest) -> ProduceAnswer | 
         return None
     if pending:
         timeout_ms = int(request.timeout.total_seconds() * 1000)
-        return _answer_when_committed(topics, pending, timeout_ms)
+        return _answer_when_committed(topics, pending, timeout_ms, broker.clock)
     return ProduceAnswer(topics)
 
 
@@ -78,6 +80,8 @@ def _append(
     partition = context.broker.replicas.get(topic, data.index)
     partition.check_leader()
     batches = admit(data.records, partition.admission_rules, now_ms, zstd_is_known=context.api_version >= 7)
+    if batches[0].header.is_transactional:
+        raise InvalidTxnState("transactions are not supported yet: unset transactional.id")
     appended = partition.append(batches, now_ms=now_ms)
     answer = ProducedPartition(data.index, 0, appended.base_offset, appended.log_append_time, appended.log_start_offset)
     if acks == 0 or partition.is_committed(appended.last_offset):
@@ -93,9 +97,11 @@ def _refusal(broker: Broker, topic: str | None, index: int, error: KafkaError) -
     return ProducedPartition(index, int(error.code), error_message=str(error), leader=leader)
 
 
-async def _answer_when_committed(topics: list[ProducedTopic], pending: list[Pending], timeout_ms: int) -> ProduceAnswer:
+async def _answer_when_committed(
+    topics: list[ProducedTopic], pending: list[Pending], timeout_ms: int, clock: Clock
+) -> ProduceAnswer:
     outcomes = await asyncio.gather(
-        *(committed_within(wait.waiter, timeout_ms) for wait in pending), return_exceptions=True
+        *(committed_within(wait.waiter, timeout_ms, clock) for wait in pending), return_exceptions=True
     )
     for wait, outcome in zip(pending, outcomes, strict=True):
         if outcome is None:

@@ -7,7 +7,7 @@ KafkaStorageError from then on.
 import logging
 import random
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from barnabas.env import Disk
@@ -24,6 +24,9 @@ from barnabas.wire.errors import InconsistentTopicId, KafkaStorageError, Unknown
 logger = logging.getLogger(__name__)
 
 DIRECTORY_NAME_MAX = 255
+
+
+RunAll = Callable[[Callable[[PartitionLog], None], Iterable[PartitionLog]], Iterable[None]]
 
 
 class Lock(Protocol):
@@ -293,15 +296,13 @@ class LogStore:
     def _opened_in(self, directory: LogDirectory) -> list[PartitionLog]:
         return [log for log in self._logs.values() if self._places[log.topic_partition] is directory]
 
-    def close(self) -> None:
-        """Close every log cleanly, write the checkpoints, and mark each sound directory as cleanly shut down."""
-        for log in self._logs.values():
-            directory = self._places[log.topic_partition]
-            try:
-                log.close(clean=True, now_ms=self._now_ms())
-            except KafkaStorageError as error:
-                directory.unclean.add(log.topic_partition)
-                logger.warning("%s could not be closed cleanly: %s", log.topic_partition, error)
+    def close(self, run_all: RunAll = map) -> None:
+        """Close every log cleanly, write the checkpoints, and mark each sound directory as cleanly shut down.
+
+        `run_all` may close several logs at a time: each touches its own files only.
+        """
+        for _ in run_all(self._close_log, list(self._logs.values())):
+            pass
         for directory in self.directories:
             try:
                 self._checkpoint(directory)
@@ -310,6 +311,13 @@ class LogStore:
                 logger.warning("log directory %s could not be closed cleanly: %s", directory.path, error)
         self._logs.clear()
         self._release_locks()
+
+    def _close_log(self, log: PartitionLog) -> None:
+        try:
+            log.close(clean=True, now_ms=self._now_ms())
+        except KafkaStorageError as error:
+            self._places[log.topic_partition].unclean.add(log.topic_partition)
+            logger.warning("%s could not be closed cleanly: %s", log.topic_partition, error)
 
     def _release_locks(self) -> None:
         for lock in self._locks:

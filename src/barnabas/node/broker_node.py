@@ -39,6 +39,7 @@ from barnabas.node.topic_maker import OFFSETS_TOPIC, TopicMaker
 from barnabas.node.upkeep import Upkeep
 from barnabas.replication.replicas import Replicas
 from barnabas.replication.topic_rules import log_settings
+from barnabas.server.connection import ConnectionSettings
 from barnabas.server.dispatch import Dispatcher
 from barnabas.server.limits import ConnectionGate, ConnectionLimits
 from barnabas.server.listener import Listener
@@ -214,7 +215,8 @@ class BrokerNode:
                 plan.bind.name,
                 dispatcher,
                 self._gate,
-                frame_bytes_max=self._configs.integer("socket.request.max.bytes"),
+                _connection_settings(self._configs),
+                backlog=self._configs.integer("socket.listen.backlog.size"),
                 idle_seconds_max=self._configs.integer("connections.max.idle.ms") / 1000,
             )
             try:
@@ -280,7 +282,7 @@ class BrokerNode:
         for partition in self._replicas:
             await partition.settle()
         await self._raft.close()
-        await self._workers.run(self._storage.store.close)
+        await self._workers.run(self._storage.close)
         self._workers.close()
 
     async def _close_after_failed_start(self) -> None:
@@ -290,6 +292,15 @@ class BrokerNode:
             await self._raft.close()
         self._storage.store.close()
         self._workers.close()
+
+
+def _connection_settings(configs: BrokerConfigs) -> ConnectionSettings:
+    return ConnectionSettings(
+        frame_bytes_max=configs.integer("socket.request.max.bytes"),
+        in_flight_max=configs.integer("queued.max.requests"),
+        receive_buffer_bytes=configs.integer("socket.receive.buffer.bytes"),
+        send_buffer_bytes=configs.integer("socket.send.buffer.bytes"),
+    )
 
 
 def _connection_limits(configs: BrokerConfigs) -> ConnectionLimits:

@@ -9,6 +9,8 @@ import logging
 import random
 import uuid
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
 
 from barnabas.env import Clock, Disk, RealDisk
 from barnabas.log.directory_lock import DirectoryLock
@@ -21,6 +23,8 @@ from barnabas.node.errors import StartError
 from barnabas.wire.errors import KafkaError
 
 logger = logging.getLogger(__name__)
+
+CLOSING_THREADS: Final = 16
 
 
 class Storage:
@@ -39,6 +43,11 @@ class Storage:
     @property
     def directory_ids(self) -> list[uuid.UUID]:
         return [each.properties.directory_id for each in self.store.directories if each.properties is not None]
+
+    def close(self) -> None:
+        """Every log closed, several at a time: they all wait for the same device, which takes them together."""
+        with ThreadPoolExecutor(CLOSING_THREADS, thread_name_prefix="barnabas-close") as pool:
+            self.store.close(run_all=pool.map)
 
 
 def open_storage(

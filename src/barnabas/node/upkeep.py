@@ -32,17 +32,20 @@ class Upkeep:
         self._chores: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
-        self._every("log.retention.check.interval.ms", self.enforce_retention)
+        self._every("log.retention.check.interval.ms", self.enforce_retention, first="log.initial.task.delay.ms")
+        self._every("producer.id.expiration.check.interval.ms", self.expire_producers)
         self._every("log.flush.offset.checkpoint.interval.ms", self.checkpoint)
         self._every("log.segment.delete.delay.ms", self.remove_files)
 
-    def _every(self, interval: str, chore: Callable[[], Awaitable[None]]) -> None:
-        self._chores.append(asyncio.ensure_future(self._repeat(interval, chore)))
+    def _every(self, interval: str, chore: Callable[[], Awaitable[None]], *, first: str | None = None) -> None:
+        self._chores.append(asyncio.ensure_future(self._repeat(interval, chore, first or interval)))
 
-    async def _repeat(self, interval: str, chore: Callable[[], Awaitable[None]]) -> None:
+    async def _repeat(self, interval: str, chore: Callable[[], Awaitable[None]], wait: str) -> None:
+        """Wait as long as the config `wait` says for the first time, and `interval` from then on."""
         while True:
-            interval_ms = max(self._configs().integer(interval), INTERVAL_MS_MIN)
+            interval_ms = max(self._configs().integer(wait), INTERVAL_MS_MIN)
             await self._clock.sleep_ms(interval_ms)
+            wait = interval
             try:
                 await chore()
             except (KafkaError, OSError) as error:
@@ -61,6 +64,10 @@ class Upkeep:
             if deleted:
                 logger.info("retention removed %d segments of %s", deleted, partition.topic_partition)
             await asyncio.sleep(0)
+
+    async def expire_producers(self) -> None:
+        for log in self._store.opened():
+            log.expire_producers(self._clock.now_ms())
 
     async def checkpoint(self) -> None:
         for directory, job in self._store.begin_checkpoint():

@@ -227,10 +227,15 @@ class Partition:
             await asyncio.wait([self._flushing])
 
 
-async def committed_within(waiter: "asyncio.Future[None]", timeout_ms: int) -> None:
+async def committed_within(waiter: "asyncio.Future[None]", timeout_ms: int, clock: Clock) -> None:
     """Wait for a commit; RequestTimedOut says the record is written but not yet known to be committed."""
-    done, _ = await asyncio.wait([waiter], timeout=max(timeout_ms, 0) / 1000)
-    if not done:
-        waiter.cancel()
-        raise RequestTimedOut(f"not committed within {timeout_ms} ms")
-    waiter.result()
+
+    def give_up() -> None:
+        if not waiter.done():
+            waiter.set_exception(RequestTimedOut(f"not committed within {timeout_ms} ms"))
+
+    timer = clock.call_later(max(timeout_ms, 0), give_up)
+    try:
+        await waiter
+    finally:
+        timer.cancel()

@@ -3,16 +3,17 @@
 The receive buffer is filled in place and frames are handled where they lie. A response that is ready at once is written
 at once; one that must wait takes a slot, and later ones queue behind it.
 
-Everything is bounded. A frame by `socket.request.max.bytes`; requests whose answers are still due by `IN_FLIGHT_MAX`;
-bytes waiting for a slow reader by the transport's own high-water mark. Past a bound we stop looking at frames and, when
-the buffer is full, the kernel stops the sender.
+Everything is bounded. A frame by `socket.request.max.bytes`; requests whose answers are still due by
+`queued.max.requests`; bytes waiting for a slow reader by the transport's own high-water mark. Past a bound we stop
+looking at frames and, when the buffer is full, the kernel stops the sender.
 """
 
 import asyncio
 import logging
+import socket
 from collections import deque
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from barnabas.handlers.context import ClientConnection
 from barnabas.server.dispatch import Buffers, Dispatcher, Refused
@@ -23,13 +24,20 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Kafka handles one request per connection at a time; clients keep 5 (Java) to 1,000,000 (librdkafka) in flight.
-IN_FLIGHT_MAX: Final = 128
 # Answers that are ready but wait behind an earlier one. One Fetch answer may have 55 MB (`fetch.max.bytes`).
 QUEUED_BYTES_MAX: Final = 32 * 1024 * 1024
 BUFFER_BYTES_INITIAL: Final = 64 * 1024
 # The smallest request header: key, version, correlation id, null client id.
 FRAME_BYTES_MIN: Final = 10
+
+
+class ConnectionSettings(NamedTuple):
+    frame_bytes_max: int
+    in_flight_max: int
+    """Kafka handles one request per connection at a time; clients keep 5 (Java) to 1,000,000 (librdkafka) in flight."""
+    receive_buffer_bytes: int
+    send_buffer_bytes: int
+    """-1: the system's."""
 
 
 class Slot:
@@ -42,10 +50,10 @@ class Slot:
 
 
 class Connection(asyncio.BufferedProtocol):
-    def __init__(self, listener: "Listener", dispatcher: Dispatcher, *, frame_bytes_max: int) -> None:
+    def __init__(self, listener: "Listener", dispatcher: Dispatcher, settings: ConnectionSettings) -> None:
         self._listener = listener
         self._dispatcher = dispatcher
-        self._frame_bytes_max = frame_bytes_max
+        self._settings = settings
         self._buffer = bytearray(BUFFER_BYTES_INITIAL)
         self._start = 0
         self._end = 0
@@ -71,8 +79,16 @@ class Connection(asyncio.BufferedProtocol):
             listener_name=self._listener.name,
             local_host=str(local[0]) if local else "localhost",
         )
-        self.last_active = asyncio.get_running_loop().time()
+        self._size_socket_buffers()
+        self.last_active = self._listener.now()
         self._listener.admit(self)
+
+    def _size_socket_buffers(self) -> None:
+        connected = self.transport.get_extra_info("socket")
+        if self._settings.receive_buffer_bytes > 0:
+            connected.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self._settings.receive_buffer_bytes)
+        if self._settings.send_buffer_bytes > 0:
+            connected.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self._settings.send_buffer_bytes)
 
     def connection_lost(self, error: Exception | None) -> None:
         # Handlers still waiting go on to their end: what they decided is decided. Only the answer has nobody to go to.
@@ -120,8 +136,8 @@ class Connection(asyncio.BufferedProtocol):
             if available < SIZE_BYTES:
                 break
             size = read_size(self._buffer, self._start)
-            if not FRAME_BYTES_MIN <= size <= self._frame_bytes_max:
-                self.close(_explain_size(size, self._frame_bytes_max))
+            if not FRAME_BYTES_MIN <= size <= self._settings.frame_bytes_max:
+                self.close(_explain_size(size, self._settings.frame_bytes_max))
                 return
             if available < SIZE_BYTES + size:
                 self._make_room(SIZE_BYTES + size)
@@ -159,7 +175,7 @@ class Connection(asyncio.BufferedProtocol):
         return (
             self._ready
             and self._writable
-            and len(self._slots) < IN_FLIGHT_MAX
+            and len(self._slots) < self._settings.in_flight_max
             and self._queued_bytes < QUEUED_BYTES_MAX
         )
 

@@ -5,14 +5,12 @@ import logging
 import socket
 from typing import Final
 
-from barnabas.server.connection import Connection
+from barnabas.server.connection import Connection, ConnectionSettings
 from barnabas.server.dispatch import Dispatcher
 from barnabas.server.limits import ConnectionGate, TooManyConnections
 
 logger = logging.getLogger(__name__)
 
-# Kafka's socket.listen.backlog.size is 50; test suites open hundreds of connections at once.
-BACKLOG: Final = 1024
 SWEEP_SECONDS_MAX: Final = 30.0
 # How long a closed connection may take to hand its last bytes to a slow client.
 FLUSH_SECONDS_MAX: Final = 1.0
@@ -24,14 +22,16 @@ class Listener:
         name: str,
         dispatcher: Dispatcher,
         gate: ConnectionGate,
+        settings: ConnectionSettings,
         *,
-        frame_bytes_max: int,
+        backlog: int,
         idle_seconds_max: float,
     ) -> None:
         self.name = name
         self._dispatcher = dispatcher
         self._gate = gate
-        self._frame_bytes_max = frame_bytes_max
+        self._settings = settings
+        self._backlog = backlog
         self._idle_seconds_max = idle_seconds_max
         self._connections: set[Connection] = set()
         self._empty = asyncio.Event()
@@ -44,10 +44,10 @@ class Listener:
         loop = asyncio.get_running_loop()
         self.now = loop.time
         self._server = await loop.create_server(
-            lambda: Connection(self, self._dispatcher, frame_bytes_max=self._frame_bytes_max),
+            lambda: Connection(self, self._dispatcher, self._settings),
             host or None,
             port,
-            backlog=BACKLOG,
+            backlog=self._backlog,
             reuse_address=True,
             family=socket.AF_UNSPEC if host else socket.AF_INET,
             start_serving=False,

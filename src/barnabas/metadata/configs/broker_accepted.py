@@ -334,7 +334,6 @@ _MACHINERY: Final = (
     _Row("kafka.metrics.reporters", LIST, ""),
     _Row("log.cleaner.io.buffer.load.factor", DOUBLE, "0.9", None, CLUSTER_WIDE),
     _Row("log.cleaner.io.buffer.size", INT, "524288", AtLeast(0), CLUSTER_WIDE),
-    _Row("log.cleaner.io.max.bytes.per.second", DOUBLE, "1.7976931348623157E308", None, CLUSTER_WIDE),
     _Row("log.cleaner.threads", INT, "1", AtLeast(0), CLUSTER_WIDE),
     _Row("log.preallocate", BOOLEAN, "false", None, CLUSTER_WIDE),
     _Row("metric.reporters", LIST, "org.apache.kafka.common.metrics.JmxReporter", None, CLUSTER_WIDE),

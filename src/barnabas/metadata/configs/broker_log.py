@@ -14,6 +14,7 @@ from barnabas.metadata.configs.definition import (
     Between,
     ConfigDef,
     ConfigType,
+    Effect,
     Importance,
     Update,
     Validator,
@@ -122,6 +123,14 @@ _STORAGE: Final = (
         "How often the log start offsets are written down.",
         AtLeast(0),
         HIGH,
+        effect=Effect.ACCEPTED,
+    ),
+    ConfigDef(
+        "log.cleaner.io.max.bytes.per.second",
+        DOUBLE,
+        "1.7976931348623157E308",
+        "How fast a compaction may read and write.",
+        update=Update.CLUSTER_WIDE,
     ),
     ConfigDef(
         "log.initial.task.delay.ms",
@@ -196,6 +205,7 @@ _STORAGE: Final = (
         "How often the high watermarks are written down.",
         AtLeast(1),
         HIGH,
+        effect=Effect.ACCEPTED,
     ),
 )
 

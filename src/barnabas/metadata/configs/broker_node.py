@@ -7,6 +7,7 @@ from barnabas.metadata.configs.definition import (
     AtLeast,
     ConfigDef,
     ConfigType,
+    Effect,
     Importance,
     OneOf,
     Update,
@@ -32,7 +33,15 @@ _IDENTITY: Final = (
     ConfigDef(
         "broker.rack", STRING, None, "Where the broker stands, shown to clients that read from the nearest replica."
     ),
-    ConfigDef("controller.quorum.voters", LIST, "", "The metadata quorum's voters as id@host:port.", one_voter, HIGH),
+    ConfigDef(
+        "controller.quorum.voters",
+        LIST,
+        "",
+        "The metadata quorum's voters as id@host:port.",
+        one_voter,
+        HIGH,
+        effect=Effect.ACCEPTED,
+    ),
     ConfigDef("node.id", INT, "1", "The number of this node in the cluster.", AtLeast(0), HIGH),
     ConfigDef(
         "process.roles",
@@ -86,6 +95,7 @@ _METADATA: Final = (
         "How long uncovered metadata records may wait for a snapshot; 0 sets no time.",
         AtLeast(0),
         HIGH,
+        effect=Effect.ACCEPTED,
     ),
     ConfigDef(
         "metadata.log.segment.bytes",
@@ -102,6 +112,7 @@ _METADATA: Final = (
         "104857600",
         "How large metadata log and snapshots may grow before old ones go.",
         importance=HIGH,
+        effect=Effect.ACCEPTED,
     ),
     ConfigDef(
         "metadata.max.retention.ms",
@@ -109,6 +120,7 @@ _METADATA: Final = (
         "604800000",
         "How long old metadata segments and snapshots are kept.",
         importance=HIGH,
+        effect=Effect.ACCEPTED,
     ),
 )
 
@@ -197,20 +209,21 @@ _NETWORK: Final = (
         LONG,
         "-1",
         "How many bytes of requests may wait for their answers before reading pauses; -1 sets no bound of its own.",
+        effect=Effect.ACCEPTED,
     ),
     ConfigDef(
         "queued.max.requests",
         INT,
-        "500",
+        "128",
         "How many requests of a connection may wait for their answers before reading pauses.",
         AtLeast(1),
         HIGH,
     ),
-    ConfigDef("socket.listen.backlog.size", INT, "50", "How many connections may wait to be taken.", AtLeast(1)),
+    ConfigDef("socket.listen.backlog.size", INT, "1024", "How many connections may wait to be taken.", AtLeast(1)),
     ConfigDef(
         "socket.receive.buffer.bytes",
         INT,
-        "102400",
+        "-1",
         "The sockets' receive buffer; -1 leaves the system's.",
         buffer_bytes,
         HIGH,
@@ -219,7 +232,7 @@ _NETWORK: Final = (
     ConfigDef(
         "socket.send.buffer.bytes",
         INT,
-        "102400",
+        "-1",
         "The sockets' send buffer; -1 leaves the system's.",
         buffer_bytes,
         HIGH,
