@@ -1,0 +1,195 @@
+"""A member of a consumer group, as a process of its own: it can be killed.
+
+    python group_member.py '{"client": "confluent-kafka", "servers": ..., "group": ..., "topic": ..., "assignor": ...}'
+
+It processes a record by telling it on stdout, then commits, then takes the next. It tells its assignment whenever that
+changes. SIGTERM makes it leave the group in good order. One JSON document per line:
+{"assigned": [0, 1]} or {"partition": 0, "offset": 7, "value": "..."}.
+"""
+
+import asyncio
+import json
+import signal
+import sys
+import time
+from contextlib import closing
+from typing import Any
+
+SESSION_TIMEOUT_MS = 1500
+HEARTBEAT_INTERVAL_MS = 100
+
+leaving = False
+
+
+def tell(**event: Any) -> None:
+    print(json.dumps(event), flush=True)
+
+
+def tell_record(partition: int, offset: int, value: bytes) -> None:
+    tell(partition=partition, offset=offset, value=value.decode())
+
+
+def leave(*_: Any) -> None:
+    global leaving  # noqa: PLW0603 - a signal handler has no other way to tell the loop
+    leaving = True
+
+
+def confluent_kafka(servers: str, group: str, topic: str, assignor: str, instance: str | None) -> None:
+    from client_confluent import consumer
+    from confluent_kafka import KafkaError, KafkaException, TopicPartition
+
+    meets_a_rebalance = (KafkaError.ILLEGAL_GENERATION, KafkaError.REBALANCE_IN_PROGRESS)
+
+    def assigned(member: Any, partitions: Any) -> None:
+        if cooperative:
+            member.incremental_assign(partitions)
+        else:
+            member.assign(partitions)
+        held.update(each.partition for each in partitions)
+        tell(assigned=sorted(held))
+
+    def revoked(member: Any, partitions: Any) -> None:
+        for partition in {each.partition for each in partitions} & uncommitted.keys():
+            commit(partition)
+        if cooperative:
+            member.incremental_unassign(partitions)
+        else:
+            member.unassign()
+        held.difference_update(each.partition for each in partitions)
+        tell(assigned=sorted(held))
+
+    def commit(partition: int) -> None:
+        """A cooperative member goes on reading through a rebalance. A commit that meets one is made good later: with
+        the partition's next, or when the partition is revoked."""
+        try:
+            member.commit(offsets=[TopicPartition(topic, partition, uncommitted[partition])], asynchronous=False)
+        except KafkaException as error:
+            if not cooperative or error.args[0].code() not in meets_a_rebalance:
+                raise
+        else:
+            del uncommitted[partition]
+
+    held: set[int] = set()
+    uncommitted: dict[int, int] = {}
+    cooperative = assignor == "cooperative-sticky"
+    config: dict[str, Any] = {"group.instance.id": instance} if instance else {}
+    member = consumer(
+        servers,
+        group,
+        **{
+            "partition.assignment.strategy": assignor,
+            "session.timeout.ms": SESSION_TIMEOUT_MS,
+            "heartbeat.interval.ms": HEARTBEAT_INTERVAL_MS,
+            **config,
+        },
+    )
+    member.subscribe([topic], on_assign=assigned, on_revoke=revoked)
+    while not leaving:
+        message = member.poll(0.05)
+        if message is None:
+            continue
+        if message.error():
+            raise RuntimeError(message.error())
+        tell_record(message.partition(), message.offset(), message.value())
+        uncommitted[message.partition()] = message.offset() + 1
+        commit(message.partition())
+    member.close()
+
+
+def kafka_python(servers: str, group: str, topic: str, assignor: str, instance: str | None) -> None:
+    from client_kafka_python import consumer
+    from kafka import ConsumerRebalanceListener
+    from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
+    from kafka.coordinator.assignors.range import RangePartitionAssignor
+    from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
+    from kafka.errors import KafkaConnectionError
+
+    assignors = (RangePartitionAssignor, RoundRobinPartitionAssignor, CooperativeStickyAssignor)
+
+    class Listener(ConsumerRebalanceListener):
+        def on_partitions_revoked(self, revoked: Any) -> None:
+            tell(assigned=sorted(each.partition for each in member.assignment() - set(revoked)))
+
+        def on_partitions_assigned(self, assigned: Any) -> None:
+            tell(assigned=sorted(each.partition for each in member.assignment()))
+
+    with closing(
+        consumer(
+            servers,
+            group_id=group,
+            group_instance_id=instance,
+            partition_assignment_strategy=[each for each in assignors if each.name == assignor],
+            session_timeout_ms=SESSION_TIMEOUT_MS,
+            heartbeat_interval_ms=HEARTBEAT_INTERVAL_MS,
+        )
+    ) as member:
+        # A kafka-python that joins before it knows the topic's partitions joins again when it does; if poll's timeout
+        # ends in the middle of that, it forgets to take up the partitions it was given.
+        member.partitions_for_topic(topic)
+        member.subscribe([topic], listener=Listener())
+        while not leaving:
+            try:
+                for records in member.poll(timeout_ms=50, max_records=1).values():
+                    for record in records:
+                        tell_record(record.partition, record.offset, record.value)
+                    member.commit()
+            except KafkaConnectionError:
+                # It leaves it to us to try again. What is not committed now is committed with the next.
+                time.sleep(0.02)
+
+
+def aiokafka(servers: str, group: str, topic: str, assignor: str, instance: str | None) -> None:
+    asyncio.run(_aiokafka(servers, group, topic, assignor, instance))
+
+
+async def _aiokafka(servers: str, group: str, topic: str, assignor: str, instance: str | None) -> None:
+    from aiokafka import ConsumerRebalanceListener
+    from aiokafka.coordinator.assignors.range import RangePartitionAssignor
+    from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
+    from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
+    from client_aiokafka import consumer
+
+    assignors = (RangePartitionAssignor, RoundRobinPartitionAssignor, StickyPartitionAssignor)
+    # aiokafka rebalances in the background: it has to wait while a record is in hand, and a record that may have been
+    # taken before a rebalance is taken again.
+    in_hand = asyncio.Lock()
+    rebalances = 0
+
+    class Listener(ConsumerRebalanceListener):
+        async def on_partitions_revoked(self, revoked: Any) -> None:
+            nonlocal rebalances
+            async with in_hand:
+                rebalances += 1
+
+        async def on_partitions_assigned(self, assigned: Any) -> None:
+            tell(assigned=sorted(each.partition for each in assigned))
+
+    async with consumer(
+        servers,
+        group_id=group,
+        group_instance_id=instance,
+        partition_assignment_strategy=[each for each in assignors if each.name == assignor],
+        session_timeout_ms=SESSION_TIMEOUT_MS,
+        heartbeat_interval_ms=HEARTBEAT_INTERVAL_MS,
+    ) as member:
+        member.subscribe([topic], listener=Listener())
+        while not leaving:
+            before = rebalances
+            for partition, records in (await member.getmany(timeout_ms=50, max_records=1)).items():
+                async with in_hand:
+                    if partition not in member.assignment():
+                        continue
+                    if rebalances != before:
+                        member.seek(partition, records[0].offset)
+                        continue
+                    for record in records:
+                        tell_record(record.partition, record.offset, record.value)
+                    await member.commit({partition: records[-1].offset + 1})
+
+
+CLIENTS = {"confluent-kafka": confluent_kafka, "kafka-python": kafka_python, "aiokafka": aiokafka}
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, leave)
+    options = json.loads(sys.argv[1])
+    CLIENTS[options.pop("client")](**options)
