@@ -123,13 +123,12 @@ def kafka_python(servers: str, group: str, topic: str, assignor: str, instance: 
             heartbeat_interval_ms=HEARTBEAT_INTERVAL_MS,
         )
     ) as member:
-        # A kafka-python that joins before it knows the topic's partitions joins again when it does; if poll's timeout
-        # ends in the middle of that, it forgets to take up the partitions it was given.
-        member.partitions_for_topic(topic)
+        # kafka-python joins, perhaps before it knows the topic's partitions, and joins again when it does. If poll's
+        # timeout ends in the middle of that, it forgets to take up the partitions it was given: hence the long timeout.
         member.subscribe([topic], listener=Listener())
         while not leaving:
             try:
-                for records in member.poll(timeout_ms=50, max_records=1).values():
+                for records in member.poll(timeout_ms=1000, max_records=1).values():
                     for record in records:
                         tell_record(record.partition, record.offset, record.value)
                     member.commit()
