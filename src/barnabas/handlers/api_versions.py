@@ -51,5 +51,7 @@ def handle(context: RequestContext, request: ApiVersionsRequest) -> ApiVersionsR
         finalized_features=tuple(
             FinalizedFeatureKey(name=name, min_version_level=level, max_version_level=level)
             for name, level in image.features.items()
+            # A log that Apache Kafka began also finalises what does not act here: transactions, share groups.
+            if name in SUPPORTED_FEATURES
         ),
     )
