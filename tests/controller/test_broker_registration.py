@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from cluster_images import applied, cluster, registration, topic, with_topics
 
-from barnabas.controller.brokers import decide_bootstrap, decide_register_broker
+from barnabas.controller.brokers import decide_bootstrap, decide_fence_broker, decide_register_broker
 from barnabas.controller.producer_id_blocks import decide_allocate_producer_ids
 from barnabas.controller.producer_ids import ProducerIdSource
 from barnabas.metadata.image import EMPTY_IMAGE
@@ -35,6 +35,20 @@ def test_after_an_unclean_stop_leaders_begin_a_new_epoch(clean: bool, leader_epo
     partitions = image.topics.by_name["t"].partitions
     assert [partitions[index].leader for index in (0, 1)] == [1, 2]
     assert [partitions[index].leader_epoch for index in (0, 1)] == [leader_epoch, 0]
+
+
+def test_a_broker_that_leaves_is_fenced_and_keeps_what_it_leads() -> None:
+    image = with_topics(cluster(1), topic("t", assignments=[(1,)]))
+    epoch = image.brokers[1].epoch
+    assert decide_fence_broker(image, broker_id=1, broker_epoch=epoch - 1).records == ()
+    left = applied(image, decide_fence_broker(image, broker_id=1, broker_epoch=epoch))
+    assert left.brokers[1].fenced
+    assert left.topics == image.topics
+    assert decide_fence_broker(left, broker_id=1, broker_epoch=epoch).records == ()
+    back = applied(left, decide_register_broker(left, registration(1)))
+    assert not back.brokers[1].fenced
+    assert not back.brokers[1].in_controlled_shutdown
+    assert back.topics == image.topics
 
 
 def test_producer_ids_come_in_blocks_that_never_overlap() -> None:

@@ -19,6 +19,7 @@ from barnabas.metadata.records import (
 )
 
 UNFENCE: Final = -1
+FENCE: Final = 1
 
 
 class BrokerRegistration(NamedTuple):
@@ -77,3 +78,17 @@ def decide_register_broker(image: ClusterImage, registration: BrokerRegistration
         if partition.leader in to_lead and registration.broker_id in partition.isr
     )
     return Decision(tuple(records), epoch)
+
+
+def decide_fence_broker(image: ClusterImage, *, broker_id: int, broker_epoch: int) -> Decision[None]:
+    """A broker that leaves says so, and its successor need not wait until a session has expired (9 s with Kafka).
+
+    What it leads it goes on leading: nobody else has the records, and it is back before anybody could miss it.
+    """
+    broker = image.brokers.get(broker_id)
+    if broker is None or broker.epoch != broker_epoch or broker.fenced:
+        return Decision((), None)
+    change = BrokerRegistrationChangeRecord(
+        broker_id=broker_id, broker_epoch=broker_epoch, fenced=FENCE, in_controlled_shutdown=1
+    )
+    return Decision((change,), None)

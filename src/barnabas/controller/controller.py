@@ -16,7 +16,12 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from barnabas.controller.brokers import BrokerRegistration, decide_bootstrap, decide_register_broker
+from barnabas.controller.brokers import (
+    BrokerRegistration,
+    decide_bootstrap,
+    decide_fence_broker,
+    decide_register_broker,
+)
 from barnabas.controller.create_topics import decide_create_topics
 from barnabas.controller.decision import Decision
 from barnabas.controller.producer_id_blocks import decide_allocate_producer_ids
@@ -120,6 +125,9 @@ class Controller:
         """The broker's epoch. A new cluster gets its feature levels first."""
         await self._submit(decide_bootstrap)
         return await self._submit(lambda image: decide_register_broker(image, registration))
+
+    async def fence_broker(self, *, broker_id: int, broker_epoch: int) -> None:
+        await self._submit(lambda image: decide_fence_broker(image, broker_id=broker_id, broker_epoch=broker_epoch))
 
     def _configs(self, image: ClusterImage) -> BrokerConfigs:
         return broker_configs_in(image, self._node_id, self._static_configs)

@@ -24,7 +24,6 @@ from barnabas.model import TopicPartition
 logger = logging.getLogger(__name__)
 
 CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
-CLEAN_SHUTDOWN_CONTENT: Final = b'{"version":0,"brokerEpoch":-1}'
 RECOVERY_POINTS: Final = "recovery-point-offset-checkpoint"
 LOG_STARTS: Final = "log-start-offset-checkpoint"
 HIGH_WATERMARKS: Final = "replication-offset-checkpoint"
@@ -158,9 +157,10 @@ class LogDirectory:
         except OSError:
             return -1, -1
 
-    def mark_clean(self) -> None:
+    def mark_clean(self, broker_epoch: int) -> None:
         if not self.unclean and not self.health.is_offline:
-            self._disk.replace_file(f"{self.path}/{CLEAN_SHUTDOWN}", CLEAN_SHUTDOWN_CONTENT)
+            content = f'{{"version":0,"brokerEpoch":{broker_epoch}}}'
+            self._disk.replace_file(f"{self.path}/{CLEAN_SHUTDOWN}", content.encode())
 
 
 def parse_partition_name(name: str) -> TopicPartition | None:

@@ -296,17 +296,18 @@ class LogStore:
     def _opened_in(self, directory: LogDirectory) -> list[PartitionLog]:
         return [log for log in self._logs.values() if self._places[log.topic_partition] is directory]
 
-    def close(self, run_all: RunAll = map) -> None:
+    def close(self, run_all: RunAll = map, *, broker_epoch: int = -1) -> None:
         """Close every log cleanly, write the checkpoints, and mark each sound directory as cleanly shut down.
 
-        `run_all` may close several logs at a time: each touches its own files only.
+        The mark names the epoch of the broker that closed them: Apache Kafka takes a clean stop of any other run for an
+        unclean one of the last (KIP-966). `run_all` may close several logs at a time: each touches its own files only.
         """
         for _ in run_all(self._close_log, list(self._logs.values())):
             pass
         for directory in self.directories:
             try:
                 self._checkpoint(directory)
-                directory.mark_clean()
+                directory.mark_clean(broker_epoch)
             except (KafkaStorageError, OSError) as error:
                 logger.warning("log directory %s could not be closed cleanly: %s", directory.path, error)
         self._logs.clear()

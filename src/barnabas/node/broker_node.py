@@ -12,6 +12,7 @@ import errno
 import random
 import uuid
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from barnabas.controller.brokers import BrokerRegistration
@@ -43,7 +44,7 @@ from barnabas.server.connection import ConnectionSettings
 from barnabas.server.dispatch import Dispatcher
 from barnabas.server.limits import ConnectionGate, ConnectionLimits
 from barnabas.server.listener import Listener
-from barnabas.wire.errors import InvalidConfig
+from barnabas.wire.errors import InvalidConfig, KafkaError
 
 if TYPE_CHECKING:
     from barnabas.coordinator.group.coordinator import GroupCoordinator
@@ -281,8 +282,10 @@ class BrokerNode:
         await self._group_partitions.stop()
         for partition in self._replicas:
             await partition.settle()
+        with suppress(KafkaError):  # the metadata log may be the reason for stopping
+            await self._controller.fence_broker(broker_id=self.node_id, broker_epoch=self._epoch)
         await self._raft.close()
-        await self._workers.run(self._storage.close)
+        await self._workers.run(lambda: self._storage.close(broker_epoch=self._epoch))
         self._workers.close()
 
     async def _close_after_failed_start(self) -> None:

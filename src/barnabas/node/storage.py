@@ -44,10 +44,10 @@ class Storage:
     def directory_ids(self) -> list[uuid.UUID]:
         return [each.properties.directory_id for each in self.store.directories if each.properties is not None]
 
-    def close(self) -> None:
+    def close(self, *, broker_epoch: int) -> None:
         """Every log closed, several at a time: they all wait for the same device, which takes them together."""
         with ThreadPoolExecutor(CLOSING_THREADS, thread_name_prefix="barnabas-close") as pool:
-            self.store.close(run_all=pool.map)
+            self.store.close(pool.map, broker_epoch=broker_epoch)
 
 
 def open_storage(

@@ -1,0 +1,33 @@
+"""What a clean stop leaves in the files for the next process, ours or Apache Kafka's."""
+
+import json
+from pathlib import Path
+
+from barnabas.metadata.records import BrokerRegistrationChangeRecord, RegisterBrokerRecord, decode_metadata_record
+from barnabas.records.batch import split_batches
+from barnabas.records.record import decode_records
+from barnabas.testing import Broker
+
+
+def metadata_records(data_dir: Path) -> list[object]:
+    log = (data_dir / "__cluster_metadata-0" / "00000000000000000000.log").read_bytes()
+    return [
+        decode_metadata_record(record.value or b"")
+        for batch in split_batches(log)
+        if not batch.header.is_control
+        for record in decode_records(batch, max_bytes=1 << 20)
+    ]
+
+
+def test_the_broker_says_that_it_leaves_and_marks_its_directory_with_its_epoch(tmp_path: Path) -> None:
+    with Broker(data_dir=tmp_path / "data") as broker:
+        for _ in range(2):
+            broker.restart()
+            broker.stop()
+            records = metadata_records(tmp_path / "data")
+            epoch = [each.broker_epoch for each in records if isinstance(each, RegisterBrokerRecord)][-1]
+            left = records[-1]
+            assert isinstance(left, BrokerRegistrationChangeRecord)
+            assert (left.broker_epoch, left.fenced, left.in_controlled_shutdown) == (epoch, 1, 1)
+            mark = json.loads((tmp_path / "data" / ".kafka_cleanshutdown").read_text())
+            assert mark == {"version": 0, "brokerEpoch": epoch}
