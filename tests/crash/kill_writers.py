@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any, NamedTuple
 
-from confluent_kafka import KafkaError, Message, Producer
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from barnabas.model import TopicPartition
 
@@ -75,6 +75,12 @@ class Writer:
         return sum(self.sent.values()) - sum(map(len, self.acknowledged.values()))
 
     def _run(self) -> None:
+        try:
+            self._write()
+        except KafkaException as error:  # after a fatal error nothing can be sent any more
+            self.failures.append(str(error))
+
+    def _write(self) -> None:
         while not self._stop.is_set():
             if len(self._producer) < OUTSTANDING_MAX:
                 for _ in range(self._rng.randint(1, 10)):

@@ -104,6 +104,7 @@ def test_killed_again_and_again(tmp_path: Path) -> None:
         finally:
             for member in load:
                 member.finish()
+                print(*member.failures[:5], sep="\n", end="")
         assert not [failure for member in load for failure in member.failures]
 
         stored = {partition: read_partition(servers, partition) for partition in PARTITIONS}
