@@ -6,9 +6,11 @@ import pytest
 from cluster_images import applied, cluster, registration, topic, with_topics
 
 from barnabas.controller.brokers import decide_bootstrap, decide_fence_broker, decide_register_broker
+from barnabas.controller.decision import Decision
 from barnabas.controller.producer_id_blocks import decide_allocate_producer_ids
 from barnabas.controller.producer_ids import ProducerIdSource
 from barnabas.metadata.image import EMPTY_IMAGE
+from barnabas.metadata.records import NO_LEADER, PartitionChangeRecord
 from barnabas.wire.errors import KafkaStorageError, StaleBrokerEpoch
 
 
@@ -35,6 +37,39 @@ def test_after_an_unclean_stop_leaders_begin_a_new_epoch(clean: bool, leader_epo
     partitions = image.topics.by_name["t"].partitions
     assert [partitions[index].leader for index in (0, 1)] == [1, 2]
     assert [partitions[index].leader_epoch for index in (0, 1)] == [leader_epoch, 0]
+
+
+@pytest.mark.parametrize(
+    ("isr", "eligible", "last_known", "elected"),
+    [
+        ((1,), (), (), True),
+        ((), (1, 2), (1,), True),
+        ((), (), (1,), True),
+        ((), (2,), (1,), False),
+        ((2,), (1,), (), False),
+        ((), (), (), False),
+    ],
+)
+def test_a_partition_without_a_leader_gets_one_that_has_the_records(
+    isr: tuple[int, ...], eligible: tuple[int, ...], last_known: tuple[int, ...], elected: bool
+) -> None:
+    image = with_topics(cluster(1, 2), topic("t", assignments=[(1, 2)]))
+    change = PartitionChangeRecord(
+        partition_id=0,
+        topic_id=image.topics.by_name["t"].id,
+        leader=NO_LEADER,
+        isr=isr,
+        eligible_leader_replicas=eligible,
+        last_known_elr=last_known,
+    )
+    image = applied(image, Decision((change,), None))
+    image = applied(image, decide_register_broker(image, registration(1)))
+    partition = image.topics.by_name["t"].partitions[0]
+    if elected:
+        assert (partition.leader, partition.isr, partition.last_known_elr) == (1, (1,), ())
+        assert 1 not in partition.eligible_leader_replicas
+    else:
+        assert (partition.leader, partition.isr) == (NO_LEADER, isr)
 
 
 def test_a_broker_that_leaves_is_fenced_and_keeps_what_it_leads() -> None:

@@ -2,13 +2,13 @@
 
 import uuid
 from collections.abc import Mapping
+from functools import partial
 from typing import Final, NamedTuple
 
 from barnabas.controller.decision import Decision
 from barnabas.metadata.features import INITIAL_FEATURES, METADATA_VERSION
-from barnabas.metadata.image import ClusterImage, Endpoint
+from barnabas.metadata.image import ClusterImage, Endpoint, PartitionImage
 from barnabas.metadata.records import (
-    NO_LEADER,
     BrokerEndpoint,
     BrokerFeature,
     BrokerRegistrationChangeRecord,
@@ -70,14 +70,33 @@ def decide_register_broker(image: ClusterImage, registration: BrokerRegistration
         ),
         BrokerRegistrationChangeRecord(broker_id=registration.broker_id, broker_epoch=epoch, fenced=UNFENCE),
     ]
-    to_lead = {NO_LEADER} if registration.clean_shutdown else {NO_LEADER, registration.broker_id}
     records += (
-        PartitionChangeRecord(partition_id=index, topic_id=topic.id, leader=registration.broker_id)
+        change
         for topic in image.topics.by_id.values()
         for index, partition in topic.partitions.items()
-        if partition.leader in to_lead and registration.broker_id in partition.isr
+        if (change := _election(topic.id, index, partition, registration)) is not None
     )
     return Decision(tuple(records), epoch)
+
+
+def _election(
+    topic_id: uuid.UUID, index: int, partition: PartitionImage, registration: BrokerRegistration
+) -> PartitionChangeRecord | None:
+    broker_id = registration.broker_id
+    elect = partial(PartitionChangeRecord, partition_id=index, topic_id=topic_id, leader=broker_id)
+    if partition.leader == broker_id:
+        return elect() if broker_id in partition.isr and not registration.clean_shutdown else None
+    if partition.has_leader:
+        return None
+    if broker_id in partition.isr:
+        return elect()
+    # Apache Kafka with eligible leader replicas (KIP-966) takes the last broker that stops out of the ISR, and notes
+    # that it may lead again.
+    eligible = partition.eligible_leader_replicas
+    if not partition.isr and (broker_id in eligible or (not eligible and partition.last_known_elr == (broker_id,))):
+        others = tuple(each for each in eligible if each != broker_id)
+        return elect(isr=(broker_id,), eligible_leader_replicas=others, last_known_elr=())
+    return None
 
 
 def decide_fence_broker(image: ClusterImage, *, broker_id: int, broker_epoch: int) -> Decision[None]:
