@@ -1,9 +1,21 @@
 """What a clean stop leaves in the files for the next process, ours or Apache Kafka's."""
 
+import asyncio
 import json
+import uuid
 from pathlib import Path
 
-from barnabas.metadata.records import BrokerRegistrationChangeRecord, RegisterBrokerRecord, decode_metadata_record
+from barnabas.coordinator.group.coordinator import GroupCoordinator
+from barnabas.metadata.delta import replay
+from barnabas.metadata.image import EMPTY_IMAGE
+from barnabas.metadata.records import (
+    BrokerRegistrationChangeRecord,
+    PartitionRecord,
+    RegisterBrokerRecord,
+    TopicRecord,
+    decode_metadata_record,
+)
+from barnabas.node.group_partitions import GroupPartitions
 from barnabas.records.batch import split_batches
 from barnabas.records.record import decode_records
 from barnabas.testing import Broker
@@ -31,3 +43,30 @@ def test_the_broker_says_that_it_leaves_and_marks_its_directory_with_its_epoch(t
             assert (left.broker_epoch, left.fenced, left.in_controlled_shutdown) == (epoch, 1, 1)
             mark = json.loads((tmp_path / "data" / ".kafka_cleanshutdown").read_text())
             assert mark == {"version": 0, "brokerEpoch": epoch}
+
+
+def test_groups_are_not_loaded_again_by_what_is_committed_after_the_stop() -> None:
+    coordinators_made = 0
+
+    def make_coordinator() -> GroupCoordinator:
+        nonlocal coordinators_made
+        coordinators_made += 1
+        raise AssertionError("there is nothing to load any more")
+
+    async def scenario() -> None:
+        topic_id = uuid.UUID(int=7)
+        records = [
+            TopicRecord(name="__consumer_offsets", topic_id=topic_id),
+            PartitionRecord(
+                partition_id=0, topic_id=topic_id, replicas=(1,), isr=(1,), leader=1, leader_epoch=0, partition_epoch=0
+            ),
+        ]
+        image, delta = replay(EMPTY_IMAGE, records, offset=2)
+        partitions = GroupPartitions(make_coordinator, node_id=1)
+        partitions.serve()
+        await partitions.stop()
+        partitions.apply(image, delta)
+        await asyncio.sleep(0)
+
+    asyncio.run(scenario())
+    assert coordinators_made == 0

@@ -92,6 +92,7 @@ class GroupPartitions:
 
     async def stop(self) -> None:
         """No more group changes its state; those who wait are told to look for another coordinator."""
+        self._serving = False  # the broker's last word on the metadata log must not load anything again
         pending = [*self._forgetting]
         if self._loading is not None:
             self._loading.cancel()
