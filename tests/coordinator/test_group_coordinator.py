@@ -151,6 +151,18 @@ async def test_while_it_loads() -> None:
 
 
 @on_loop
+async def test_before_its_turn_to_load_has_come() -> None:
+    shell = Shell()
+    shell.groups.expect(0)
+    with pytest.raises(CoordinatorLoadInProgress):
+        await shell.fetch()
+    await shell.groups.load(0)
+    await shell.commit(5)
+    shell.groups.expect(0)
+    assert await shell.fetch() == 5, "what is served goes on being served"
+
+
+@on_loop
 async def test_unloaded_while_it_loads() -> None:
     shell = await loaded()
     await shell.commit(5)

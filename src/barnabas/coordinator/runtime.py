@@ -114,6 +114,10 @@ class CoordinatorRuntime(Generic[S]):
             await self._settled(active.unsettled)
         return answer
 
+    def expect(self, partition: int) -> None:
+        """Its log will be read shortly: until then requests are told to wait, not to look elsewhere."""
+        self._partitions.setdefault(partition, _Loading())
+
     async def load(self, partition: int) -> None:
         """Become the coordinator of this partition: read its log, then serve."""
         self.unload(partition)

@@ -71,7 +71,11 @@ class GroupPartitions:
             task.add_done_callback(self._forgetting.discard)
 
     def _start_loading(self) -> None:
-        if self._serving and self._to_load and self._loading is None:
+        if not self._serving:
+            return
+        for index in self._to_load:
+            self.groups.expect(index)
+        if self._to_load and self._loading is None:
             self._loading = asyncio.ensure_future(self._load())
 
     def _unload(self, index: int) -> None:
@@ -82,6 +86,8 @@ class GroupPartitions:
         try:
             while self._to_load:
                 index = self._to_load.pop(0)
+                if index not in self._epochs:
+                    continue  # somebody else leads it by now
                 try:
                     await self.groups.load(index)
                 except KafkaError as error:

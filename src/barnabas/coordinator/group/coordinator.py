@@ -81,6 +81,10 @@ class GroupCoordinator:
             raise InvalidGroupId("the group id is empty")
         return self.partition_for(group_id)
 
+    def expect(self, partition: int) -> None:
+        """This broker leads the partition now and will `load` it shortly."""
+        self._runtime.expect(partition)
+
     async def load(self, partition: int) -> None:
         """This broker leads the partition now: read it and serve its groups."""
         await self._runtime.load(partition)

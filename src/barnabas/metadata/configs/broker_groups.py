@@ -2,7 +2,14 @@
 
 from typing import Final
 
-from barnabas.metadata.configs.definition import INT_MAX, AtLeast, ConfigDef, ConfigType, Importance
+from barnabas.metadata.configs.definition import (
+    INT_MAX,
+    SEGMENT_BYTES,
+    AtLeast,
+    ConfigDef,
+    ConfigType,
+    Importance,
+)
 
 INT, SHORT, LONG = ConfigType.INT, ConfigType.SHORT, ConfigType.LONG
 HIGH = Importance.HIGH
@@ -70,7 +77,7 @@ DEFINITIONS: Final = (
         INT,
         "104857600",
         "The segment size of __consumer_offsets, small so that compaction keeps loading short.",
-        AtLeast(1),
+        SEGMENT_BYTES,
         HIGH,
     ),
 )
