@@ -1,12 +1,11 @@
 """Produce (3-13): append batches to partitions this broker leads.
 
 Everything up to the append runs before this returns, so pipelined requests keep their order; only waiting for a commit
-(acks=all) or a sync happens afterwards. acks=0 gets no answer; its errors close nothing and are only logged, as Kafka's
-clients cannot tell. Transactional batches are refused until transactions exist.
+(acks=all) or a sync happens afterwards. acks=0 gets no answer; an error ends the connection, which is the only way to
+tell such a client that its metadata may be old. Transactional batches are refused until transactions exist.
 """
 
 import asyncio
-import logging
 from collections.abc import Awaitable
 from typing import NamedTuple
 
@@ -26,8 +25,6 @@ from barnabas.wire.errors import (
 from barnabas.wire.messages.produce import PartitionProduceData, ProduceRequest
 from barnabas.wire.produce_response import ProduceAnswer, ProducedPartition, ProducedTopic
 
-logger = logging.getLogger(__name__)
-
 
 class Pending(NamedTuple):
     """An append whose acknowledgement waits: where its answer stands and what it waits for."""
@@ -43,6 +40,7 @@ def handle(context: RequestContext, request: ProduceRequest) -> ProduceAnswer | 
     by_id = context.api_version >= 13
     pending: list[Pending] = []
     topics: list[ProducedTopic] = []
+    refused: KafkaError | None = None
     for topic in request.topic_data:
         name: str | None = topic.name
         if by_id:
@@ -54,13 +52,15 @@ def handle(context: RequestContext, request: ProduceRequest) -> ProduceAnswer | 
                 answer, waiter = _append(context, request.acks, name, data, now_ms)
             except KafkaError as error:
                 answer, waiter = _refusal(broker, name, data.index, error), None
-                if request.acks == 0:
-                    logger.info("acks=0 records for %s-%d were refused: %s", name, data.index, error)
+                refused = error
             if waiter is not None:
                 pending.append(Pending(len(topics), len(partitions), waiter))
             partitions.append(answer)
         topics.append(ProducedTopic(name or "", topic.topic_id, partitions))
     if request.acks == 0:
+        if refused is not None:
+            # A produce response has no place for an error of the whole request, so this closes the connection.
+            raise refused
         return None
     if pending:
         timeout_ms = int(request.timeout.total_seconds() * 1000)
