@@ -58,7 +58,7 @@ class AdminBroker:
             node_id=1,
             cluster_id="cluster",
             clock=clock,
-            current_image=lambda: self.image,
+            image=self.image,
             configs=BrokerConfigs(static=self.static),
             replicas=replicas,
             controller=self.controller,
@@ -100,6 +100,7 @@ class AdminBroker:
         if self.failure is not None:
             raise self.failure
         self.image, delta = replay(self.image, records, offset=self.image.offset + len(records))
+        self.broker.image = self.image
         self.broker.configs = broker_configs_in(self.image, 1, self.static)
         self.broker.replicas.apply(self.image, delta)
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.records.admission import UNBOUNDED_MS, AdmissionRules, admit
+from barnabas.records.admission import UNBOUNDED_MS, AdmissionRules, _admit_carefully, _plain_batch, admit
 from barnabas.records.batch import HEADER_SIZE, BatchHeader, crc_is_valid, read_batch, read_header
 from barnabas.records.compression import Codec
 from barnabas.records.record import Header, Record, build_batch, decode_records, seal
@@ -233,3 +233,37 @@ def test_mutations_raise_nothing_but_kafka_errors(
 def test_garbage_raises_nothing_but_kafka_errors(data: bytes) -> None:
     with pytest.raises(KafkaError):
         admit(data, RULES, NOW)
+
+
+@given(
+    header=st.builds(
+        BatchHeader,
+        base_offset=st.sampled_from([0, 0, 0, 1, -1]),
+        batch_length=st.just(0),
+        leader_epoch=st.sampled_from([-1, 0, 5]),
+        magic=st.sampled_from([2, 2, 2, 1, 3]),
+        crc=st.just(0),
+        attributes=st.sampled_from([0, 0, 0, 1, 8, 16, 32, 64, 0x4000]),
+        last_offset_delta=st.integers(-2, 5),
+        base_timestamp=st.sampled_from([-1, 0, NOW, NOW + 10**9]),
+        max_timestamp=st.sampled_from([-1, 0, NOW, NOW + 10**9]),
+        producer_id=st.sampled_from([-1, -1, 7]),
+        producer_epoch=st.sampled_from([-1, 0]),
+        base_sequence=st.sampled_from([-1, 0]),
+        record_count=st.integers(-1, 6),
+    ),
+    body=st.binary(max_size=60),
+    good_crc=st.booleans(),
+    max_message_bytes=st.sampled_from([60, 100, 10_000]),
+)
+def test_the_quick_look_takes_only_what_the_careful_one_takes(
+    header: BatchHeader, body: bytes, good_crc: bool, max_message_bytes: int
+) -> None:
+    data = bytearray(seal(header, body))
+    if not good_crc:
+        data[20] ^= 1
+    rules = RULES._replace(max_message_bytes=max_message_bytes, timestamp_after_max_ms=3_600_000)
+    quick = _plain_batch(bytes(data), rules, NOW)
+    if quick is not None:
+        careful = _admit_carefully(bytes(data), rules, NOW, zstd_is_known=True)
+        assert (quick.header, bytes(quick.data)) == (careful.header, bytes(careful.data))

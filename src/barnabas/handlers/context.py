@@ -47,7 +47,8 @@ class Broker:
     node_id: int
     cluster_id: str
     clock: Clock
-    current_image: Callable[[], ClusterImage]
+    image: ClusterImage
+    """The cluster as it is now; replaced with every change."""
     configs: BrokerConfigs
     replicas: Replicas
     controller: Controller
@@ -66,7 +67,3 @@ class Broker:
     @property
     def groups(self) -> GroupCoordinator:
         return self.group_coordinator()
-
-    @property
-    def image(self) -> ClusterImage:
-        return self.current_image()

@@ -78,7 +78,6 @@ def _append(
     if topic in INTERNAL_TOPICS:
         raise InvalidTopic(f"{topic} is internal: only the broker writes to it")
     partition = context.broker.replicas.get(topic, data.index)
-    partition.check_leader()
     batches = admit(data.records, partition.admission_rules, now_ms, zstd_is_known=context.api_version >= 7)
     if batches[0].header.is_transactional:
         raise InvalidTxnState("transactions are not supported yet: unset transactional.id")

@@ -62,7 +62,7 @@ class EpochCache:
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
         """The greatest known epoch at or below the one asked for, and where it ended; (-1, -1) if that is unknown."""
-        if epoch == UNDEFINED_EPOCH or epoch > self.latest_epoch:
+        if epoch < 0 or epoch > self.latest_epoch:
             return UNDEFINED_EPOCH, UNDEFINED_OFFSET
         if epoch == self.latest_epoch:
             return epoch, log_end_offset

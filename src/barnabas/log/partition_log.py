@@ -37,7 +37,8 @@ class PartitionLog(TrimmableLog):
 
     def append(self, batches: Sequence[Batch], *, leader_epoch: int, now_ms: int) -> Appended:
         """Append as the leader: offsets are assigned, retries of idempotent producers recognised, gaps refused."""
-        self.health.check()
+        if self.health.error is not None:
+            self.health.check()
         first = batches[0].header
         if first.producer_id >= 0:
             duplicate = self.producers.find_duplicate(first)
@@ -102,12 +103,7 @@ class PartitionLog(TrimmableLog):
         segment = self.segments.active
         last_offset = placed[-1].last_offset
         newest = placed[0].max_timestamp if len(placed) == 1 else max(place.max_timestamp for place in placed)
-        if not segment.has_room_for(
-            size,
-            last_offset,
-            segment_bytes=settings.segment_bytes,
-            segment_index_bytes=settings.segment_index_bytes,
-        ) or (
+        if not segment.has_room_for(size, last_offset, settings.segment_bytes, settings.segment_index_bytes) or (
             segment.size > 0 and segment.waited_for_roll_ms(now_ms, newest) > settings.segment_ms - self._roll_jitter_ms
         ):
             segment = self._roll_at(placed[0].base_offset, now_ms)

@@ -178,18 +178,27 @@ class Segment(IndexedSegment):
         self.verified_to = min(self.verified_to, position)
         self.rebuild_indexes()
 
-    def has_room_for(self, size: int, last_offset: int, *, segment_bytes: int, segment_index_bytes: int) -> bool:
-        offset_index, time_index = self.indexes()
+    def has_room_for(self, size: int, last_offset: int, segment_bytes: int, segment_index_bytes: int) -> bool:
+        """Of the active segment."""
+        assert self._offset_index is not None
+        # The offset index has the most entries (but for the one that seals the time index), of 12 bytes at most.
+        index_bytes_bound = (len(self._offset_index.offsets) + 3) * 12
         return (
             self.size + size <= segment_bytes
             and last_offset - self.base_offset <= RELATIVE_OFFSET_MAX
-            and offset_index.size_bytes + 8 <= segment_index_bytes
+            and (index_bytes_bound <= segment_index_bytes or self._indexes_have_room(segment_index_bytes))
+        )
+
+    def _indexes_have_room(self, segment_index_bytes: int) -> bool:
+        offset_index, time_index = self.indexes()
+        return (
+            offset_index.size_bytes + 8 <= segment_index_bytes
             and time_index.size_bytes + 24 <= segment_index_bytes  # one entry is kept for the roll, as in Kafka
         )
 
     def waited_for_roll_ms(self, now_ms: int, timestamp: int) -> int:
         """How long the segment is open, by the time of its records if they have one."""
-        first = self.rolling_timestamp()
+        first = self.first_timestamp if self.first_timestamp is not None else self.rolling_timestamp()
         return timestamp - first if first >= 0 else now_ms - self.created_ms
 
     def seal(self) -> None:

@@ -154,7 +154,7 @@ class BrokerNode:
         set_strays_aside(self._storage.store, self._state.image)
         self._broker.configs = self._configs = self._current_configs()
         await recover_large_logs(self._storage.store, self._workers)
-        self._state.publish(self._refresh_configs, self._replicas.apply, self._group_partitions.apply)
+        self._state.publish(self._refresh, self._replicas.apply, self._group_partitions.apply)
         self._upkeep = Upkeep(self._replicas, clock=self._clock, workers=self._workers, configs=lambda: self._configs)
         self._upkeep.start()
         self._start_cleaner()
@@ -194,7 +194,7 @@ class BrokerNode:
             cluster_id=self._storage.cluster_id,
             clock=self._clock,
             workers=self._workers,
-            current_image=lambda: self._state.image,
+            image=self._state.image,
             configs=self._configs,
             replicas=self._replicas,
             controller=self._controller,
@@ -264,8 +264,9 @@ class BrokerNode:
     def _current_configs(self) -> BrokerConfigs:
         return broker_configs_in(self._state.image, self.node_id, self._static)
 
-    def _refresh_configs(self, image: ClusterImage, delta: Delta) -> None:
-        """First among the subscribers: the others read the configs that this sets."""
+    def _refresh(self, image: ClusterImage, delta: Delta) -> None:
+        """First among the subscribers: the others, and handlers, read what this sets."""
+        self._broker.image = image
         self._configs = self._broker.configs = self._current_configs()
         self._gate.limits = _connection_limits(self._configs)
 

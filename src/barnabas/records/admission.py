@@ -18,6 +18,7 @@ from typing import NamedTuple
 from barnabas.records.batch import (
     CODEC_MASK,
     HEADER_SIZE,
+    HEADER_STRUCT,
     LOG_APPEND_TIME_FLAG,
     LOG_OVERHEAD,
     MAGIC,
@@ -27,6 +28,7 @@ from barnabas.records.batch import (
     BatchHeader,
     Buffer,
     crc_is_valid,
+    crc_of,
     read_header,
 )
 from barnabas.records.compression import Codec, check_framing, codec_of, compress
@@ -55,9 +57,54 @@ class AdmissionRules(NamedTuple):
     requires_key: bool
     decompressed_bytes_max: int
 
+    @property
+    def takes_batches_as_they_are(self) -> bool:
+        """Nothing has to be looked at or rewritten in an uncompressed batch."""
+        return (
+            not self.requires_key
+            and not self.log_append_time
+            and self.timestamp_before_max_ms >= UNBOUNDED_MS
+            and (self.compression is None or self.compression is Codec.NONE)
+        )
+
 
 def admit(records: Buffer | None, rules: AdmissionRules, now_ms: int, *, zstd_is_known: bool = True) -> list[Batch]:
     """The batch to append, checked and as the topic wants it. `zstd_is_known`: the client speaks Produce 7 or later."""
+    if records is not None and rules.takes_batches_as_they_are:
+        plain = _plain_batch(records, rules, now_ms)
+        if plain is not None:
+            return [plain]
+    return [_admit_carefully(records, rules, now_ms, zstd_is_known=zstd_is_known)]
+
+
+def _plain_batch(records: Buffer, rules: AdmissionRules, now_ms: int) -> Batch | None:
+    """The common case in one go: an uncompressed batch with nothing unusual about it. None: look carefully.
+
+    Accepts nothing that `_admit_carefully` refuses (a test holds it to that), and says nothing about why not.
+    """
+    size = len(records)
+    if not HEADER_SIZE < size <= rules.max_message_bytes:
+        return None
+    fields = HEADER_STRUCT.unpack_from(records)
+    base_offset, length, _, magic, crc, attributes, last_delta, *times, producer, epoch, sequence, count = fields
+    latest_ms = now_ms + rules.timestamp_after_max_ms
+    if (
+        base_offset == 0
+        and length + LOG_OVERHEAD == size
+        and magic == MAGIC
+        and attributes == 0
+        and 0 < count == last_delta + 1
+        and count * RECORD_SIZE_MIN <= size - HEADER_SIZE
+        and max(times) <= latest_ms
+        and (producer < 0 or (epoch >= 0 and sequence >= 0))
+    ):
+        view = memoryview(records)
+        if crc_of(view) == crc:
+            return Batch(BatchHeader._make(fields), view)
+    return None
+
+
+def _admit_carefully(records: Buffer | None, rules: AdmissionRules, now_ms: int, *, zstd_is_known: bool) -> Batch:
     batch = _only_batch(records)
     header = batch.header
     if header.base_offset != 0:
@@ -75,7 +122,7 @@ def admit(records: Buffer | None, rules: AdmissionRules, now_ms: int, *, zstd_is
         check_framing(codec, batch.data[HEADER_SIZE:])
     elif header.record_count * RECORD_SIZE_MIN > len(batch.data) - HEADER_SIZE:
         raise InvalidRecord(f"the batch claims {header.record_count} records in {len(batch.data)} bytes")
-    return [_as_the_topic_wants(batch, codec, rules, now_ms)]
+    return _as_the_topic_wants(batch, codec, rules, now_ms)
 
 
 def _only_batch(records: Buffer | None) -> Batch:

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 from barnabas.handlers.context import Broker, ClientConnection, RequestContext
 from barnabas.wire.api_table import API_VERSIONS, BY_KEY, FETCH, PRODUCE, Api
-from barnabas.wire.codec import decode_request, encode_response, is_flexible
+from barnabas.wire.codec import encode_response, is_flexible, request_reader
 from barnabas.wire.errors import ErrorCode, KafkaError, UnsupportedVersion
 from barnabas.wire.fetch_response import encode_fetch_response
-from barnabas.wire.frame import RequestHeader, read_request_header, response_prefix, skip_tagged_fields
+from barnabas.wire.frame import read_request_header, response_prefix, skip_tagged_fields
 from barnabas.wire.produce_response import encode_produce_response
 
 logger = logging.getLogger(__name__)
@@ -29,6 +29,7 @@ class Route(NamedTuple):
 
     api: Api
     version: int
+    decode: Callable[[memoryview, int], Any]
     handle: Callable[[RequestContext, Any], Any]
     encode: Callable[[Any, int], Buffers]
     tagged_request: bool
@@ -47,27 +48,28 @@ class Dispatcher:
     def dispatch(self, client: ClientConnection, payload: memoryview) -> Buffers | Awaitable[Buffers]:
         """Run the request's handler up to its first await. `payload` is not touched after this returns."""
         try:
-            header = read_request_header(payload)
-            route = self._routes.get((header.api_key, header.api_version)) or self._route(header)
-            body_start = skip_tagged_fields(payload, header.end) if route.tagged_request else header.end
-            request = decode_request(route.api.name, route.version, payload, body_start)
+            api_key, api_version, correlation_id, client_id, body_start = read_request_header(payload)
+            route = self._routes.get((api_key, api_version)) or self._route(api_key, api_version)
+            if route.tagged_request:
+                body_start = skip_tagged_fields(payload, body_start)
+            request = route.decode(payload, body_start)
         except UnsupportedVersion as error:
-            if header.api_key != API_VERSIONS.key:
+            if api_key != API_VERSIONS.key:
                 raise Refused(str(error)) from error
             route, request = self._api_versions_of_unknown_version()
         except KafkaError as error:
             raise Refused(str(error)) from error
-        context = RequestContext(self._broker, client, route.version, header.api_version, header.client_id)
+        context = RequestContext(self._broker, client, route.version, api_version, client_id)
         try:
             response = route.handle(context, request)
+            if hasattr(response, "__await__"):
+                return self._answer_later(route, correlation_id, response)
+            return self._frame(route, correlation_id, response)
         except KafkaError as error:
-            response = error_response(route, error)
+            return self._frame(route, correlation_id, error_response(route, error))
         except Exception:
             logger.exception("a %s request failed: this is a defect of Barnabas", route.api.name)
             raise Refused("internal error") from None
-        if hasattr(response, "__await__"):
-            return self._answer_later(route, header.correlation_id, response)
-        return self._frame(route, header.correlation_id, response)
 
     async def _answer_later(self, route: Route, correlation_id: int, response: Awaitable[object]) -> Buffers:
         try:
@@ -79,18 +81,17 @@ class Dispatcher:
         if response is None:
             return []
         body = route.encode(response, route.version)
-        size = sum(map(len, body))
-        body.insert(0, response_prefix(correlation_id, size, tagged=route.tagged_response))
+        size = len(body[0]) if len(body) == 1 else sum(map(len, body))
+        body[0] = response_prefix(correlation_id, size, tagged=route.tagged_response) + body[0]
         return body
 
-    def _route(self, header: RequestHeader) -> Route:
-        api = BY_KEY.get(header.api_key)
+    def _route(self, api_key: int, api_version: int) -> Route:
+        api = BY_KEY.get(api_key)
         if api is None:
-            raise Refused(f"unknown API key {header.api_key}")
-        if not api.serves(header.api_version):
-            raise UnsupportedVersion(f"{api.name} version {header.api_version} is not served")
-        route = _make_route(api, header.api_version)
-        self._routes[header.api_key, header.api_version] = route
+            raise Refused(f"unknown API key {api_key}")
+        if not api.serves(api_version):
+            raise UnsupportedVersion(f"{api.name} version {api_version} is not served")
+        route = self._routes[api_key, api_version] = _make_route(api, api_version)
         return route
 
     def _api_versions_of_unknown_version(self) -> tuple[Route, object]:
@@ -111,7 +112,8 @@ def _make_route(api: Api, version: int) -> Route:
         def encode(response: object, version: int) -> Buffers:
             return [encode_response(api.name, version, response)]
 
-    return Route(api, version, handler.handle, encode, flexible, flexible and api is not API_VERSIONS)
+    decode = request_reader(api.name, version)
+    return Route(api, version, decode, handler.handle, encode, flexible, flexible and api is not API_VERSIONS)
 
 
 def error_response(route: Route, error: KafkaError) -> object:

@@ -26,10 +26,25 @@ class MalformedMessage(InvalidRequest):
     """The bytes are not what their API key and version say."""
 
 
+def request_reader(api_name: str, version: int) -> Callable[[memoryview, int], Any]:
+    """Reads requests of one version from read-only views; MalformedMessage if they do not follow the schema.
+
+    Bytes after the message are ignored, as Kafka does: librdkafka's Metadata 13 has three of them.
+    """
+    read = _reader(api_name, version, "request")
+
+    def decode(payload: memoryview, position: int) -> Any:
+        try:
+            return read(payload, position)[0]
+        except (SerialError, ValueError, OverflowError) as error:
+            raise MalformedMessage(f"the message does not follow its schema: {error}") from error
+
+    return decode
+
+
 def decode_request(api_name: str, version: int, payload: memoryview | bytes, position: int) -> Any:
-    """Bytes after the message are ignored, as Kafka does: librdkafka's Metadata 13 has three of them."""
-    message, _ = _decode(_reader(api_name, version, "request"), payload, position)
-    return message
+    view = payload if isinstance(payload, bytes) else payload.toreadonly()
+    return request_reader(api_name, version)(memoryview(view), position)
 
 
 def decode_response(api_name: str, version: int, payload: memoryview | bytes, position: int) -> Any:

@@ -6,7 +6,7 @@ answers with the short form, because a client that sends it cannot know yet what
 """
 
 import struct
-from typing import Final, NamedTuple
+from typing import Final
 
 from barnabas.wire.codec import MalformedMessage
 from barnabas.wire.primitives import read_uvarint
@@ -19,13 +19,8 @@ _size_and_correlation = struct.Struct(">ii")
 _size_correlation_and_tags = struct.Struct(">iib")
 
 
-class RequestHeader(NamedTuple):
-    api_key: int
-    api_version: int
-    correlation_id: int
-    client_id: str | None
-    end: int
-    """Where the header without tagged fields ends in the payload."""
+RequestHeader = tuple[int, int, int, str | None, int]
+"""API key, version, correlation id, client id, and where the header without tagged fields ends in the payload."""
 
 
 def read_size(buffer: bytearray | memoryview, position: int) -> int:
@@ -40,7 +35,7 @@ def read_request_header(payload: memoryview) -> RequestHeader:
         raise MalformedMessage("the frame is too short for a request header") from error
     end = _fixed.size
     if client_id_size < 0:
-        return RequestHeader(api_key, api_version, correlation_id, None, end)
+        return api_key, api_version, correlation_id, None, end
     end += client_id_size
     if end > len(payload):
         raise MalformedMessage("the client id is longer than the frame")
@@ -48,11 +43,13 @@ def read_request_header(payload: memoryview) -> RequestHeader:
         client_id = str(payload[_fixed.size : end], "utf-8")
     except UnicodeDecodeError as error:
         raise MalformedMessage("the client id is not UTF-8") from error
-    return RequestHeader(api_key, api_version, correlation_id, client_id, end)
+    return api_key, api_version, correlation_id, client_id, end
 
 
 def skip_tagged_fields(payload: memoryview, position: int) -> int:
     """Where the body begins: clients may add tagged fields to the header that we do not know."""
+    if position < len(payload) and payload[position] == 0:
+        return position + 1
     try:
         count, position = read_uvarint(payload, position)
         for _ in range(count):

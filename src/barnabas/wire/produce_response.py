@@ -39,6 +39,10 @@ def encode_produce_response(answer: ProduceAnswer, version: int) -> list[bytes]:
     return [_flexible(answer, version) if version >= 9 else _legacy(answer, version)]
 
 
+# From the partition's fields to its end, where there is nothing to explain: no record errors, no message, no tags.
+_plain_partition = struct.Struct(">ihqqqBBB")
+
+
 def _flexible(answer: ProduceAnswer, version: int) -> bytes:
     out = [uvarint(len(answer.topics) + 1)]
     for topic in answer.topics:
@@ -48,6 +52,9 @@ def _flexible(answer: ProduceAnswer, version: int) -> bytes:
             out.append(compact_string(topic.name))
         out.append(uvarint(len(topic.partitions) + 1))
         for partition in topic.partitions:
+            if partition.error_message is None and partition.leader is None:
+                out.append(_plain_partition.pack(*partition[:5], 1, 0, 0))
+                continue
             out.append(_partition.pack(*partition[:5]))
             out.append(b"\x01")  # no record errors
             out.append(compact_string(partition.error_message))
