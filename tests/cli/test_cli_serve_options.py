@@ -6,11 +6,11 @@ import pytest
 
 from barnabas.cli.errors import CommandFailed
 from barnabas.cli.main import run
-from barnabas.cli.serve import _parser, broker_properties
+from barnabas.cli.serve import argument_parser, broker_properties
 
 
 def properties(*arguments: str) -> dict[str, str]:
-    return broker_properties(_parser().parse_args(arguments))
+    return broker_properties(argument_parser().parse_args(arguments))
 
 
 def test_without_options_it_listens_on_localhost_and_keeps_data_in_the_users_home(

@@ -85,17 +85,21 @@ class Connection:
         return [topics[name] for name in names]
 
 
+def parse_address(server: str) -> tuple[str, int]:
+    host, _, port = server.strip().rpartition(":")
+    if not host:
+        host, port = server.strip(), "9092"
+    if not port.isdecimal():
+        raise CommandFailed(f"{server!r} is not an address", hint="try: --bootstrap-server localhost:9092")
+    return host.strip("[]"), int(port)
+
+
 def knock(servers: str) -> None:
     """Return if any of the servers accepts a connection."""
     reason = "no address given"
     for server in servers.split(","):
-        host, _, port = server.strip().rpartition(":")
-        if not host:
-            host, port = server.strip(), "9092"
-        if not port.isdecimal():
-            raise CommandFailed(f"{server!r} is not an address", hint="try: --bootstrap-server localhost:9092")
         try:
-            socket.create_connection((host.strip("[]"), int(port)), timeout=KNOCK_TIMEOUT_S).close()
+            socket.create_connection(parse_address(server), timeout=KNOCK_TIMEOUT_S).close()
         except OSError as error:
             reason = error.strerror or str(error)
         else:

@@ -1,7 +1,8 @@
 """The door: `barnabas COMMAND`.
 
-`serve` is let through before typer is imported, because 40 ms of a broker's start are worth a line. Everything else
-goes to the typer application. Whatever happens, a person sees a sentence and never a traceback of ours.
+`serve` is let through before typer is imported, because 40 ms of a broker's start are worth a line; so are Kafka's
+scripts, which read their own flags. Everything else goes to the typer application. Whatever happens, a person sees a
+sentence and never a traceback of ours.
 """
 
 import sys
@@ -17,11 +18,17 @@ def main() -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
+    command = arguments[0] if arguments else ""
     try:
-        if arguments[:1] == ["serve"]:
+        if command == "serve":
             from barnabas.cli.serve import serve
 
             return serve(arguments[1:])
+        if command.startswith("kafka-"):
+            from barnabas.cli.kafka.scripts import SCRIPTS, run_script
+
+            if command in SCRIPTS:
+                return run_script(command, arguments[1:])
         from barnabas.cli.app import app
 
         app(arguments, prog_name="barnabas")

@@ -4,7 +4,7 @@ import random
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -99,13 +99,15 @@ def produce(
 class Sender:
     """A producer and what became of its records."""
 
-    def __init__(self, connection: Connection, topic: str, config: dict[str, object]) -> None:
+    def __init__(
+        self, connection: Connection, topic: str, config: dict[str, object], *, topic_wait_s: float = TOPIC_WAIT_S
+    ) -> None:
         self.topic = topic
         self.failed = 0
         self._producer = connection.producer(config)
         self._delivered: Counter[int] = Counter()
         self._first_error: KafkaError | None = None
-        self.partitions = self._await_topic()
+        self.partitions = self._await_topic(topic_wait_s)
 
     def chooser(self, partitioner: Partitioner) -> Choose:
         if partitioner in LIBRDKAFKA_NAMES:
@@ -121,14 +123,14 @@ class Sender:
             )
         return lambda size: partition
 
-    def _await_topic(self) -> int:
+    def _await_topic(self, wait_s: float) -> int:
         """How many partitions it has. Asking for it by name creates it where the broker does that.
 
         It also pays: a producer that knows its broker gets its producer id at once, else half a second later.
         """
         from confluent_kafka import KafkaException
 
-        deadline = time.monotonic() + TOPIC_WAIT_S
+        deadline = time.monotonic() + wait_s
         while True:
             try:
                 found = self._producer.list_topics(self.topic, timeout=REQUEST_TIMEOUT_S).topics[self.topic]
@@ -140,14 +142,20 @@ class Sender:
                 raise unknown_topic(self.topic, [])
             time.sleep(0.05)
 
-    def send(self, key: bytes | None, value: bytes, headers: list[tuple[str, bytes]], choose: Choose) -> None:
+    def send(
+        self,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Sequence[tuple[str, bytes | None]],
+        choose: Choose,
+    ) -> None:
         from confluent_kafka import KafkaException
 
-        partition = choose(len(value) + len(key or b""))
+        partition = choose(len(value or b"") + len(key or b""))
         while True:
             try:
                 self._producer.produce(
-                    self.topic, value, key, partition=partition, headers=headers, on_delivery=self._on_delivery
+                    self.topic, value, key, partition=partition, headers=list(headers), on_delivery=self._on_delivery
                 )
             except BufferError:  # librdkafka's queue is full: let deliveries make room
                 self._producer.poll(0.1)
@@ -168,6 +176,9 @@ class Sender:
         delivered = sum(self._delivered.values())
         where = plural(len(self._delivered), "partition")
         say(f"{plural(delivered, 'record')} sent to {self.topic} ({where}) in {elapsed_s:.2f} s")
+        self.report_failures()
+
+    def report_failures(self) -> None:
         if self._first_error is not None:
             reason = failure(self._first_error)
             show(CommandFailed(f"{plural(self.failed, 'record')} not delivered: {reason.message}", hint=reason.hint))

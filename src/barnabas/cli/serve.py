@@ -27,7 +27,7 @@ examples:
 
 def serve(arguments: Sequence[str]) -> int:
     """Run until SIGTERM or Ctrl-C; the exit status."""
-    options = _parser().parse_args(arguments)
+    options = argument_parser().parse_args(arguments)
     properties = broker_properties(options)
     _start_logging(options.log_level)
 
@@ -77,7 +77,7 @@ def _start_logging(level: str) -> None:
     )
 
 
-def _parser() -> argparse.ArgumentParser:
+def argument_parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="barnabas serve",
         description="Run a broker. It is ready when it says so; Ctrl-C or SIGTERM stops it cleanly.",

@@ -1,0 +1,149 @@
+"""`barnabas config`: get, set and unset the settings of topics and brokers.
+
+What is meant is said by one of `--topic NAME`, `--broker ID` and `--broker-default`, which holds for all brokers.
+"""
+
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from barnabas.cli.connection import unknown_topic
+from barnabas.cli.errors import CommandFailed
+from barnabas.cli.options import DEFAULT_SERVERS, Format, OutputFormat, Servers
+from barnabas.cli.output import plural, print_rows, say
+from barnabas.cli.pairs import parse_pairs
+
+if TYPE_CHECKING:
+    from barnabas.cli.wire_client import Cluster
+
+app = typer.Typer(
+    help="Get, set and unset settings of topics and brokers.", no_args_is_help=True, rich_markup_mode=None
+)
+
+Topic = Annotated[str | None, typer.Option("--topic", "-t", metavar="TOPIC", help="A topic's settings.")]
+Broker = Annotated[int | None, typer.Option("--broker", metavar="ID", help="A broker's settings.")]
+BrokerDefault = Annotated[bool, typer.Option("--broker-default", help="The settings of all brokers.")]
+
+_TOPIC, _BROKER = 2, 4
+_DEFAULT_SOURCE = 5
+
+
+class _Target(NamedTuple):
+    kind: int
+    name: str
+
+    def __str__(self) -> str:
+        if self.kind == _TOPIC:
+            return f"topic {self.name}"
+        return f"broker {self.name}" if self.name else "all brokers"
+
+    def flag(self) -> str:
+        if self.kind == _TOPIC:
+            return f"--topic {self.name}"
+        return f"--broker {self.name}" if self.name else "--broker-default"
+
+
+@app.command()
+def get(
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Only these settings.")] = None,
+    topic: Topic = None,
+    broker: Broker = None,
+    broker_default: BrokerDefault = False,
+    show_all: Annotated[bool, typer.Option("--all", "-a", help="Also settings that were never changed.")] = False,
+    output_format: OutputFormat = Format.table,
+    servers: Servers = DEFAULT_SERVERS,
+) -> None:
+    """Show settings that were changed, or those that are named."""
+    target = _target(topic, broker, broker_default)
+    with _connect(servers) as cluster:
+        found = _entries(cluster, target)
+    wanted = set(names or ())
+    if unknown := sorted(wanted - found.keys()):
+        raise _unknown_setting(unknown[0], list(found), target)
+    rows = [
+        _row(entry)
+        for name, entry in sorted(found.items())
+        if name in wanted or (not wanted and (show_all or entry.config_source != _DEFAULT_SOURCE))
+    ]
+    empty = f"Nothing was changed for {target}. All settings: barnabas config get {target.flag()} --all"
+    print_rows(rows, ["name", "value", "source"], output_format, empty=empty)
+
+
+@app.command("set")
+def set_(
+    settings: Annotated[list[str], typer.Argument(metavar="NAME=VALUE...", help="What to set.")],
+    topic: Topic = None,
+    broker: Broker = None,
+    broker_default: BrokerDefault = False,
+    servers: Servers = DEFAULT_SERVERS,
+) -> None:
+    """Change settings; they act at once."""
+    target = _target(topic, broker, broker_default)
+    _alter(servers, target, parse_pairs("set", settings), [])
+    say(f"Set {plural(len(settings), 'setting')} of {target}")
+
+
+@app.command()
+def unset(
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="What to return to its default.")],
+    topic: Topic = None,
+    broker: Broker = None,
+    broker_default: BrokerDefault = False,
+    servers: Servers = DEFAULT_SERVERS,
+) -> None:
+    """Return settings to their defaults."""
+    target = _target(topic, broker, broker_default)
+    _alter(servers, target, {}, names)
+    say(f"Unset {plural(len(names), 'setting')} of {target}")
+
+
+def _target(topic: str | None, broker: int | None, broker_default: bool) -> _Target:
+    if sum([topic is not None, broker is not None, broker_default]) != 1:
+        raise CommandFailed("whose settings?", hint="give one of --topic NAME, --broker ID and --broker-default")
+    if topic is not None:
+        return _Target(_TOPIC, topic)
+    return _Target(_BROKER, "" if broker is None else str(broker))
+
+
+def _connect(servers: str) -> "Cluster":
+    from barnabas.cli.wire_client import Cluster
+
+    return Cluster(servers)
+
+
+def _alter(servers: str, target: _Target, changes: dict[str, str], deletions: list[str]) -> None:
+    from barnabas.cli.kafka.resource_configs import alter_resource
+
+    with _connect(servers) as cluster:
+        known = list(_entries(cluster, target))
+        if target.name:  # the default of all brokers lists only what was set there
+            for name in (*changes, *deletions):
+                if name not in known:
+                    raise _unknown_setting(name, known, target)
+        alter_resource(cluster, target.kind, target.name, changes, deletions)
+
+
+def _entries(cluster: "Cluster", target: _Target) -> dict[str, Any]:
+    from barnabas.cli.kafka.resource_configs import describe_resources
+
+    if target.kind == _TOPIC and target.name not in cluster.topics([target.name]):
+        raise unknown_topic(target.name, list(cluster.topics()))
+    found = describe_resources(cluster, target.kind, [target.name])[target.name]
+    return {entry.name: entry for entry in found}
+
+
+def _row(entry: Any) -> dict[str, object]:
+    from barnabas.cli.kafka.resource_configs import SOURCES
+
+    source = SOURCES[entry.config_source].removesuffix("_CONFIG").lower().replace("_", " ")
+    return {"name": entry.name, "value": entry.value, "source": source, "read_only": entry.read_only}
+
+
+def _unknown_setting(name: str, known: list[str], target: _Target) -> CommandFailed:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, known, n=1)
+    guess = f"did you mean {close[0]}? " if close else ""
+    return CommandFailed(
+        f"{target} has no setting {name}", hint=f"{guess}try: barnabas config get {target.flag()} --all"
+    )

@@ -1,0 +1,192 @@
+"""`barnabas kafka-producer-perf-test`: Kafka's ProducerPerformance, on librdkafka.
+
+The numbers are those of a Python client: compare runs of this script with each other, not with the Java tool's.
+"""
+
+import argparse
+import os
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from barnabas.cli.connection import Connection, failure
+from barnabas.cli.errors import CommandFailed
+from barnabas.cli.kafka.client_properties import as_pairs, to_librdkafka
+from barnabas.cli.kafka.options import ScriptParser, UsageError, collect_properties, deprecated
+from barnabas.cli.kafka.producer_stats import ProducerStats
+
+if TYPE_CHECKING:
+    from confluent_kafka import KafkaError, Message, Producer
+
+_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def parser() -> ScriptParser:
+    found = ScriptParser("kafka-producer-perf-test", "Measure how fast a topic can be written.")
+    found.add_argument("-h", action="help", help=argparse.SUPPRESS)
+    found.value("--bootstrap-server", "where the brokers listen", metavar="HOST:PORT,...")
+    found.value("--topic", "where the records go", metavar="TOPIC")
+    found.value("--num-records", "how many records", metavar="N", type=int)
+    found.value("--record-size", "bytes of each record", metavar="BYTES", type=int)
+    found.value("--payload-file", "take records from this file, at random", metavar="FILE")
+    found.value("--payload-delimiter", "what separates them there", metavar="TEXT", default="\\n")
+    found.switch("--payload-monotonic", "the records are 0, 1, 2, ...")
+    found.value("--throughput", "records per second at most, -1: as many as possible", metavar="N", type=float)
+    found.value("--warmup-records", "so many records do not count for the last line", metavar="N", type=int, default=0)
+    found.value("--reporting-interval", "a line every so often", metavar="MS", type=int, default=5000)
+    for flag, meaning in (("--command-property", "settings"), ("--producer-props", "deprecated: --command-property")):
+        found.add_argument(flag, nargs="+", action="extend", default=[], metavar="KEY=VALUE", help=meaning)
+    found.value("--command-config", "a properties file of the same", metavar="FILE")
+    found.value("--producer.config", "deprecated: --command-config", metavar="FILE")
+    return found
+
+
+def run(arguments: Sequence[str]) -> int:
+    reader = parser()
+    options = reader.read(arguments)
+    _check(reader, options)
+    payloads = _payloads(options)
+    properties = _properties(options)
+    servers = options.bootstrap_server or properties.get("bootstrap.servers")
+    if servers is None:
+        reader.error("missing required argument --bootstrap-server")
+    connection = Connection(servers, as_pairs(to_librdkafka(properties)))
+    # Java's client blocks when its buffer is full; librdkafka bounds bytes and records, and only bytes should count.
+    producer = connection.producer({"partitioner": "murmur2_random", "queue.buffering.max.messages": 10_000_000})
+    _measure(producer, options, payloads)
+    return 0
+
+
+def _measure(producer: "Producer", options: argparse.Namespace, payloads: Iterator[bytes]) -> None:
+    stats = ProducerStats(options.num_records, options.reporting_interval)
+    steady: ProducerStats | None = None
+    errors: list[KafkaError] = []
+    if options.warmup_records:
+        print(
+            f"Warmup first {options.warmup_records} records. "
+            "Steady state results will print after the complete test summary."
+        )
+    produce, poll, now = producer.produce, producer.poll, time.monotonic
+    started_s = now()
+    for number in range(options.num_records):
+        if options.warmup_records and number == options.warmup_records:
+            print("In steady state.")
+            left = options.num_records - options.warmup_records
+            steady = ProducerStats(left, 10**12, steady=True)
+        payload = next(payloads)
+        on_delivery = _recorder(stats, steady, errors, len(payload), now())
+        while True:
+            try:
+                produce(options.topic, payload, on_delivery=on_delivery)
+                break
+            except BufferError:
+                poll(0.01)
+        if number % 64 == 0:
+            poll(0)
+        if options.throughput > 0:
+            _throttle(producer, started_s, number + 1, options.throughput)
+    while producer.flush(0.1):
+        pass
+    stats.print_total()
+    if steady is not None:
+        steady.print_total()
+    if errors:
+        reason = failure(errors[0])
+        raise CommandFailed(f"{len(errors)} records were not delivered: {reason.message}", hint=reason.hint)
+
+
+def _recorder(
+    stats: ProducerStats, steady: ProducerStats | None, errors: "list[KafkaError]", size: int, sent_s: float
+) -> "Callable[[KafkaError | None, Message], None]":
+    def on_delivery(error: "KafkaError | None", message: "Message") -> None:
+        if error is not None:
+            errors.append(error)
+            return
+        now_s = time.monotonic()
+        latency_ms = int((now_s - sent_s) * 1000)
+        stats.record(latency_ms, size, now_s)
+        if steady is not None:
+            steady.record(latency_ms, size, now_s)
+
+    return on_delivery
+
+
+def _throttle(producer: "Producer", started_s: float, sent: int, throughput: float) -> None:
+    """Wait until so many records are due, and handle deliveries meanwhile."""
+    due_s = started_s + sent / throughput
+    while (left_s := due_s - time.monotonic()) > 0:
+        producer.poll(min(left_s, 0.1))
+
+
+def _payloads(options: argparse.Namespace) -> Iterator[bytes]:
+    if options.payload_monotonic:
+        return _numbers()
+    if options.payload_file is not None:
+        return _from_file(options.payload_file, options.payload_delimiter)
+    return _random_bytes(options.record_size)
+
+
+def _numbers() -> Iterator[bytes]:
+    number = 0
+    while True:
+        yield str(number).encode()
+        number += 1
+
+
+def _random_bytes(size: int) -> Iterator[bytes]:
+    """Letters, from a window that moves over a random text, which is cheaper than new ones each time."""
+    source = random.Random(0)
+    text = bytes(source.choices(_LETTERS, k=max(2 * size, 65_536) + size))
+    span = len(text) - size
+    while True:
+        start = source.randrange(span)
+        yield text[start : start + size]
+
+
+def _from_file(path: str, delimiter: str) -> Iterator[bytes]:
+    print(f"Reading payloads from: {os.path.abspath(path)}")
+    separator = delimiter.replace("\\n", "\n").replace("\\t", "\t")
+    try:
+        with open(path, encoding="utf-8") as file:
+            found = [part.encode() for part in file.read().removesuffix(separator).split(separator)]
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read {path}: {error}", hint="give --payload-file a file of UTF-8 text") from error
+    if found == [b""]:
+        raise UsageError(f"File does not exist or empty file provided: {path}")
+    print(f"Number of records read: {len(found)}")
+    return iter(lambda: random.choice(found), None)
+
+
+def _properties(options: argparse.Namespace) -> dict[str, str]:
+    old_file = vars(options)["producer.config"]
+    for given, flag, instead in (
+        (options.producer_props, "--producer-props", "--command-property"),
+        (old_file, "--producer.config", "--command-config"),
+    ):
+        if given:
+            deprecated(flag, instead)
+    found = collect_properties(
+        [old_file, options.command_config],
+        [("--producer-props", options.producer_props), ("--command-property", options.command_property)],
+    )
+    found.setdefault("client.id", "perf-producer-client")
+    return found
+
+
+def _check(reader: ScriptParser, options: argparse.Namespace) -> None:
+    reader.require(options, "--topic")
+    for flag in ("num_records", "throughput"):
+        if getattr(options, flag) is None:
+            reader.error(f"argument --{flag.replace('_', '-')} is required")
+    chosen = [options.record_size is not None, options.payload_file is not None, options.payload_monotonic]
+    if sum(chosen) != 1:
+        reader.error("exactly one of --record-size, --payload-file and --payload-monotonic is required")
+    if options.num_records <= 0:
+        reader.error("--num-records should be greater than zero")
+    if options.record_size is not None and options.record_size <= 0:
+        reader.error("--record-size should be greater than zero")
+    if not 0 <= options.warmup_records < options.num_records:
+        reader.error("The value for --warmup-records must be strictly fewer than the number of records in the test")
+    if options.reporting_interval <= 0:
+        reader.error("--reporting-interval should be greater than zero")

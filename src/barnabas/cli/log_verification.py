@@ -1,0 +1,144 @@
+"""`barnabas log verify`: every batch of every segment, the order of segments, the indexes, the producer snapshots."""
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from barnabas.cli.log_files import SegmentPath
+from barnabas.cli.progress import Advance
+from barnabas.cli.segment_reader import DECOMPRESSED_BYTES_MAX
+from barnabas.env.disk import File, RealDisk
+from barnabas.log.batch_scan import DamagedBatch, scan_batches
+from barnabas.log.file_names import OFFSET_INDEX, TIME_INDEX
+from barnabas.log.index_file import CorruptIndex
+from barnabas.log.offset_index import OffsetIndex
+from barnabas.log.producer_snapshot import CorruptSnapshot, decode_snapshot, list_snapshots, snapshot_path
+from barnabas.log.time_index import TimeIndex
+from barnabas.records.batch import Batch
+from barnabas.records.record import decode_records
+from barnabas.wire.errors import KafkaError
+
+
+class FoundDamage(NamedTuple):
+    file: str
+    position: int
+    bytes: int
+    next_offset: int
+    reason: str
+
+
+class Report(NamedTuple):
+    batches: int
+    damages: list[FoundDamage]
+
+
+def verify_segments(segments: Sequence[SegmentPath], *, deep: bool, advance: Advance) -> Report:
+    disk = RealDisk()
+    batches = 0
+    damages: list[FoundDamage] = []
+    before: tuple[SegmentPath, int] | None = None
+    """The segment before in the same partition, and the offset after it."""
+    for segment in segments:
+        if before is None or before[0].partition != segment.partition:
+            damages += _verify_snapshots(disk, os.path.dirname(segment.path))
+            before = None
+        if before is not None and before[1] > segment.base_offset:
+            reason = (
+                f"it begins with offset {segment.base_offset}, but the segment before it ends after {before[1] - 1}"
+            )
+            damages.append(FoundDamage(segment.path, 0, 0, segment.base_offset, reason))
+        walk = _Walk(segment, disk, deep=deep)
+        damages += walk.run(advance)
+        damages += _verify_indexes(disk, segment, walk.positions)
+        batches += walk.batches
+        before = (segment, walk.next_offset)
+    return Report(batches, damages)
+
+
+class _Walk:
+    """One segment from its first byte to its last."""
+
+    def __init__(self, segment: SegmentPath, disk: RealDisk, *, deep: bool) -> None:
+        self.next_offset = segment.base_offset
+        self.batches = 0
+        self.positions: dict[int, int] = {}
+        """The last offset of the batch at each position."""
+        self._segment = segment
+        self._disk = disk
+        self._deep = deep
+
+    def run(self, advance: Advance) -> list[FoundDamage]:
+        file = self._disk.open(self._segment.path, readonly=True)
+        try:
+            return list(self._damages(file, advance))
+        finally:
+            file.close()
+
+    def _damages(self, file: File, advance: Advance) -> Iterator[FoundDamage]:
+        position: int | None = 0
+        while position is not None and position < self._segment.size:
+            try:
+                for at, batch in scan_batches(file, position, self._segment.size, next_offset=self.next_offset):
+                    self.positions[at] = batch.header.last_offset
+                    self.batches += 1
+                    self.next_offset = batch.header.next_offset
+                    advance(batch.header.size)
+                    yield from self._unreadable(at, batch)
+                position = None
+            except DamagedBatch as damage:
+                position = damage.next_position
+                end = self._segment.size if position is None else position
+                size = end - damage.position
+                advance(size)
+                yield FoundDamage(self._segment.path, damage.position, size, self.next_offset, damage.reason)
+
+    def _unreadable(self, position: int, batch: Batch) -> Iterator[FoundDamage]:
+        if not self._deep:
+            return
+        try:
+            decode_records(batch, max_bytes=DECOMPRESSED_BYTES_MAX)
+        except KafkaError as error:
+            header = batch.header
+            reason = f"its CRC is right and its records cannot be read: {error}"
+            yield FoundDamage(self._segment.path, position, header.size, header.base_offset, reason)
+
+
+def _verify_indexes(disk: RealDisk, segment: SegmentPath, positions: dict[int, int]) -> Iterator[FoundDamage]:
+    stem = segment.path.removesuffix(".log")
+    for kind in (OFFSET_INDEX, TIME_INDEX):
+        path = f"{stem}{kind}"
+        if not disk.exists(path):
+            continue
+        content = _without_preallocation(disk.read_file(path))
+        try:
+            if kind == TIME_INDEX:
+                TimeIndex.load(content)
+                continue
+            index = OffsetIndex.load(content)
+        except CorruptIndex as error:
+            yield FoundDamage(path, 0, len(content), segment.base_offset, f"{error}; a broker makes it anew")
+            continue
+        for number, (relative, position) in enumerate(zip(index.offsets, index.positions, strict=True)):
+            offset = segment.base_offset + relative
+            if positions.get(position, offset if position >= segment.size else None) != offset:
+                reason = (
+                    f"entry {number} says that offset {offset} ends the batch at byte {position}, which it does not"
+                )
+                yield FoundDamage(path, number * 8, 8, offset, reason)
+                break
+
+
+def _without_preallocation(content: bytes) -> bytes:
+    """Kafka gives an index its full size when it makes it; a cleanly closed one is cut."""
+    return b"" if not content.strip(b"\0") else content
+
+
+def _verify_snapshots(disk: RealDisk, directory: str) -> Iterator[FoundDamage]:
+    for offset in list_snapshots(disk, directory or "."):
+        path = snapshot_path(directory or ".", offset)
+        content = disk.read_file(path)
+        try:
+            decode_snapshot(content)
+        except CorruptSnapshot as error:
+            reason = f"not a producer snapshot: {error}; a broker makes it anew"
+            yield FoundDamage(path, 0, len(content), offset, reason)
