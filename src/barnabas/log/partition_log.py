@@ -57,10 +57,10 @@ class PartitionLog(TrimmableLog):
         placed: list[Placed] = []
         size = 0
         for batch in batches:
-            header = batch.header
+            header, data = batch
             last_offset = offset + header.last_offset_delta
             pieces += with_offsets(batch, offset, leader_epoch)
-            batch_size = len(batch.data)
+            batch_size = len(data)
             placed.append(Placed(offset, last_offset, header.max_timestamp, batch_size))
             size += batch_size
             offset = last_offset + 1

@@ -137,7 +137,7 @@ class Segment(IndexedSegment):
 
     def append(self, pieces: Sequence[Buffer], placed: Sequence[Placed]) -> None:
         """Write batches at the end, in one call to the disk. OSError: nothing has changed but the file's tail."""
-        self.file.write_at(self.size, pieces)
+        (self._file or self.file).write_at(self.size, pieces)
         self.note(placed)
 
     def note(self, placed: Sequence[Placed]) -> None:
