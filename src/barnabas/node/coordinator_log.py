@@ -7,10 +7,11 @@ from barnabas.env import Workers
 from barnabas.records.batch import read_batch, split_batches
 from barnabas.records.record import Record, build_batch, decode_records
 from barnabas.replication.replicas import Replicas
-from barnabas.replication.topic_rules import DECOMPRESSED_BYTES_MAX
 
 # Small enough that decoding one read does not hold the loop for long: some 2 us a record.
 READ_BYTES = 256 * 1024
+# Only brokers write here, and Kafka may have been one of them: far more than either puts into a batch.
+DECOMPRESSED_BYTES_MAX = 256 * 1024 * 1024
 
 
 class TopicCoordinatorLog:

@@ -81,23 +81,6 @@ def decompress(codec: int, data: Buffer, *, max_bytes: int) -> bytes:
             return _zstd_decompress(data, max_bytes)
 
 
-def check_framing(codec: Codec, data: Buffer) -> None:
-    """Refuse what cannot be the codec's output, by its first bytes alone: a look, not a decompression."""
-    match codec:
-        case Codec.NONE:
-            return
-        case Codec.GZIP:
-            plausible = data[:3] == b"\x1f\x8b\x08"
-        case Codec.SNAPPY:
-            plausible = data[: len(_XERIAL_MAGIC)] == _XERIAL_MAGIC or _starts_like_raw_snappy(data)
-        case Codec.LZ4:
-            plausible = data[:4] == b"\x04\x22\x4d\x18"
-        case Codec.ZSTD:
-            plausible = data[:4] == b"\x28\xb5\x2f\xfd"
-    if not plausible:
-        raise CorruptMessage(f"the records are not {codec.name.lower()}, as the batch says")
-
-
 def _check_bound(size: int, max_bytes: int) -> None:
     if size > max_bytes:
         raise MessageTooLarge(f"the records of the batch decompress to more than {max_bytes} bytes")
@@ -219,48 +202,6 @@ def _snappy_block(block: memoryview, max_bytes: int) -> bytes:
         return bytes(cramjam.snappy.decompress_raw(raw))
     except cramjam.DecompressionError as error:
         raise _corrupt(Codec.SNAPPY, error) from error
-
-
-_SNAPPY_LITERAL_INLINE_MAX = 60  # a literal's tag holds lengths up to this; 61 to 64 say in how many bytes it follows
-_SNAPPY_ELEMENTS_LOOKED_AT = 16  # other bytes hardly ever pass for more than a few
-
-
-def _starts_like_raw_snappy(data: Buffer) -> bool:
-    """Raw snappy has no magic. It is the content's size as a varint, then elements: literals, and copies of earlier
-    content. None of the first may take more bytes than there are, copy from before the start, or pass the size."""
-    size = position = 0
-    for position, byte in enumerate(data[:5]):
-        size |= (byte & 0x7F) << 7 * position
-        if byte < 0x80:
-            break
-    position += 1
-    produced = 0
-    for _ in range(_SNAPPY_ELEMENTS_LOOKED_AT):
-        if produced == size or position >= len(data):
-            return produced == size and position == len(data)
-        tag = data[position]
-        position += 1
-        kind = tag & 0x03
-        length = (tag >> 2) + 1
-        if kind == 0:
-            if length > _SNAPPY_LITERAL_INLINE_MAX:
-                length_size = length - _SNAPPY_LITERAL_INLINE_MAX
-                length = int.from_bytes(data[position : position + length_size], "little") + 1
-                position += length_size
-            position += length
-        else:
-            offset_size = (1, 2, 4)[kind - 1]
-            offset = int.from_bytes(data[position : position + offset_size], "little")
-            position += offset_size
-            if kind == 1:  # the short form: three bits of length, eleven of offset
-                offset |= (tag & 0xE0) << 3
-                length = (tag >> 2 & 0x07) + 4
-            if not 0 < offset <= produced:
-                return False
-        produced += length
-        if produced > size or position > len(data):
-            return False
-    return True
 
 
 # --- lz4 ---
