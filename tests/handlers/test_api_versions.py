@@ -22,5 +22,5 @@ def test_a_feature_that_another_server_finalised_is_kept_but_not_promised(tmp_pa
         answer = await admin.ask("api_versions", request)
         return {each.name: each.max_version_level for each in answer.finalized_features}
 
-    assert asyncio.run(scenario()) == {"metadata.version": 30}
+    assert asyncio.run(scenario()) == {"metadata.version": 30, "kraft.version": 1}
     assert admin.image.features == levels

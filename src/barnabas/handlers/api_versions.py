@@ -7,7 +7,7 @@ Versions 3 and later carry the client's name and version, which must look like n
 import re
 
 from barnabas.handlers.context import RequestContext
-from barnabas.metadata.features import SUPPORTED_FEATURES
+from barnabas.metadata.features import QUORUM_FEATURES, SUPPORTED_FEATURES
 from barnabas.wire.api_table import ADVERTISED_MIN, APIS
 from barnabas.wire.errors import ErrorCode
 from barnabas.wire.messages.api_versions import (
@@ -50,7 +50,7 @@ def handle(context: RequestContext, request: ApiVersionsRequest) -> ApiVersionsR
         finalized_features_epoch=image.offset,
         finalized_features=tuple(
             FinalizedFeatureKey(name=name, min_version_level=level, max_version_level=level)
-            for name, level in image.features.items()
+            for name, level in {**image.features, **QUORUM_FEATURES}.items()
             # A log that Apache Kafka began also finalises what does not act here: transactions, share groups.
             if name in SUPPORTED_FEATURES
         ),

@@ -19,4 +19,7 @@ SUPPORTED_FEATURES: Final[dict[str, tuple[int, int]]] = {
 """Lowest and highest level, by feature."""
 
 INITIAL_FEATURES: Final[dict[str, int]] = {METADATA_VERSION: METADATA_VERSION_4_3_IV0}
-"""What a new cluster records as finalised. `kraft.version` lives in the quorum's own control records."""
+"""What a new cluster records as finalised."""
+
+QUORUM_FEATURES: Final[dict[str, int]] = {KRAFT_VERSION: 1}
+"""What the quorum's own control records finalise: its voters are recorded, or it would not run."""
