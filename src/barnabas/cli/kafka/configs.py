@@ -76,9 +76,10 @@ def run(arguments: Sequence[str]) -> int:
         reader.error("Command must include exactly one action: --describe, --alter")
     reader.require(options, "--bootstrap-server")
     entity = _entity(reader, options)
+    additions = _additions(reader, options) if options.alter else {}
     with connect(options) as cluster:
         if options.alter:
-            _alter(cluster, entity, _additions(reader, options), _deletions(options))
+            _alter(cluster, entity, additions, _deletions(options))
         else:
             _describe(cluster, entity, options)
     return 0

@@ -1,0 +1,110 @@
+"""`barnabas log` on directories, without a broker."""
+
+import json
+import struct
+from pathlib import Path
+
+import pytest
+from cli_running import Run
+
+from barnabas.records.record import Record, build_batch
+
+
+def batch(offset: int, count: int = 2, codec: int = 0) -> bytes:
+    records = [
+        Record(offset + number, 1000 + number, b"key", f"v{offset + number}".encode(), ()) for number in range(count)
+    ]
+    return build_batch(records, base_offset=offset, codec=codec)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Two partitions; the second has two segments and an index."""
+    for name, base, content in (
+        ("orders-0", 0, batch(0) + batch(2, codec=4)),
+        ("orders-1", 0, batch(0)),
+        ("orders-1", 2, batch(2) + batch(4)),
+    ):
+        (tmp_path / name).mkdir(exist_ok=True)
+        (tmp_path / name / f"{base:020d}.log").write_bytes(content)
+    (tmp_path / "orders-1" / f"{2:020d}.index").write_bytes(struct.pack(">ii", 3, len(batch(2))))
+    (tmp_path / "meta.properties").write_text("version=1\n")
+    return tmp_path
+
+
+def test_batches_and_records(barnabas: Run, data: Path) -> None:
+    batches = json.loads(barnabas("log", "dump", str(data), "--format", "json").good())
+    assert [(row["partition"], row["base_offset"]) for row in batches] == [
+        ("orders-0", 0),
+        ("orders-0", 2),
+        ("orders-1", 0),
+        ("orders-1", 2),
+        ("orders-1", 4),
+    ]
+    assert {row["codec"] for row in batches} == {"none", "zstd"}
+    records = json.loads(
+        barnabas("log", "dump", str(data / "orders-1"), "--records", "--from-offset", "3", "--format", "json").good()
+    )
+    assert [(row["offset"], row["value"]) for row in records] == [(3, "v3"), (4, "v4"), (5, "v5")]
+    table = barnabas("log", "dump", str(data), "-n", "1").good().splitlines()
+    assert table[0].split()[:2] == ["PARTITION", "POSITION"]
+    assert len(table) == 2
+
+
+def test_what_is_whole_is_called_whole(barnabas: Run, data: Path) -> None:
+    for extra in ([], ["--deep"]):
+        verified = barnabas("log", "verify", str(data), *extra)
+        assert verified.status == 0
+        assert verified.out == ""
+        assert verified.err.startswith("3 segments, 5 batches, ")
+        assert verified.err.endswith("bytes: no damage\n")
+
+
+def test_every_damage_is_told(barnabas: Run, data: Path) -> None:
+    first = data / "orders-0" / f"{0:020d}.log"
+    content = bytearray(first.read_bytes())
+    content[70] ^= 1
+    first.write_bytes(content)
+    last = data / "orders-1" / f"{2:020d}.log"
+    last.write_bytes(last.read_bytes()[:-5])
+    (data / "orders-1" / f"{2:020d}.index").write_bytes(struct.pack(">ii", 2, 7))
+    (data / "orders-1" / f"{0:020d}.timeindex").write_bytes(b"odd size")
+    (data / "orders-1" / f"{6:020d}.snapshot").write_bytes(b"nonsense")
+    (data / "orders-1" / f"{1:020d}.log").write_bytes(batch(1, count=1))
+    verified = barnabas("log", "verify", str(data), "--format", "json")
+    assert verified.status == 1
+    reasons = "\n".join(row["reason"] for row in json.loads(verified.out)["damages"])
+    for words in (
+        "the CRC of the batch at offset 0 is wrong",
+        "which it does not",
+        "are left",
+        "no multiple of 12",
+        "not a producer snapshot",
+        "it begins with offset 1, but the segment before it ends after 1",
+    ):
+        assert words in reasons
+    assert "hint: " in verified.err
+    assert barnabas("log", "verify", str(data)).status == 1
+
+
+def test_a_batch_that_lies_about_its_records_is_found_by_decoding(barnabas: Run, data: Path) -> None:
+    from barnabas.records.batch import read_header
+    from barnabas.records.record import seal
+
+    whole = batch(0)
+    lie = seal(read_header(whole)._replace(record_count=9, last_offset_delta=8), whole[61:])
+    (data / "orders-0" / f"{0:020d}.log").write_bytes(lie)
+    assert barnabas("log", "verify", str(data / "orders-0")).status == 0
+    deep = barnabas("log", "verify", str(data / "orders-0"), "--deep")
+    assert deep.status == 1
+    assert "its records cannot be read" in deep.out
+
+
+def test_what_is_not_there(barnabas: Run, tmp_path: Path) -> None:
+    for arguments in (["verify", str(tmp_path)], ["verify", str(tmp_path / "x")], ["dump", str(tmp_path / "x")]):
+        failed = barnabas("log", *arguments)
+        assert failed.status == 1
+        assert "hint: give" in failed.err
+    other = tmp_path / "x"
+    other.write_text("")
+    assert "is not a segment" in barnabas("log", "dump", str(other)).err
