@@ -54,11 +54,12 @@ class Connection(asyncio.BufferedProtocol):
         self._listener = listener
         self._dispatcher = dispatcher
         self._settings = settings
-        self._buffer = bytearray(BUFFER_BYTES_INITIAL)
+        self._take_buffer(BUFFER_BYTES_INITIAL)
         self._start = 0
         self._end = 0
         self._slots: deque[Slot] = deque()
         self.tasks: set[asyncio.Task[None]] = set()
+        self._flowing = True
         self._writable = True
         self._reading = True
         self._ready = True
@@ -66,6 +67,13 @@ class Connection(asyncio.BufferedProtocol):
         self._eof = False
         self._queued_bytes = 0
         self.last_active = 0.0
+        self.was_active = False
+        """Since somebody last looked at `last_active`: the listener's sweep turns one into the other."""
+
+    def _take_buffer(self, size: int) -> None:
+        self._buffer = bytearray(size)
+        self._window = memoryview(self._buffer)
+        self._frames = self._window.toreadonly()
 
     # --- life
 
@@ -98,12 +106,13 @@ class Connection(asyncio.BufferedProtocol):
 
     def hold(self) -> None:
         """Take nothing from this connection until `release`: it came faster than the creation rate allows."""
-        self._ready = False
+        self._ready = self._flowing = False
         self._stop_reading()
 
     def release(self) -> None:
         if not self._closing:
             self._ready = True
+            self._flowing = self._writable
             self._process()
 
     def close(self, reason: str) -> None:
@@ -119,7 +128,7 @@ class Connection(asyncio.BufferedProtocol):
     # --- bytes in
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        return memoryview(self._buffer)[self._end :]
+        return self._window[self._end :] if self._end else self._window
 
     def buffer_updated(self, nbytes: int) -> None:
         self._end += nbytes
@@ -131,11 +140,12 @@ class Connection(asyncio.BufferedProtocol):
         return bool(self._slots)
 
     def _process(self) -> None:
-        while not self._closing and self._may_handle():
+        self.was_active = True
+        while not self._closing and ((self._flowing and not self._slots) or self._may_handle()):
             available = self._end - self._start
             if available < SIZE_BYTES:
                 break
-            size = read_size(self._buffer, self._start)
+            size = read_size(self._frames, self._start)
             if not FRAME_BYTES_MIN <= size <= self._settings.frame_bytes_max:
                 self.close(_explain_size(size, self._settings.frame_bytes_max))
                 return
@@ -144,12 +154,13 @@ class Connection(asyncio.BufferedProtocol):
                 break
             body_start = self._start + SIZE_BYTES
             self._start = body_start + size
-            self._handle(memoryview(self._buffer)[body_start : self._start].toreadonly())
+            self._handle(self._frames[body_start : self._start])
         if self._start == self._end:
             self._start = self._end = 0
         elif self._end == len(self._buffer):
             self._make_room(self._end - self._start + 1)
-        self._adjust_reading()
+        if self._slots or not (self._flowing and self._reading):
+            self._adjust_reading()
 
     def _make_room(self, needed: int) -> None:
         """Room for the rest of a frame. Doubling, so that memory follows what was sent and not what was announced."""
@@ -159,22 +170,22 @@ class Connection(asyncio.BufferedProtocol):
         capacity = len(self._buffer)
         if unread * 2 > capacity:
             capacity = min(max(capacity * 2, BUFFER_BYTES_INITIAL), max(needed, capacity))
-        fresh = bytearray(capacity)
-        fresh[:unread] = memoryview(self._buffer)[self._start : self._end]
-        self._buffer, self._start, self._end = fresh, 0, unread
+        rest = self._frames[self._start : self._end]
+        self._take_buffer(capacity)
+        self._window[:unread] = rest
+        self._start, self._end = 0, unread
 
     def shrink(self) -> None:
         """Give back what one large frame made us take."""
         if self._start == self._end and len(self._buffer) > BUFFER_BYTES_INITIAL:
-            self._buffer = bytearray(BUFFER_BYTES_INITIAL)
+            self._take_buffer(BUFFER_BYTES_INITIAL)
             self._start = self._end = 0
 
     # --- flow control
 
     def _may_handle(self) -> bool:
         return (
-            self._ready
-            and self._writable
+            self._flowing
             and len(self._slots) < self._settings.in_flight_max
             and self._queued_bytes < QUEUED_BYTES_MAX
         )
@@ -195,16 +206,16 @@ class Connection(asyncio.BufferedProtocol):
             self.transport.pause_reading()
 
     def pause_writing(self) -> None:
-        self._writable = False
+        self._writable = self._flowing = False
 
     def resume_writing(self) -> None:
         self._writable = True
+        self._flowing = self._ready
         self._process()
 
     # --- requests and responses
 
     def _handle(self, payload: memoryview) -> None:
-        self.last_active = self._listener.now()
         try:
             answer = self._dispatcher.dispatch(self.client, payload)
         except Refused as refusal:
@@ -238,7 +249,6 @@ class Connection(asyncio.BufferedProtocol):
             self._slots.popleft()
             self._queued_bytes -= sum(map(len, ready))
             self._write(ready)
-        self.last_active = self._listener.now()
         self._process()
         if self._eof and not self._slots:
             self.close("the client has closed its side")

@@ -113,6 +113,9 @@ class Listener:
     def _sweep_idle(self) -> None:
         now = self.now()
         for connection in list(self._connections):
+            if connection.was_active:
+                connection.was_active = False
+                connection.last_active = now
             idle_seconds = now - connection.last_active
             if idle_seconds > self._idle_seconds_max and connection.idle:
                 connection.close(f"idle for {idle_seconds:.0f} s (connections.max.idle.ms)")
