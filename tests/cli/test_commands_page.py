@@ -1,0 +1,62 @@
+"""Every example of docs/commands.md runs as it is written, in order, and ends well."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from barnabas.cli.kafka.refused import REFUSED
+from barnabas.cli.kafka.scripts import SCRIPTS
+from barnabas.testing import Broker
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "commands.md"
+_CONSOLE = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
+# The first group's consumers wait for others that never come: not here.
+PROPERTIES = {"group.initial.rebalance.delay.ms": "0"}
+
+
+def examples() -> list[tuple[str, list[str]]]:
+    """Each command, and the lines that the page shows for it, if any."""
+    found: list[tuple[str, list[str]]] = []
+    for block in _CONSOLE.findall(PAGE.read_text()):
+        for line in block.splitlines():
+            if line.startswith("$ "):
+                found.append((line.removeprefix("$ "), []))
+            elif line.strip():
+                found[-1][1].append(line.rstrip())
+    return found
+
+
+def comparable(text: str) -> list[str]:
+    return [re.sub(r"TopicId: \S+", "TopicId: ...", line.rstrip()) for line in text.splitlines() if line.strip()]
+
+
+@pytest.mark.clients
+def test_examples_run(tmp_path: Path) -> None:
+    with Broker(data_dir=tmp_path / "data", properties=PROPERTIES) as broker:
+        environment = {
+            **os.environ,
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "BARNABAS_BOOTSTRAP_SERVER": broker.bootstrap_servers,
+        }
+        for example, shown in examples():
+            command = example.replace("localhost:9092", broker.bootstrap_servers)
+            done = subprocess.run(
+                ["bash", "-c", command], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+            )
+            assert done.returncode == 0, f"{example}\n{done.stdout}{done.stderr}"
+            assert "Error" not in done.stdout, f"{example}\n{done.stdout}"
+            if shown:
+                assert comparable(done.stdout) == comparable("\n".join(shown)), example
+
+
+def test_the_page_names_every_script_and_every_refusal() -> None:
+    page = PAGE.read_text()
+    assert all(f"$ barnabas {name} " in page or f"| barnabas {name} " in page for name in SCRIPTS)
+    short = {"--user-defaults", "--client-defaults", "--ip-defaults"}  # "and their -defaults"
+    for script, flags in REFUSED.items():
+        assert f"`{script}`" in page or script.endswith("-perf-test")
+        assert all(f"`{flag}`" in page for flag in flags.keys() - short)
