@@ -23,15 +23,19 @@ test: setup kcat ## Run the tests
 	$(BIN)/python -m pytest -n 2 tests
 
 check: setup ## What CI runs: lint, types, imports, tests
-	$(BIN)/ruff check src tests tools demo
-	$(BIN)/ruff format --check src tests tools demo
+	$(BIN)/ruff check src tests tools demo bench
+	$(BIN)/ruff format --check src tests tools demo bench
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(MAKE) test
 
 format: setup ## Format and sort imports
-	$(BIN)/ruff check --fix src tests tools demo
-	$(BIN)/ruff format src tests tools demo
+	$(BIN)/ruff check --fix src tests tools demo bench
+	$(BIN)/ruff format src tests tools demo bench
+
+bench: setup ## Measure beside Apache Kafka (half an hour, 45 GB of disk), and draw docs/images/performance.png
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group bench
+	$(BIN)/python -m bench --chart docs/images/performance.png
 
 messages: setup ## Generate wire/messages from kio's schemas
 	$(BIN)/python tools/generate_messages.py
@@ -45,4 +49,4 @@ kcat: # Debian's kcat is one of the clients in the tests
 clean: ## Remove .venv and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
-.PHONY: help setup demo test check format messages compatibility kcat clean
+.PHONY: help setup demo test bench check format messages compatibility kcat clean

@@ -1,0 +1,85 @@
+"""`python -m bench`."""
+
+import argparse
+import json
+import os
+import resource
+import sys
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+
+from bench import machine
+from bench.benchmarks import BENCHMARKS
+from bench.chart import draw
+from bench.report import print_table
+from bench.results import Results
+from bench.servers import BARNABAS, KAFKA, SERVERS
+from bench.sizes import FULL, QUICK
+from bench.stage import Stage
+
+_QUIET_LOAD = 0.3
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    results = Results.from_json(json.loads(options.load.read_text())) if options.load else _run(options)
+    if options.save:
+        options.save.write_text(json.dumps(results.to_json(), indent=1) + "\n")
+    if options.chart:
+        draw(results, options.chart)
+    if options.format == "json":
+        print(json.dumps(results.to_json(), indent=1))
+    else:
+        print_table(results, Console(width=None if sys.stdout.isatty() else 140))
+    return 0
+
+
+def _run(options: argparse.Namespace) -> Results:
+    _allow_many_files()
+    server_names = [options.only] if options.only else [BARNABAS, KAFKA]
+    with tempfile.TemporaryDirectory(prefix="barnabas-bench-", dir=options.directory) as directory:
+        stage = Stage(QUICK if options.quick else FULL, server_names, Path(directory))
+        stage.results.machine.update(machine.describe(with_kafka=KAFKA in server_names))
+        busy = os.getloadavg()[0]
+        if busy > _QUIET_LOAD:
+            stage.note(f"the machine was not quiet: its load average was {busy:.1f} before the run")
+        for benchmark in BENCHMARKS:
+            if not options.benchmarks or benchmark.name in options.benchmarks:
+                stage.tell(f"{benchmark.name}: {benchmark.summary}")
+                benchmark.run(stage)
+    return stage.results
+
+
+def _allow_many_files() -> None:
+    """Servers inherit it: 10,000 partitions and 5,000 connections need descriptors."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def _parser() -> argparse.ArgumentParser:
+    listed = "\n".join(f"  {benchmark.name:<14}{benchmark.summary}" for benchmark in BENCHMARKS)
+    parser = argparse.ArgumentParser(
+        prog="python -m bench",
+        description="Barnabas and Apache Kafka side by side.",
+        epilog=f"benchmarks:\n{listed}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    names = [benchmark.name for benchmark in BENCHMARKS]
+    parser.add_argument("benchmarks", nargs="*", metavar="BENCHMARK", choices=[*names, []], help="which [default: all]")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes: does it run at all?")
+    parser.add_argument("--only", choices=sorted(SERVERS), help="one server instead of both")
+    parser.add_argument("--format", choices=("table", "json"), default="table", help="[default: table]")
+    parser.add_argument("--save", type=Path, metavar="FILE", help="keep the results as JSON")
+    parser.add_argument("--load", type=Path, metavar="FILE", help="show kept results instead of measuring")
+    parser.add_argument("--chart", type=Path, metavar="FILE", help="draw the ratios as a PNG")
+    parser.add_argument("--directory", type=Path, metavar="DIR", help="where servers keep data [default: $TMPDIR]")
+    return parser
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

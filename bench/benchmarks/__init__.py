@@ -1,0 +1,28 @@
+"""One module per benchmark; `BENCHMARKS` is the order in which a whole run takes them."""
+
+from bench.benchmarks import (
+    connections,
+    end_to_end,
+    long_log,
+    loop_lag,
+    memory,
+    partitions,
+    recovery,
+    round_trips,
+    startup,
+    throughput,
+)
+from bench.stage import Benchmark
+
+BENCHMARKS: tuple[Benchmark, ...] = (
+    throughput.BENCHMARK,
+    round_trips.BENCHMARK,
+    end_to_end.BENCHMARK,
+    startup.BENCHMARK,
+    memory.BENCHMARK,
+    recovery.BENCHMARK,
+    partitions.BENCHMARK,
+    long_log.BENCHMARK,
+    connections.BENCHMARK,
+    loop_lag.BENCHMARK,
+)

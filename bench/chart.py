@@ -1,0 +1,67 @@
+"""The picture for docs/performance.md: how many times better than Apache Kafka, on a logarithmic axis."""
+
+from pathlib import Path
+
+from bench.results import Better, Measure, Results
+
+_BETTER, _WORSE, _INK, _FAINT = "#2a7f9e", "#c8553d", "#222222", "#dddddd"
+
+
+def draw(results: Results, path: Path) -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot
+
+    rows = [(measure, gain) for measure in results.values if (gain := advantage(results, measure)) is not None]
+    rows = [row for row in rows if row[0].ceiling is None and row[0].benchmark != "loop-lag"]  # not matters of a ratio
+    rows.reverse()  # bars are drawn from below
+    pyplot.rcParams["font.size"] = 9
+    figure, axes = pyplot.subplots(figsize=(9, 0.27 * len(rows) + 1.4), layout="constrained")
+    gains = [gain for _, gain in rows]
+    places = range(len(rows))
+    axes.barh(places, [gain - 1 for gain in gains], left=1, color=[_BETTER if gain >= 1 else _WORSE for gain in gains])
+    axes.set_xscale("log")
+    ticks = [tick for tick in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100) if min(gains) / 2 < tick < max(gains) * 2]
+    axes.set_xticks(ticks, [f"{tick:g}x" for tick in ticks])
+    axes.minorticks_off()
+    axes.set_xlim(min([*gains, 0.8]) / 1.4, max([*gains, 1.2]) * 1.4)
+    axes.set_yticks(places, [measure.name for measure, _ in rows])
+    axes.set_ylim(-0.7, len(rows) - 0.3)
+    axes.axvline(1, color=_INK, linewidth=1)
+    axes.grid(axis="x", color=_FAINT, linewidth=0.6)
+    axes.set_axisbelow(True)
+    for place, (measure, gain) in zip(places, rows, strict=True):
+        wanted = _wanted(measure)
+        if wanted is not None:
+            axes.plot([wanted, wanted], [place - 0.42, place + 0.42], color=_INK, linewidth=1.6)
+        axes.annotate(
+            f"{gain:.1f}x" if gain < 10 else f"{gain:.0f}x",
+            (gain, place),
+            xytext=(4 if gain >= 1 else -4, 0),
+            textcoords="offset points",
+            va="center",
+            ha="left" if gain >= 1 else "right",
+            fontsize=8,
+        )
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    axes.set_title("Barnabas: times better than Apache Kafka 4.3.1 (marks: what we want)", loc="left", fontsize=10)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=130)
+    pyplot.close(figure)
+
+
+def advantage(results: Results, measure: Measure) -> float | None:
+    """How many times better: more of what should be much, less of what should be little."""
+    ratio = results.ratio(measure)
+    if not ratio:
+        return None
+    return ratio if measure.better is Better.MORE else 1 / ratio
+
+
+def _wanted(measure: Measure) -> float | None:
+    if measure.target is None:
+        return None
+    return measure.target if measure.better is Better.MORE else 1 / measure.target

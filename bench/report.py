@@ -1,0 +1,73 @@
+"""Results as people and as programs read them."""
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from bench.results import Better, Measure, Results
+
+_COLUMNS = ("barnabas", "kafka", "idle broker")
+
+
+def print_table(results: Results, console: Console) -> None:
+    console.print("  ".join(f"{name} {value}" for name, value in results.machine.items()), markup=False)
+    servers = [name for name in _COLUMNS if any(name in values for values in results.values.values())]
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("BENCHMARK")
+    for name in servers:
+        table.add_column(name.upper(), justify="right")
+    table.add_column("UNIT")
+    for name in ("RATIO", "WANTED"):
+        table.add_column(name, justify="right")
+    table.add_column("")
+    shown = ""
+    for measure in results.values:
+        if measure.benchmark != shown:
+            shown = measure.benchmark
+            table.add_row(Text(shown, "bold cyan"))
+        holds = results.holds(measure)
+        table.add_row(
+            f"  {measure.name}",
+            *(number(results.value(measure, name)) for name in servers),
+            measure.unit,
+            ratio_text(results, measure),
+            wanted(measure),
+            "" if holds is None else Text("ok", "green") if holds else Text("short", "bold red"),
+        )
+    console.print(table)
+    for sentence in results.notes:
+        console.print(sentence, markup=False, highlight=False)
+
+
+def markdown_table(results: Results, benchmark: str) -> str:
+    rows = [measure for measure in results.values if measure.benchmark == benchmark]
+    servers = [name for name in _COLUMNS if any(name in results.values[measure] for measure in rows)]
+    titles = {"barnabas": "Barnabas", "kafka": "Apache Kafka", "idle broker": "an idle Barnabas"}
+    head = ["", *(titles[name] for name in servers), "unit", "ratio", "wanted", ""]
+    lines = [head, ["---", *("---:" for _ in servers), "---", "---:", "---:", "---"]]
+    for measure in rows:
+        verdict = {None: "", True: "ok", False: "**short**"}[results.holds(measure)]
+        values = [number(results.value(measure, name)) for name in servers]
+        lines.append([measure.name, *values, measure.unit, ratio_text(results, measure), wanted(measure), verdict])
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def number(value: float | None) -> str:
+    if value is None:
+        return "-"
+    if value >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def ratio_text(results: Results, measure: Measure) -> str:
+    ratio = results.ratio(measure)
+    return "" if ratio is None else f"{ratio:.2f}"
+
+
+def wanted(measure: Measure) -> str:
+    if measure.ceiling is not None:
+        return f"<= {measure.ceiling:g} {measure.unit}"
+    if measure.target is None:
+        return ""
+    return f"{'>=' if measure.better is Better.MORE else '<='} {measure.target:g}"

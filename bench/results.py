@@ -1,0 +1,81 @@
+"""What was measured: a table of measures, each with the values of every round and server. The median counts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from statistics import median
+from typing import Any, Self
+
+
+class Better(StrEnum):
+    MORE = "more"
+    LESS = "less"
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    benchmark: str
+    name: str
+    unit: str
+    better: Better
+    target: float | None = None
+    """What the ratio to Apache Kafka is to reach: at least this where more is better, at most this where less is."""
+    ceiling: float | None = None
+    """What the value itself must not pass."""
+
+
+@dataclass(slots=True)
+class Results:
+    machine: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    """Sentences that a reader of the figures needs: calibrations, offenders, what could not be measured."""
+    values: dict[Measure, dict[str, list[float]]] = field(default_factory=dict)
+
+    def add(self, measure: Measure, server: str, value: float) -> None:
+        self.values.setdefault(measure, {}).setdefault(server, []).append(value)
+
+    def value(self, measure: Measure, server: str) -> float | None:
+        found = self.values[measure].get(server)
+        return median(found) if found else None
+
+    def ratio(self, measure: Measure) -> float | None:
+        """Barnabas over Apache Kafka."""
+        ours, theirs = self.value(measure, "barnabas"), self.value(measure, "kafka")
+        return ours / theirs if ours is not None and theirs else None
+
+    def holds(self, measure: Measure) -> bool | None:
+        """Whether what is asked of a measure holds; None where nothing is asked, or nothing can be said."""
+        if measure.ceiling is not None:
+            value = self.value(measure, "barnabas")
+            return None if value is None else value <= measure.ceiling
+        ratio = self.ratio(measure)
+        if measure.target is None or ratio is None:
+            return None
+        return ratio >= measure.target if measure.better is Better.MORE else ratio <= measure.target
+
+    def to_json(self) -> dict[str, Any]:
+        rows = [
+            {
+                "benchmark": measure.benchmark,
+                "name": measure.name,
+                "unit": measure.unit,
+                "better": measure.better.value,
+                "target": measure.target,
+                "ceiling": measure.ceiling,
+                "ratio": self.ratio(measure),
+                "holds": self.holds(measure),
+                "values": values,
+            }
+            for measure, values in self.values.items()
+        ]
+        return {"machine": self.machine, "notes": self.notes, "measures": rows}
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Self:
+        results = cls(machine=dict(stored["machine"]), notes=list(stored["notes"]))
+        for row in stored["measures"]:
+            measure = Measure(
+                row["benchmark"], row["name"], row["unit"], Better(row["better"]), row["target"], row["ceiling"]
+            )
+            results.values[measure] = {server: list(values) for server, values in row["values"].items()}
+        return results

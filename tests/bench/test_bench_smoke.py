@@ -1,0 +1,61 @@
+"""The benchmarks run: one of them for real, in its smallest size, against Barnabas alone."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from bench.report import markdown_table, wanted
+from bench.results import Better, Measure, Results
+
+ROOT = Path(__file__).parents[2]
+RATE = Measure("speed", "requests", "k/s", Better.MORE, target=1.2)
+WAIT = Measure("speed", "wait", "us", Better.LESS, target=0.8)
+LAG = Measure("lag", "lag", "ms", Better.LESS, ceiling=20)
+
+
+def test_a_benchmark_measures_a_real_broker(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "bench", "end-to-end", "--quick", "--only", "barnabas", "--format", "json"]
+    done = subprocess.run(
+        [*command, "--directory", str(tmp_path)], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+    )
+    told = json.loads(done.stdout)
+    assert [row["name"] for row in told["measures"]] == ["end to end p50", "end to end p99"]
+    assert all(row["values"]["barnabas"][0] > 0 and row["ratio"] is None for row in told["measures"])
+    assert "end to end p50: barnabas" in done.stderr
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.fixture
+def results() -> Results:
+    results = Results(machine={"cores": "2"}, notes=["a note"])
+    for ours, theirs in ((10, 10), (12, 10), (90, 10)):
+        results.add(RATE, "barnabas", ours)
+        results.add(RATE, "kafka", theirs)
+    results.add(WAIT, "barnabas", 90)
+    results.add(WAIT, "kafka", 100)
+    results.add(LAG, "barnabas", 21)
+    return results
+
+
+def test_the_median_of_the_rounds_is_held_against_the_target(results: Results) -> None:
+    assert results.ratio(RATE) == pytest.approx(1.2)
+    assert results.holds(RATE) is True
+    assert results.holds(WAIT) is False
+    assert results.holds(LAG) is False
+    assert results.ratio(LAG) is None
+
+
+def test_results_survive_json(results: Results) -> None:
+    assert Results.from_json(json.loads(json.dumps(results.to_json()))) == results
+
+
+def test_a_markdown_table_says_what_falls_short(results: Results) -> None:
+    lines = markdown_table(results, "speed").splitlines()
+    assert lines[2:] == [
+        "| requests | 12.0 | 10.0 | k/s | 1.20 | >= 1.2 | ok |",
+        "| wait | 90.0 | 100 | us | 0.90 | <= 0.8 | **short** |",
+    ]
+    assert wanted(LAG) == "<= 20 ms"
