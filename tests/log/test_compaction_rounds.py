@@ -18,6 +18,7 @@ from barnabas.log.file_names import CLEANED
 from barnabas.log.log_store import LogStore
 from barnabas.log.partition_log import PartitionLog
 from barnabas.model import TopicPartition
+from barnabas.records.batch import HEADER_SIZE, read_header, split_batches
 from barnabas.testing.disk import Fault, SimulatedDisk
 from barnabas.wire.errors import CorruptMessage, KafkaStorageError
 
@@ -134,6 +135,25 @@ def test_a_log_that_changed_meanwhile_is_left_alone(disk: SimulatedDisk, change:
     assert records_of(current) == before
     assert leftovers(disk, current) == []
     assert store.directories[0].cleaner_offsets == {}
+
+
+def test_a_reader_is_not_led_through_emptied_segments_one_by_one(disk: SimulatedDisk) -> None:
+    """librdkafka takes ten answers without a record for a record too large to be answered, and tells its user so."""
+    store, log = new_log(disk)
+    dirty(log, 200)
+    put(log, (b"other", b"v"))
+    clean(disk, store)
+    emptied = [segment for segment in log.segments if segment.size == HEADER_SIZE]
+    assert len(emptied) > 10
+    found = log.locate(0, max_bytes=1 << 20, end_offset=log.log_end_offset)
+    assert found is not None
+    (first, *_) = split_batches(found.read())
+    assert first.header.record_count > 0
+    # Where nothing else follows, the last of them still tells the reader how far it has come.
+    last = read_header(emptied[-1].file.read_at(0, HEADER_SIZE))
+    found = log.locate(0, max_bytes=1 << 20, end_offset=last.next_offset)
+    assert found is not None
+    assert read_header(found.read()) == last
 
 
 def test_appends_go_on_during_a_cleaning(disk: SimulatedDisk) -> None:

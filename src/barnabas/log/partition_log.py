@@ -17,7 +17,7 @@ from barnabas.log.segment import Placed
 from barnabas.log.timestamp_lookup import TimestampedOffset
 from barnabas.log.trimmable_log import TrimmableLog
 from barnabas.log.verification import Damage, verify_segments
-from barnabas.records.batch import Batch, Buffer, with_offsets
+from barnabas.records.batch import HEADER_SIZE, Batch, Buffer, with_offsets
 from barnabas.wire.errors import InvalidRequest, OffsetOutOfRange, RecordListTooLarge
 
 
@@ -136,16 +136,22 @@ class PartitionLog(TrimmableLog):
         end_offset = min(end_offset, self.log_end_offset)
         if offset >= end_offset:
             return None
+        found: tuple[int, int] | None = None
         try:
-            for slot in range(self.segments.floor_slot(offset), len(self.segments)):
-                segment = self.segments[slot]
-                if segment.base_offset >= end_offset:
-                    return None
-                found = segment.seek(offset)
-                if found is not None:
+            for candidate in range(self.segments.floor_slot(offset), len(self.segments)):
+                if self.segments[candidate].base_offset >= end_offset:
                     break
-            else:
+                sought = self.segments[candidate].seek(offset)
+                if sought is None:
+                    continue
+                slot, found = candidate, sought
+                # A segment may end in a batch that compaction has emptied. A reader who was given many of those, one at
+                # a time, might think that a record is too large for it; so it is led on to what follows.
+                if found[1] > HEADER_SIZE or sum(found) < self.segments[slot].size:
+                    break
+            if found is None:
                 return None
+            segment = self.segments[slot]
             position, first_size = found
             end = segment.size
             if end_offset < self.segments.end_offset_of(slot, self.log_end_offset):
