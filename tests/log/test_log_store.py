@@ -14,7 +14,7 @@ from barnabas.log.directory_lock import DirectoryLock
 from barnabas.log.log_store import LogStore
 from barnabas.model import TopicPartition
 from barnabas.testing.disk import SimulatedDisk
-from barnabas.wire.errors import InconsistentTopicId, UnknownTopicOrPartition
+from barnabas.wire.errors import InconsistentTopicId, KafkaStorageError, UnknownTopicOrPartition
 
 OTHER = TopicPartition("my-topic.with_all", 12)
 
@@ -213,6 +213,15 @@ def test_a_directory_of_another_cluster_or_node_is_refused() -> None:
                 now_ms=lambda: NOW_MS,
                 random=random.Random(1),
             )
+
+
+def test_a_directory_that_cannot_be_formatted_for_lack_of_room_is_offline() -> None:
+    disk = SimulatedDisk(capacity_bytes=10)
+    store = open_store(disk)
+    assert store.directories[0].health.is_offline
+    with pytest.raises(KafkaStorageError, match="offline"):
+        store.create(PARTITION, TOPIC_ID)
+    store.close()
 
 
 def test_damaged_checkpoints_are_done_without() -> None:

@@ -33,6 +33,11 @@ class DirectoryHealth:
                 f"log directory {self.path} is offline since {self.error}. Repair or replace the disk, then restart"
             )
 
+    def take_offline(self, error: OSError, doing: str) -> None:
+        if self.error is None:
+            self.error = error
+            logger.error("log directory %s goes offline: %s (%s)", self.path, error, doing)
+
     def failure(self, error: OSError, doing: str) -> KafkaStorageError:
         """The error to raise for `error`; unless the disk is just full, the directory is offline from now on."""
         if error.errno in DISK_FULL:
@@ -40,7 +45,5 @@ class DirectoryHealth:
                 f"the disk of log directory {self.path} is full ({doing}). Nothing was written; "
                 "free some space, shorten retention, or add a log directory, and retry"
             )
-        if self.error is None:
-            self.error = error
-            logger.error("log directory %s goes offline: %s (%s)", self.path, error, doing)
+        self.take_offline(error, doing)
         return KafkaStorageError(f"log directory {self.path} failed: {error} ({doing})")

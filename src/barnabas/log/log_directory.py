@@ -66,7 +66,7 @@ class LogDirectory:
         self._written: dict[str, bytes] = {}
 
     def load(self, *, cluster_id: str, node_id: int, random: random.Random) -> None:
-        """Read names and checkpoints. A device error takes the directory offline; a foreign directory is refused."""
+        """Read names and checkpoints. An error takes the directory offline; a foreign directory is refused."""
         try:
             self._disk.make_dirs(self.path)
             self.properties = self._identify(cluster_id, node_id, random)
@@ -83,7 +83,8 @@ class LogDirectory:
             for name, offsets in self._checkpoints().items():
                 offsets.update(self._read_checkpoint(name))
         except OSError as error:
-            self.health.failure(error, "reading the log directory")
+            # Also if it is only full: without its identity and its checkpoints there is nothing to go on with.
+            self.health.take_offline(error, "reading the log directory")
 
     def _identify(self, cluster_id: str, node_id: int, random: random.Random) -> MetaProperties:
         found = read_meta_properties(self._disk, self.path)

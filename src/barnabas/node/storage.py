@@ -83,7 +83,7 @@ def open_storage(
     if first.health.is_offline:
         store.close()
         raise StartError(
-            f"log directory {first.path}, which holds the metadata log, cannot be read: {first.health.error}"
+            f"log directory {first.path}, which holds the metadata log, cannot be used: {first.health.error}"
         )
     return Storage(store, cluster_id)
 
