@@ -282,3 +282,22 @@ async def or_power_cut(awaitable: Awaitable[T], alive: Callable[[], bool]) -> T:
             task.result()
     assert alive()
     return await waiting
+
+
+def test_a_snapshot_that_a_crash_cut_short_is_removed_at_the_next_start() -> None:
+    async def scenario() -> None:
+        quorum = Quorum()
+        node, _, _ = quorum.boot()
+        await node.start()
+        await node.append([b"a"])
+        quorum.disk.inject(Fault("sync", "*.checkpoint.tmp"))
+        with pytest.raises(OSError, match="Input/output error"):
+            await node.snapshot()
+        await node.close()
+        assert [name for name in quorum.disk.list_dir(DIRECTORY) if name.endswith(".tmp")]
+        node, _, _ = quorum.boot()
+        await node.start()
+        assert not [name for name in quorum.disk.list_dir(DIRECTORY) if name.endswith(".tmp")]
+        await node.close()
+
+    asyncio.run(scenario())

@@ -9,9 +9,11 @@ import errno
 import os
 import shutil
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 Buffer = bytes | bytearray | memoryview
+
+TEMPORARY: Final = ".tmp"
 
 # Linux refuses more pieces than this in one pwritev (IOV_MAX).
 PIECES_MAX = 1024
@@ -68,7 +70,10 @@ class Disk(Protocol):
     def read_file(self, path: str) -> bytes: ...
 
     def replace_file(self, path: str, content: bytes) -> None:
-        """Write, sync and rename over `path`: a reader sees the old content or the new, whole."""
+        """Write, sync and rename over `path`: a reader sees the old content or the new, whole.
+
+        A crash may leave the new content, or a part of it, under `path` with TEMPORARY appended.
+        """
 
     def free_bytes(self, path: str) -> int: ...
 
@@ -193,7 +198,7 @@ class RealDisk:
             return file.read()
 
     def replace_file(self, path: str, content: bytes) -> None:
-        temporary = f"{path}.tmp"
+        temporary = path + TEMPORARY
         with open(temporary, "wb") as file:
             file.write(content)
             file.flush()

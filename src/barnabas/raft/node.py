@@ -98,6 +98,7 @@ class RaftNode:
 
     async def start(self) -> None:
         """Returns once this node leads and the listener has seen everything committed."""
+        await self._workers.run(self._files.remove_unfinished)
         stored = await self._workers.run(self._files.newest_snapshot)
         if stored is None:
             raise KafkaStorageError(f"{self._directory} holds no metadata quorum; format it first")

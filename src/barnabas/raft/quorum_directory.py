@@ -4,6 +4,7 @@ import os
 from typing import NamedTuple
 
 from barnabas.env import Disk
+from barnabas.env.disk import TEMPORARY
 from barnabas.raft.election_state import FILE_NAME, ElectionState, decode_election_state, encode_election_state
 from barnabas.raft.snapshot_file import (
     BOOTSTRAP,
@@ -64,6 +65,12 @@ class QuorumDirectory:
 
     def write_snapshot(self, snapshot_id: SnapshotId, content: bytes) -> None:
         self._disk.replace_file(self._file(snapshot_id.file_name), content)
+
+    def remove_unfinished(self) -> None:
+        """Snapshots that a crash cut short: their names do not come again, so nothing else would remove them."""
+        for name in self._disk.list_dir(self._path):
+            if name.endswith(TEMPORARY) and parse_snapshot_name(name.removesuffix(TEMPORARY)) is not None:
+                self._disk.remove(self._file(name))
 
     def remove_snapshots_before(self, newest: SnapshotId) -> None:
         for snapshot_id in self.snapshot_ids():
