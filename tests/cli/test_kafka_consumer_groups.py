@@ -149,8 +149,9 @@ def test_lists_filters_and_deletes(script: Run, topic: str) -> None:
     reset(script, "list-me", "--to-earliest", "--topic", topic, "--execute")
     assert "list-me" in script("kafka-consumer-groups", "--list").good().splitlines()
     listed = script("kafka-consumer-groups", "--list", "--state", "--type").good().splitlines()
-    assert listed[0] == f"{'GROUP':<25} {'TYPE':<20} {'STATE':<20}"
-    assert f"{'list-me':<25} {'Classic':<20} {'Empty':<20}" in listed
+    width = max(15, *(len(line.split()[0]) for line in listed)) + 10
+    assert listed[0] == f"{'GROUP':<{width}} {'TYPE':<20} {'STATE':<20}"
+    assert f"{'list-me':<{width}} {'Classic':<20} {'Empty':<20}" in listed
     assert "list-me" not in script("kafka-consumer-groups", "--list", "--state", "stable").good()
     gone = script("kafka-consumer-groups", "--delete-offsets", "--group", "list-me", "--topic", f"{topic}:0").good()
     assert gone.splitlines()[0] == "Request succeeded for deleting offsets from group list-me."

@@ -2,6 +2,8 @@
 
 import json
 import struct
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -157,3 +159,12 @@ def test_what_cannot_be_dumped(barnabas: Run, tmp_path: Path) -> None:
     assert f"Ignoring unknown file {other}" in barnabas("kafka-dump-log", "--files", str(other)).err
     refused = barnabas("kafka-dump-log", "--files", "x", "--value-decoder-class", "com.example.Mine")
     assert "Java classes cannot be loaded" in refused.err
+
+
+def test_a_reader_that_has_seen_enough_ends_it_quietly(tmp_path: Path) -> None:
+    path = segment(tmp_path, *(two_records(offset) for offset in range(0, 4000, 2)))
+    command = f"{sys.executable} -m barnabas kafka-dump-log --files {path} | head -1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.stdout == f"Dumping {path}\n"
+    assert done.stderr == ""
+    assert done.returncode == 141

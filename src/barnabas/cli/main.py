@@ -5,12 +5,15 @@ scripts, which read their own flags. Everything else goes to the typer applicati
 sentence and never a traceback of ours.
 """
 
+import os
 import sys
 from collections.abc import Sequence
 
 from barnabas.cli.errors import CommandFailed, show
 
-EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells report it
+# 128 and the signal's number, as shells report it: SIGINT, SIGPIPE.
+EXIT_INTERRUPTED = 130
+EXIT_NOBODY_READS = 141
 
 
 def main() -> None:
@@ -37,6 +40,9 @@ def run(arguments: Sequence[str]) -> int:
         return 1
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
+    except BrokenPipeError:  # `| head` has seen enough; Python would complain once more when it flushes at the end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_NOBODY_READS
     except SystemExit as exit_:
         return exit_.code if isinstance(exit_.code, int) else 0
     return 0
