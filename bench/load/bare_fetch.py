@@ -42,17 +42,18 @@ def drain(port: int, topic: str, *, batch_size: int, batch_count: int, records_p
 
 
 def dawdle(port: int, topic: str, bytes_per_s: float, seconds: float) -> int:
-    """A slow consumer: it asks for much, again and again, and reads little. How many bytes it read."""
-    request = bytes(FetchFrame(topic, 0, max_bytes=50 << 20).at(0))
-    with connect(port) as connection:
-        connection.sendall(request * 20)
-        step = int(bytes_per_s / 100)
-        started = time.perf_counter()
-        got = 0
-        while time.perf_counter() - started < seconds:
-            got += len(connection.recv(step))
-            time.sleep(0.01)
-        return got
+    """A slow consumer: it asks for much, reads little, gives up and comes again. How many bytes it read."""
+    requests = bytes(FetchFrame(topic, 0, max_bytes=50 << 20).at(0)) * 5
+    step = int(bytes_per_s / 100)
+    got = 0
+    deadline = time.perf_counter() + seconds
+    while time.perf_counter() < deadline:
+        with connect(port) as connection:
+            connection.sendall(requests)
+            for _ in range(50):
+                got += len(connection.recv(step))
+                time.sleep(0.01)
+    return got
 
 
 def _unsigned_varint(buffer: memoryview, position: int) -> int:
