@@ -13,12 +13,12 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from kio.serial import entity_reader, entity_writer
+from kio.serial import entity_writer
 from kio.serial.errors import SerialError
 
+from barnabas.wire.array_counts import Reader, checked_reader
 from barnabas.wire.errors import InvalidRequest
 
-Reader = Callable[[memoryview | bytes, int], tuple[Any, int]]
 Writer = Callable[[io.BytesIO, object], None]
 
 
@@ -86,7 +86,7 @@ def _encode(write: Writer, message: object) -> bytes:
 def _reader(api_name: str, version: int, kind: str) -> Reader:
     schema = _schema(api_name, version, kind)
     _answer_to_every_name(schema, importlib.import_module(f"barnabas.wire.messages.{api_name}"))
-    return entity_reader(_root(schema))
+    return checked_reader(_root(schema))
 
 
 @cache

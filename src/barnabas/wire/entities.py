@@ -16,10 +16,11 @@ from collections.abc import Callable, Hashable
 from functools import cache
 from typing import Any, TypeVar, cast, dataclass_transform
 
-from kio.serial import entity_reader, entity_writer
+from kio.serial import entity_writer
 from kio.serial.errors import SerialError
 from kio.static.constants import EntityType
 
+from barnabas.wire.array_counts import Reader, checked_reader
 from barnabas.wire.errors import CorruptMessage
 
 T = TypeVar("T")
@@ -136,8 +137,8 @@ def decode_entity(entity_type: type[T], payload: bytes, position: int = 0) -> T:
 
 
 @cache
-def _reader(entity_type: Hashable) -> Callable[[bytes, int], tuple[Any, int]]:
-    return cast(Callable[[bytes, int], tuple[Any, int]], entity_reader(cast(Any, entity_type)))
+def _reader(entity_type: Hashable) -> Reader:
+    return checked_reader(entity_type)
 
 
 @cache

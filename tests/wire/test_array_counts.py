@@ -1,0 +1,117 @@
+"""An array is believed to have no more elements than there are bytes for: kio's reader would end the process."""
+
+import random
+import struct
+from collections.abc import Callable
+
+import pytest
+from fuzz.random_messages import RandomMessages, message_type
+
+from barnabas.coordinator.group.stored import decode_record
+from barnabas.metadata.records.codec import decode_metadata_record
+from barnabas.wire.api_table import APIS, Api
+from barnabas.wire.array_counts import check_of
+from barnabas.wire.codec import MalformedMessage, decode_request, decode_response, encode_request, encode_response
+from barnabas.wire.errors import CorruptMessage
+
+HUGE_COMPACT = b"\xff\xff\xff\xff\x0f"
+HUGE = struct.pack(">i", 2**31 - 1)
+
+VERSIONS = [(api, version) for api in APIS for version in range(api.version_min, api.version_max + 1)]
+
+
+@pytest.mark.parametrize(("api", "version"), VERSIONS, ids=lambda each: each.name if isinstance(each, Api) else None)
+def test_every_message_that_a_writer_makes_passes(api: Api, version: int) -> None:
+    messages = RandomMessages(random.Random(f"{api.name} {version}"))
+    for kind, make, encode in (
+        ("request", messages.request, encode_request),
+        ("response", messages.response, encode_response),
+    ):
+        check: Callable[[bytes, int], None] | None = check_of(message_type(api.name, version, kind))
+        for _ in range(10):
+            encoded = encode(api.name, version, make(api.name, version))
+            if check is not None:
+                check(b"in front" + encoded, 8)
+
+
+@pytest.mark.parametrize(
+    ("api_name", "version", "body"),
+    [
+        ("metadata", 1, HUGE),
+        ("metadata", 12, HUGE_COMPACT),
+        ("metadata", 12, b"\xff\xff\xff\xff\x7f"),
+        ("produce", 8, b"\xff\xff" + b"\x00\x01" + bytes(4) + HUGE),
+        ("produce", 9, b"\x00" + b"\x00\x01" + bytes(4) + HUGE_COMPACT),
+        ("produce", 9, b"\x00" + b"\x00\x01" + bytes(4) + b"\x02\x02t" + HUGE_COMPACT),
+        ("produce", 9, b"\x00" + b"\x00\x01" + bytes(4) + b"\x03\x02t\x01\x00\x02u" + HUGE_COMPACT),
+        ("describe_groups", 5, HUGE_COMPACT),
+        ("create_topics", 7, b"\x02\x02t" + bytes(6) + HUGE_COMPACT),
+        ("create_topics", 2, struct.pack(">ih", 1, 1) + b"t" + bytes(6) + struct.pack(">ii", 1, 0) + HUGE),
+        ("offset_fetch", 8, b"\x02\x02g\x02\x02t" + HUGE_COMPACT),
+    ],
+)
+def test_a_count_larger_than_the_bytes_that_remain_is_refused(api_name: str, version: int, body: bytes) -> None:
+    for padding in (0, 1, 50):
+        with pytest.raises(MalformedMessage, match="array"):
+            decode_request(api_name, version, body + bytes(padding), 0)
+
+
+@pytest.mark.parametrize(
+    ("api_name", "version", "body"),
+    [
+        ("produce", 8, b"\xff\xff" + b"\x00\x01" + bytes(4) + b"\xff\xff\xff\xff"),
+        ("produce", 9, b"\x00" + b"\x00\x01" + bytes(4) + b"\x00\x00"),
+        ("delete_groups", 2, b"\x00\x00"),
+        ("delete_groups", 0, b"\xff\xff\xff\xfe"),
+    ],
+)
+def test_null_is_no_array_where_the_schema_has_none(api_name: str, version: int, body: bytes) -> None:
+    with pytest.raises(MalformedMessage, match="null"):
+        decode_request(api_name, version, body, 0)
+
+
+def test_numbers_may_be_longer_than_they_need_to_be() -> None:
+    """Two bytes for a count of one and for a null string; the unknown tag behind them makes us walk over them all."""
+    body = b"\x82\x00\x02g\x80\x00" + bytes(4) + b"\x82\x00\x02t\x01\x00\x00" + b"\x01\x01\x07\x03new"
+    (group,) = decode_request("offset_fetch", 9, body, 0).groups
+    assert group.member_id is None
+    assert [topic.name for topic in group.topics] == ["t"]
+
+
+def test_a_tagged_field_does_not_hide_an_array() -> None:
+    features = b"\x00\x00\x01\x00\x00\x00\x00"  # no error, no keys, no throttling
+    with pytest.raises(MalformedMessage, match="array"):
+        decode_response("api_versions", 3, features + b"\x01\x00\x05" + HUGE_COMPACT, 0)
+    # kio reads such a field to its own end and goes on there: a size that lies would lead the two apart.
+    with pytest.raises(MalformedMessage, match="tagged"):
+        decode_response("api_versions", 3, features + b"\x01\x00\x02\x01" + HUGE_COMPACT, 0)
+
+
+def test_unknown_tagged_fields_are_ignored_as_kafka_does() -> None:
+    tags = b"\x02\x07\x03new\x85\x01\x00"  # tag 7 with three bytes, tag 133 with none
+    heartbeat = b"\x02g" + bytes(4) + b"\x02m" + b"\x00"
+    assert decode_request("heartbeat", 4, heartbeat + tags, 0) == decode_request("heartbeat", 4, heartbeat + b"\x00", 0)
+    metadata = b"\x03" + bytes(16) + b"\x02a%s" + bytes(16) + b"\x02b%s" + b"\x01\x00%s"
+    decoded = decode_request("metadata", 12, b"head" + metadata % (tags, b"\x00", tags) + b"trailing", 4)
+    assert decoded == decode_request("metadata", 12, metadata % (b"\x00", b"\x00", b"\x00"), 0)
+    assert [topic.name for topic in decoded.topics] == ["a", "b"]
+
+    # Beside a known one, and within it: the offset's topic id is tag 0.
+    key = b"\x00\x01\x00\x01g\x00\x01t" + bytes(4)
+    value = b"\x00\x04" + bytes(12) + b"\x05meta" + bytes(8)
+    known = b"\x00\x10" + bytes(range(16))
+    stored = decode_record(key, value + b"\x03\x09\x01x" + known + b"\x0a\x01y")
+    assert stored is not None
+    assert stored == decode_record(key, value + b"\x01" + known)
+    answer = b"\x00\x00\x01" + bytes(4) + b"\x02\x01\x08" + bytes(8) + b"\x63\x02zz"
+    assert decode_response("api_versions", 3, answer, 0).finalized_features_epoch == 0
+
+
+def test_stored_records_are_held_to_it_too() -> None:
+    key = b"\x00\x02\x00\x01g"
+    value = b"\x00\x03" + b"\x00\x08consumer" + bytes(4) + b"\xff\xff\xff\xff" + bytes(8) + HUGE
+    with pytest.raises(CorruptMessage, match="array"):
+        decode_record(key, value)
+    partition = b"\x01\x03\x01" + bytes(4) + bytes(16) + HUGE_COMPACT
+    with pytest.raises(CorruptMessage, match="array"):
+        decode_metadata_record(partition)
