@@ -178,10 +178,11 @@ def test_an_empty_log_has_no_times() -> None:
 
 def test_epochs_tell_where_they_ended() -> None:
     log = open_log(SimulatedDisk())
-    assert log.end_offset_for_epoch(0) == (-1, -1)
+    assert [log.end_offset_for_epoch(epoch) for epoch in (-2, -1, 0)] == [(-1, -1)] * 3
     for epoch in (2, 2, 5):
         log.append([make_batch(2)], leader_epoch=epoch, now_ms=NOW_MS)
-    assert [log.end_offset_for_epoch(epoch) for epoch in (-1, 0, 2, 3, 5, 6)] == [
+    assert [log.end_offset_for_epoch(epoch) for epoch in (-2, -1, 0, 2, 3, 5, 6)] == [
+        (-1, -1),
         (-1, -1),
         (0, 0),
         (2, 4),
