@@ -1,8 +1,12 @@
-"""DeleteRecords (0-2): move a partition's log start forward; -1 means up to the high watermark."""
+"""DeleteRecords (0-2): move a partition's log start forward; -1 means up to the high watermark.
+
+Answered when the new start is on disk: what a client was told is deleted does not come back after a crash. (With Apache
+Kafka it may, for a minute.)
+"""
 
 from barnabas.handlers.context import Broker, RequestContext
 from barnabas.model import INTERNAL_TOPICS
-from barnabas.wire.errors import InvalidTopic, KafkaError, OffsetOutOfRange, PolicyViolation
+from barnabas.wire.errors import ErrorCode, InvalidTopic, KafkaError, OffsetOutOfRange, PolicyViolation
 from barnabas.wire.messages.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsPartitionResult,
@@ -12,8 +16,8 @@ from barnabas.wire.messages.delete_records import (
 )
 
 
-def handle(context: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
-    return DeleteRecordsResponse(
+async def handle(context: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
+    response = DeleteRecordsResponse(
         topics=tuple(
             DeleteRecordsTopicResult(
                 name=topic.name,
@@ -22,6 +26,15 @@ def handle(context: RequestContext, request: DeleteRecordsRequest) -> DeleteReco
             for topic in request.topics
         )
     )
+    results = [result for topic in response.topics for result in topic.partitions]
+    deleted = [result for result in results if result.error_code == ErrorCode.none]
+    if deleted:
+        try:
+            await context.broker.replicas.checkpoints.write()
+        except KafkaError as error:
+            for result in deleted:
+                result.error_code = error.code
+    return response
 
 
 def _delete(broker: Broker, topic: str, asked: DeleteRecordsPartition) -> DeleteRecordsPartitionResult:

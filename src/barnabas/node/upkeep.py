@@ -70,9 +70,7 @@ class Upkeep:
             log.expire_producers(self._clock.now_ms())
 
     async def checkpoint(self) -> None:
-        for directory, job in self._store.begin_checkpoint():
-            await self._workers.run(job.run)
-            directory.finish_checkpoint(job)
+        await self._replicas.checkpoints.write()
 
     async def remove_files(self) -> None:
         """What was due for removal; what cannot be removed now is found again at the next start."""
@@ -87,3 +85,4 @@ class Upkeep:
             chore.cancel()
         if self._chores:
             await asyncio.wait(self._chores)
+        await self._replicas.checkpoints.finish()

@@ -16,6 +16,7 @@ from barnabas.metadata.configs.topic_settings import TopicSettings
 from barnabas.metadata.delta import Delta
 from barnabas.metadata.image import TOPIC, ClusterImage, PartitionImage
 from barnabas.model import TopicPartition
+from barnabas.replication.checkpoints import Checkpoints
 from barnabas.replication.partition import Partition
 from barnabas.replication.topic_rules import admission_rules
 from barnabas.wire.errors import KafkaStorageError, NotLeaderOrFollower, UnknownTopicOrPartition
@@ -35,6 +36,7 @@ class Replicas:
         log_settings_of: Callable[[TopicPartition], LogSettings],
     ) -> None:
         self.store = store
+        self.checkpoints = Checkpoints(store, workers)
         self._node_id = node_id
         self._workers = workers
         self._clock = clock

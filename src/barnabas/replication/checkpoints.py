@@ -1,0 +1,39 @@
+"""Writes the checkpoints of the log directories: where logs start, how far they are sound, how far they are committed.
+
+Written now and then, they spare work after a crash. Where a client was told that records are deleted, they are written
+before the answer: the log's start stands nowhere else. Rounds follow each other, and all who ask while one is being
+written share the next, which begins after they asked.
+"""
+
+import asyncio
+
+from barnabas.env import Workers
+from barnabas.log.log_store import LogStore
+
+
+class Checkpoints:
+    def __init__(self, store: LogStore, workers: Workers) -> None:
+        self._store = store
+        self._workers = workers
+        self._round: asyncio.Task[None] | None = None
+        self._next_round: asyncio.Task[None] | None = None
+
+    async def write(self) -> None:
+        """On disk when this returns. A caller that gives up does not disturb the round."""
+        if self._next_round is None:
+            self._next_round = asyncio.ensure_future(self._write_after(self._round))
+        await asyncio.shield(self._next_round)
+
+    async def _write_after(self, earlier: asyncio.Task[None] | None) -> None:
+        if earlier is not None and not earlier.done():
+            await asyncio.wait([earlier])
+        self._round, self._next_round = self._next_round, None
+        for directory, job in self._store.begin_checkpoint():
+            await self._workers.run(job.run)
+            directory.finish_checkpoint(job)
+
+    async def finish(self) -> None:
+        """Wait for rounds under way."""
+        rounds = [each for each in (self._round, self._next_round) if each is not None and not each.done()]
+        if rounds:
+            await asyncio.wait(rounds)
