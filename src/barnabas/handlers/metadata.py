@@ -1,11 +1,17 @@
 """Metadata (0-13): brokers, topics, leaders. May create a topic that is asked for and does not exist.
 
 Version 0 asks for all topics with an empty list, later ones with null. From version 12 a topic may be asked for by id,
-which never creates one. A broker is described by the listener that the request came through.
+which never creates one; versions 10 and 11 have a field for an id and no meaning for it. A broker is described by the
+listener that the request came through.
+
+A client may ask for ten thousand topics at once. They are encoded some at a time, with other requests in between, from
+the one image that was current when the first of them was.
 """
 
+import asyncio
 import uuid
 from collections.abc import Awaitable
+from typing import Final
 
 from barnabas.handlers.authorized_operations import CLUSTER_OPERATIONS, NOT_REQUESTED, TOPIC_OPERATIONS
 from barnabas.handlers.context import ClientConnection, RequestContext
@@ -18,12 +24,15 @@ from barnabas.wire.messages.metadata import (
     MetadataRequestTopic,
     MetadataResponse,
     MetadataResponseBroker,
-    MetadataResponsePartition,
-    MetadataResponseTopic,
 )
+from barnabas.wire.metadata_response import MetadataAnswer, TopicPartitionFacts, encode_topic
+
+_IDS_SINCE: Final = 12
+# Encoded in a few milliseconds.
+PARTITIONS_IN_A_TURN: Final = 500
 
 
-def handle(context: RequestContext, request: MetadataRequest) -> MetadataResponse | Awaitable[MetadataResponse]:
+def handle(context: RequestContext, request: MetadataRequest) -> MetadataAnswer | Awaitable[MetadataAnswer]:
     wanted = request.topics
     if wanted is None or (context.api_version == 0 and not wanted):
         return _respond(context, request, None, {})
@@ -40,13 +49,14 @@ def handle(context: RequestContext, request: MetadataRequest) -> MetadataRespons
 
 async def _create_then_respond(
     context: RequestContext, request: MetadataRequest, wanted: tuple[MetadataRequestTopic, ...], missing: list[str]
-) -> MetadataResponse:
+) -> MetadataAnswer:
     refused: dict[str, ErrorCode] = {}
     for name in missing:
         code = await context.broker.auto_create_topic(name)
         if code not in (ErrorCode.none, ErrorCode.topic_already_exists):
             refused[name] = code
-    return _respond(context, request, wanted, refused)
+    answer = _respond(context, request, wanted, refused)
+    return answer if isinstance(answer, MetadataAnswer) else await answer
 
 
 def _respond(
@@ -54,24 +64,41 @@ def _respond(
     request: MetadataRequest,
     wanted: tuple[MetadataRequestTopic, ...] | None,
     refused: dict[str, ErrorCode],
-) -> MetadataResponse:
+) -> MetadataAnswer | Awaitable[MetadataAnswer]:
     image = context.broker.image
-    operations = TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_REQUESTED
-    alive = {broker.id for broker in image.brokers.values() if not broker.fenced}
-    if wanted is None:
-        topics = tuple(_topic(topic, alive, operations) for topic in image.topics.by_name.values())
-    else:
-        topics = tuple(_wanted_topic(image, topic, alive, operations, refused) for topic in wanted)
-    return MetadataResponse(
+    topics = _Topics(context, image, request, refused)
+    frame = MetadataResponse(
         brokers=_brokers(image, context.client),
         cluster_id=context.broker.cluster_id,
         # Every broker can take what a controller must decide, so clients are sent to the one they speak to.
         controller_id=context.broker.node_id,
-        topics=topics,
         cluster_authorized_operations=(
             CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_REQUESTED
         ),
     )
+    asked: list[TopicImage | MetadataRequestTopic]
+    asked = list(image.topics.by_name.values()) if wanted is None else [topics.find(each) or each for each in wanted]
+    if sum(map(_weight, asked)) > PARTITIONS_IN_A_TURN:
+        return _respond_in_turns(frame, topics, asked)
+    return MetadataAnswer(frame, [topics.encode(each) for each in asked])
+
+
+async def _respond_in_turns(
+    frame: MetadataResponse, topics: "_Topics", asked: list[TopicImage | MetadataRequestTopic]
+) -> MetadataAnswer:
+    encoded = []
+    weight = 0
+    for each in asked:
+        encoded.append(topics.encode(each))
+        weight += _weight(each)
+        if weight > PARTITIONS_IN_A_TURN:
+            weight = 0
+            await asyncio.sleep(0)
+    return MetadataAnswer(frame, encoded)
+
+
+def _weight(asked: TopicImage | MetadataRequestTopic) -> int:
+    return 1 + len(asked.partitions) if isinstance(asked, TopicImage) else 1
 
 
 def _brokers(image: ClusterImage, client: ClientConnection) -> tuple[MetadataResponseBroker, ...]:
@@ -82,54 +109,68 @@ def _brokers(image: ClusterImage, client: ClientConnection) -> tuple[MetadataRes
     )
 
 
-def _wanted_topic(
-    image: ClusterImage,
-    wanted: MetadataRequestTopic,
-    alive: set[int],
-    operations: int,
-    refused: dict[str, ErrorCode],
-) -> MetadataResponseTopic:
-    known = (
-        image.topics.by_id.get(wanted.topic_id)
-        if wanted.topic_id is not None
-        else image.topics.by_name.get(wanted.name or "")
-    )
-    if known is not None:
-        return _topic(known, alive, operations)
-    if wanted.topic_id is not None:
-        return _unknown(None, wanted.topic_id, ErrorCode.unknown_topic_id)
-    name = wanted.name or ""
-    return _unknown(name, None, refused.get(name, _unknown_name_error(name)))
+class _Topics:
+    """Topics of one image, as one request wants them told."""
+
+    def __init__(
+        self, context: RequestContext, image: ClusterImage, request: MetadataRequest, refused: dict[str, ErrorCode]
+    ) -> None:
+        self._version = context.api_version
+        self._image = image
+        self._refused = refused
+        self._operations = TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_REQUESTED
+        self._alive = {broker.id for broker in image.brokers.values() if not broker.fenced}
+
+    def find(self, wanted: MetadataRequestTopic) -> TopicImage | None:
+        if wanted.topic_id is not None:
+            return self._image.topics.by_id.get(wanted.topic_id) if self._version >= _IDS_SINCE else None
+        return self._image.topics.by_name.get(wanted.name or "")
+
+    def encode(self, asked: TopicImage | MetadataRequestTopic) -> bytes:
+        """A topic that there is, or what was asked for and there is not."""
+        if isinstance(asked, TopicImage):
+            return self._encode_known(asked)
+        if self._version < _IDS_SINCE and (asked.topic_id is not None or asked.name is None):
+            return self._encode_unknown(asked.name or "", asked.topic_id, ErrorCode.invalid_request)
+        if asked.topic_id is not None:
+            return self._encode_unknown(None, asked.topic_id, ErrorCode.unknown_topic_id)
+        name = asked.name or ""
+        return self._encode_unknown(name, None, self._refused.get(name) or _unknown_name_error(name))
+
+    def _encode_unknown(self, name: str | None, topic_id: uuid.UUID | None, code: ErrorCode) -> bytes:
+        return encode_topic(
+            self._version,
+            error_code=int(code),
+            name=name,
+            topic_id=topic_id,
+            is_internal=name in INTERNAL_TOPICS,
+            operations=NOT_REQUESTED,
+        )
+
+    def _encode_known(self, topic: TopicImage) -> bytes:
+        return encode_topic(
+            self._version,
+            name=topic.name,
+            topic_id=topic.id,
+            is_internal=topic.name in INTERNAL_TOPICS,
+            partitions=[self._partition(index, partition) for index, partition in topic.partitions.items()],
+            operations=self._operations,
+        )
+
+    def _partition(self, index: int, partition: PartitionImage) -> TopicPartitionFacts:
+        led = partition.leader in self._alive
+        return TopicPartitionFacts(
+            0 if led else int(ErrorCode.leader_not_available),
+            index,
+            partition.leader if led else -1,
+            partition.leader_epoch,
+            partition.replicas,
+            partition.isr,
+            tuple(replica for replica in partition.replicas if replica not in self._alive),
+        )
 
 
 def _unknown_name_error(name: str) -> ErrorCode:
     from barnabas.controller.topic_names import why_invalid  # only a misspelt name needs it
 
     return ErrorCode.invalid_topic_exception if why_invalid(name) else ErrorCode.unknown_topic_or_partition
-
-
-def _unknown(name: str | None, topic_id: uuid.UUID | None, code: ErrorCode) -> MetadataResponseTopic:
-    return MetadataResponseTopic(error_code=code, name=name, topic_id=topic_id, is_internal=name in INTERNAL_TOPICS)
-
-
-def _topic(topic: TopicImage, alive: set[int], operations: int) -> MetadataResponseTopic:
-    return MetadataResponseTopic(
-        name=topic.name,
-        topic_id=topic.id,
-        is_internal=topic.name in INTERNAL_TOPICS,
-        partitions=tuple(_partition(index, partition, alive) for index, partition in topic.partitions.items()),
-        topic_authorized_operations=operations,
-    )
-
-
-def _partition(index: int, partition: PartitionImage, alive: set[int]) -> MetadataResponsePartition:
-    led = partition.leader in alive
-    return MetadataResponsePartition(
-        error_code=ErrorCode.none if led else ErrorCode.leader_not_available,
-        partition_index=index,
-        leader_id=partition.leader if led else -1,
-        leader_epoch=partition.leader_epoch,
-        replica_nodes=partition.replicas,
-        isr_nodes=partition.isr,
-        offline_replicas=tuple(replica for replica in partition.replicas if replica not in alive),
-    )

@@ -11,11 +11,12 @@ from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
 from barnabas.handlers.context import Broker, ClientConnection, RequestContext
-from barnabas.wire.api_table import API_VERSIONS, BY_KEY, FETCH, PRODUCE, Api
+from barnabas.wire.api_table import API_VERSIONS, BY_KEY, FETCH, METADATA, PRODUCE, Api
 from barnabas.wire.codec import encode_response, is_flexible, request_reader
 from barnabas.wire.errors import ErrorCode, KafkaError, UnsupportedVersion
 from barnabas.wire.fetch_response import encode_fetch_response
 from barnabas.wire.frame import read_request_header, response_prefix, skip_tagged_fields
+from barnabas.wire.metadata_response import encode_metadata_response
 from barnabas.wire.produce_response import encode_produce_response
 
 logger = logging.getLogger(__name__)
@@ -107,6 +108,8 @@ def _make_route(api: Api, version: int) -> Route:
         encode = encode_produce_response
     elif api is FETCH:
         encode = encode_fetch_response
+    elif api is METADATA:
+        encode = encode_metadata_response
     else:
 
         def encode(response: object, version: int) -> Buffers:

@@ -53,6 +53,7 @@ BY_KEY: Final = {api.key: api for api in APIS}
 
 PRODUCE: Final = BY_KEY[0]
 FETCH: Final = BY_KEY[1]
+METADATA: Final = BY_KEY[3]
 API_VERSIONS: Final = BY_KEY[18]
 
 # librdkafka decides what a broker can do by Produce 0 although nobody sends it any more (KAFKA-18659).
