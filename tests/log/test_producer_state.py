@@ -79,18 +79,34 @@ def test_a_silent_producer_is_forgotten() -> None:
     log.expire_producers(NOW_MS + 999)
     with pytest.raises(OutOfOrderSequenceNumber):
         send(log, 77)
-    log.expire_producers(NOW_MS + 1000)
+    for _ in range(2):
+        log.expire_producers(NOW_MS + 1000)
     assert send(log, 77).base_offset == 1
 
 
-def test_an_expired_producer_is_not_loaded_again() -> None:
+@pytest.mark.parametrize("clean", [True, False])
+def test_a_producer_of_old_records_is_known_after_a_restart(clean: bool) -> None:
+    """Its records are of last year, but it is here now, and what was not answered before the restart comes again."""
     disk = SimulatedDisk()
-    settings = LogSettings(producer_id_expiration_ms=1000)
-    log = open_log(disk, settings)
-    send(log, 0)
-    log.close(clean=True, now_ms=NOW_MS)
-    assert open_log(disk, settings, now_ms=NOW_MS + 999).producers.producers
-    assert not open_log(disk, settings, now_ms=NOW_MS + 1000).producers.producers
+    log = open_log(disk)
+    last_year = NOW_MS - 366 * 24 * 3_600_000
+    send(log, 0, timestamp=last_year)
+    if clean:
+        log.close(clean=True, now_ms=NOW_MS)
+    else:
+        disk.kill()
+    log = open_log(disk, LogSettings(), clean=clean)
+    assert send(log, 0, timestamp=last_year).duplicate
+
+
+def test_a_producer_of_old_records_is_known_as_long_as_it_writes() -> None:
+    log = open_log(SimulatedDisk(), LogSettings(producer_id_expiration_ms=1000))
+    for sequence in range(5):
+        send(log, sequence, timestamp=NOW_MS - 5000)
+        log.expire_producers(NOW_MS)
+        assert send(log, sequence, timestamp=NOW_MS - 5000).duplicate
+    log.expire_producers(NOW_MS)
+    assert not log.producers.producers
 
 
 def test_producers_outlive_the_records_that_retention_took() -> None:

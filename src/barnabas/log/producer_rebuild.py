@@ -19,12 +19,9 @@ def rebuild_producers(
     *,
     log_start_offset: int,
     end_offset: int,
-    now_ms: int,
-    expiration_ms: int,
 ) -> ProducerState:
     """Snapshots past `end_offset` and damaged ones are removed on the way."""
     state = _newest_snapshot(disk, directory, log_start_offset, end_offset)
-    state.expire(now_ms, expiration_ms)
     if state.end_offset < end_offset:
         for segment, next_base in zip(segments, [*(s.base_offset for s in segments[1:]), end_offset], strict=True):
             if next_base > state.end_offset and segment.base_offset < end_offset:

@@ -62,12 +62,14 @@ class ProducerEntry:
 
 
 class ProducerState:
-    __slots__ = ("end_offset", "producers")
+    __slots__ = ("_seen", "end_offset", "producers")
 
     def __init__(self, end_offset: int = 0, producers: dict[int, ProducerEntry] | None = None) -> None:
         self.producers = producers if producers is not None else {}
         self.end_offset = end_offset
         """The state covers every batch below."""
+        self._seen: dict[int, int] = {}
+        """Producers of old records at the last look, and the last offset of each."""
 
     def find_duplicate(self, header: BatchHeader) -> BatchMetadata | None:
         entry = self.producers.get(header.producer_id)
@@ -116,14 +118,20 @@ class ProducerState:
             entry.txn_first_offset = base_offset
 
     def expire(self, now_ms: int, expiration_ms: int) -> None:
-        """Forget producers that wrote nothing for so long, unless a transaction of theirs is open."""
-        expired = [
-            producer_id
-            for producer_id, entry in self.producers.items()
-            if entry.txn_first_offset < 0 and now_ms - entry.last_timestamp >= expiration_ms
-        ]
-        for producer_id in expired:
-            del self.producers[producer_id]
+        """Forget producers that wrote nothing for so long, unless a transaction of theirs is open.
+
+        The time is that of their records, and a producer that is busy now may write records of last year. So only one
+        that has also written nothing since the last look is forgotten.
+        """
+        seen, self._seen = self._seen, {}
+        for producer_id, entry in list(self.producers.items()):
+            if entry.txn_first_offset >= 0 or now_ms - entry.last_timestamp < expiration_ms:
+                continue
+            last_offset = entry.batches[-1].last_offset if entry.batches else -1
+            if seen.get(producer_id) == last_offset:
+                del self.producers[producer_id]
+            else:
+                self._seen[producer_id] = last_offset
 
 
 def _check_one(header: BatchHeader, epoch: int, last_sequence: int) -> None:

@@ -65,13 +65,10 @@ def load_log(
             segments[:first_unflushed],
             log_start_offset=log_start,
             end_offset=max(segments[first_unflushed].base_offset, log_start),
-            now_ms=now_ms,
-            expiration_ms=settings.producer_id_expiration_ms,
         )
         epochs.truncate_from_end(segments[first_unflushed].base_offset)  # what began later is read from the batches
         may_have_gaps = settings.compact or recovery_point is None
         segments = _recover(disk, directory, segments, first_unflushed, epochs, producers, may_have_gaps=may_have_gaps)
-        producers.expire(now_ms, settings.producer_id_expiration_ms)
 
     log_end_offset = _end_offset(segments[-1]) if segments else log_start_offset
     if log_end_offset < log_start_offset:
@@ -107,8 +104,6 @@ def load_log(
             segments,
             log_start_offset=log_start_offset,
             end_offset=log_end_offset,
-            now_ms=now_ms,
-            expiration_ms=settings.producer_id_expiration_ms,
         )
     producers.end_offset = log_end_offset
     remove_stray_snapshots(disk, directory, segments)

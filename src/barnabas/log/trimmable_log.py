@@ -114,7 +114,7 @@ class TrimmableLog(StoredLog):
         except OSError as error:
             raise self.health.failure(error, f"truncating {self.topic_partition}") from error
         self.log_start_offset = min(self.log_start_offset, self.log_end_offset)
-        self._end_moved_back(now_ms)
+        self._end_moved_back()
         return True
 
     def truncate_fully_and_start_at(self, offset: int, now_ms: int) -> None:
@@ -139,9 +139,9 @@ class TrimmableLog(StoredLog):
         self.segments = Segments([new])
         self.log_start_offset = self.log_end_offset = offset
         self.epochs.clear()
-        self._end_moved_back(now_ms)
+        self._end_moved_back()
 
-    def _end_moved_back(self, now_ms: int) -> None:
+    def _end_moved_back(self) -> None:
         end_offset = self.log_end_offset
         self._unchanged_end = -1
         self._directory_synced = False
@@ -156,8 +156,6 @@ class TrimmableLog(StoredLog):
                 list(self.segments),
                 log_start_offset=self.log_start_offset,
                 end_offset=end_offset,
-                now_ms=now_ms,
-                expiration_ms=self.settings.producer_id_expiration_ms,
             )
         except OSError as error:
             raise self.health.failure(error, f"reloading the producers of {self.topic_partition}") from error
