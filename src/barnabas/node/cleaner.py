@@ -1,7 +1,8 @@
 """Runs log compaction: one log at a time, cleaned by a process of its own, swapped in here as it goes.
 
 Python-heavy work in the broker's process would hold its loop; one of its own holds nothing, and a crash of it loses
-nothing. `log.compaction` has the steps and what makes them safe.
+nothing. `log.compaction` has the steps and what makes them safe. Another process sees the real disk only: on any other
+the cleaning is done here.
 """
 
 import asyncio
@@ -9,8 +10,10 @@ import logging
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable
 
-from barnabas.env import Clock, Disk, Workers
+from barnabas.env import Clock, Disk, RealDisk, Workers
 from barnabas.log.compaction import CleanerSettings, Compaction, CompactionAborted, Compactor
+from barnabas.log.compaction_core import compact
+from barnabas.log.compaction_job import CleanedGroup
 from barnabas.log.log_store import LogStore
 from barnabas.metadata.configs import BrokerConfigs
 from barnabas.wire.errors import KafkaError
@@ -22,6 +25,7 @@ class Cleaner:
     def __init__(
         self, store: LogStore, *, disk: Disk, clock: Clock, workers: Workers, configs: Callable[[], BrokerConfigs]
     ) -> None:
+        self._disk = disk
         self._clock = clock
         self._workers = workers
         self._configs = configs
@@ -55,7 +59,10 @@ class Cleaner:
         if compaction is None:
             return False
         try:
-            await self._clean(compaction)
+            if isinstance(self._disk, RealDisk):
+                await self._clean(compaction)
+            else:
+                await self._clean_here(compaction)
         except (CompactionAborted, KafkaError) as error:
             logger.warning("%s", error)
         await self._workers.run(compaction.settle)
@@ -70,6 +77,17 @@ class Cleaner:
             if process.returncode is None:
                 process.kill()
             await process.wait()
+
+    async def _clean_here(self, compaction: Compaction) -> None:
+        try:
+            for step in compact(compaction.job, self._disk):
+                if isinstance(step, CleanedGroup):
+                    compaction.swap_in(step, self._clock.now_ms())
+                else:
+                    compaction.finished = step
+                await asyncio.sleep(0)
+        except OSError as error:
+            raise CompactionAborted(f"compacting {compaction.topic_partition} failed: {error}") from error
 
     async def _converse(self, process: Process, compaction: Compaction) -> None:
         if process.stdin is None or process.stdout is None:

@@ -9,24 +9,25 @@ from collections.abc import Callable
 import uvloop
 
 from barnabas import __version__
+from barnabas.env import Disk
 from barnabas.node.broker_node import BrokerNode
 from barnabas.node.file_limit import raise_file_limit
 
 logger = logging.getLogger(__name__)
 
 
-def run_broker(properties: dict[str, str], *, announce: Callable[[str], None]) -> int:
+def run_broker(properties: dict[str, str], *, announce: Callable[[str], None], disk: Disk | None = None) -> int:
     """Blocks until SIGTERM or SIGINT, then closes cleanly. The exit status; StartError if it cannot start."""
     raise_file_limit()
-    return uvloop.run(_run(properties, announce))
+    return uvloop.run(_run(properties, announce, disk))
 
 
-async def _run(properties: dict[str, str], announce: Callable[[str], None]) -> int:
+async def _run(properties: dict[str, str], announce: Callable[[str], None], disk: Disk | None) -> int:
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopped.set)
-    node = BrokerNode(properties)
+    node = BrokerNode(properties, disk=disk)
     await node.start()
     # What lives now lives until the end: the collector need not look at it again.
     gc.collect()

@@ -33,13 +33,17 @@ class Broker:
         process: bool = False,
         properties: Mapping[str, str] | None = None,
         data_dir: str | os.PathLike[str] | None = None,
+        crash_at: str | None = None,
     ) -> None:
+        """`crash_at`: a broker process kills itself there, see `crashing_disk`."""
         self.properties = {**TEST_PROPERTIES, **(properties or {})}
         """Kafka's names; a change acts at the next start."""
         self.port = 0
         self._home = tempfile.mkdtemp(prefix="barnabas-")
         self.data_dir = os.path.join(self._home, "data") if data_dir is None else os.fspath(data_dir)
         self._process = ProcessRunner(os.path.join(self._home, "stderr")) if process else None
+        if crash_at is not None:
+            self.crash_at(crash_at)
         self._runner: Runner = self._process or ThreadRunner()
 
     @property
@@ -75,6 +79,14 @@ class Broker:
     def kill(self) -> None:
         """SIGKILL."""
         self._own_process("kill()").kill()
+
+    def crash_at(self, point: str | None, *, steps_path: str | None = None) -> None:
+        """From the next start on: SIGKILL itself at this step of its work on the disk; None: never again.
+
+        With `steps_path` it appends the names of its steps to that file.
+        """
+        process = self._own_process("crash_at()")
+        process.crash_at, process.steps_path = point, steps_path
 
     def pause(self) -> None:
         """SIGSTOP: it is there and answers nothing."""

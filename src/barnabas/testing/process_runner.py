@@ -1,4 +1,7 @@
-"""Runs a broker as `python -m barnabas serve`: a process to kill, pause and restart."""
+"""Runs a broker as `python -m barnabas serve`: a process to kill, pause and restart.
+
+One that is to die at a chosen step of its work (`crash_at`) is `python -m barnabas.testing.crashing_serve` instead.
+"""
 
 import os
 import select
@@ -17,6 +20,10 @@ class ProcessRunner:
     def __init__(self, stderr_path: str) -> None:
         self._stderr_path = stderr_path
         """Where the broker's stderr is kept: it must go somewhere, and tells why a broker did not start."""
+        self.crash_at: str | None = None
+        """Where the next broker dies, as `CrashPoint.parse` reads it."""
+        self.steps_path: str | None = None
+        """Where the next broker writes down the names of its steps."""
         self._process: subprocess.Popen[str] | None = None
 
     @property
@@ -24,13 +31,15 @@ class ProcessRunner:
         return self._running().pid
 
     def start(self, properties: Mapping[str, str]) -> int:
-        command = [sys.executable, "-m", "barnabas", "serve"]
+        self._bury()
+        command, environment = self._command()
         for name, value in properties.items():
             command += ["--set", f"{name}={value}"]
         with open(self._stderr_path, "ab") as stderr:
             # A session of its own: Ctrl-C in the test run's terminal must not stop it before the test run does.
             self._process = subprocess.Popen(
                 command,
+                env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=stderr,
@@ -47,9 +56,28 @@ class ProcessRunner:
             raise BrokerDidNotStart(self._last_words())
         return _port_of(properties["listeners"])
 
+    def _command(self) -> tuple[list[str], dict[str, str]]:
+        environment = dict(os.environ)
+        if self.crash_at is None and self.steps_path is None:
+            return [sys.executable, "-m", "barnabas", "serve"], environment
+        if self.crash_at is not None:
+            environment["BARNABAS_CRASH_AT"] = self.crash_at
+        if self.steps_path is not None:
+            environment["BARNABAS_CRASH_STEPS"] = self.steps_path
+        return [sys.executable, "-m", "barnabas.testing.crashing_serve"], environment
+
+    def _bury(self) -> None:
+        """Let go of a broker that died by itself."""
+        if self._process is not None and self._process.poll() is not None:
+            _close_pipe(self._process)
+            self._process = None
+
     def stop(self) -> None:
         process, self._process = self._process, None
-        if process is None or process.poll() is not None:
+        if process is None:
+            return
+        if process.poll() is not None:
+            _close_pipe(process)
             return
         process.send_signal(signal.SIGCONT)
         process.terminate()

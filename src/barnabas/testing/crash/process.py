@@ -1,0 +1,97 @@
+"""Brokers in processes of their own, on a real disk, that SIGKILL themselves at the chosen step."""
+
+import asyncio
+import os
+import shutil
+import tempfile
+from collections import Counter
+from typing import Any, Final
+
+from barnabas.env import Disk, RealDisk
+from barnabas.testing.broker import Broker
+from barnabas.testing.crash.connection import Connection
+from barnabas.testing.crash.life import BrokerDied
+from barnabas.testing.crash.workload import PROPERTIES
+from barnabas.testing.crashing_disk import CrashPoint
+from barnabas.testing.runner import BrokerDidNotStart
+
+ANSWER_SECONDS_MAX: Final = 20.0
+
+
+class ProcessHost:
+    lossy = False
+
+    def __init__(self) -> None:
+        self._home = tempfile.mkdtemp(prefix="barnabas-crash-")
+        self._steps_path = os.path.join(self._home, "steps")
+        self._broker = Broker(process=True, properties=PROPERTIES, data_dir=os.path.join(self._home, "data"))
+        self.data_dir = self._broker.data_dir
+        self.disk: Disk = RealDisk()
+        self.struck = False
+        self._life: ProcessLife | None = None
+
+    @property
+    def steps(self) -> Counter[str]:
+        """How often each step was taken, by name, in all lives."""
+        with open(self._steps_path) as file:
+            return Counter(file.read().splitlines())
+
+    async def boot(self, at: CrashPoint | None) -> "ProcessLife":
+        self._broker.crash_at(None if at is None else str(at), steps_path=self._steps_path)
+        try:
+            await asyncio.to_thread(self._broker.start)
+            self._life = ProcessLife(self._broker, await Connection.open(self._broker.port))
+        except (BrokerDidNotStart, ConnectionError) as error:
+            if at is None:
+                raise
+            self.struck = True
+            raise BrokerDied("at its start") from error
+        return self._life
+
+    async def stop(self) -> None:
+        self._disconnect()
+        try:
+            await asyncio.to_thread(self._broker.stop)
+        except RuntimeError as error:  # it ended with another status than 0
+            self.struck = True
+            raise BrokerDied("at its stop") from error
+
+    async def bury(self) -> None:
+        self._disconnect()
+        if self._broker.is_running():
+            self._broker.kill()
+        else:
+            self.struck = True
+
+    def make_room(self) -> None:
+        """A process is killed here, never refused."""
+
+    def close(self) -> None:
+        self._disconnect()
+        self._broker.close()
+        shutil.rmtree(self._home, ignore_errors=True)
+
+    def _disconnect(self) -> None:
+        if self._life is not None:
+            self._life.disconnect()
+            self._life = None
+
+
+class ProcessLife:
+    def __init__(self, broker: Broker, connection: Connection) -> None:
+        self._broker = broker
+        self._connection = connection
+
+    async def call(self, api_name: str, version: int, request: object) -> Any:
+        try:
+            return await asyncio.wait_for(self._connection.call(api_name, version, request), ANSWER_SECONDS_MAX)
+        except ConnectionError as error:
+            raise BrokerDied(f"while it was asked for {api_name}") from error
+
+    async def pass_ms(self, duration_ms: int) -> None:
+        await asyncio.sleep(duration_ms / 1000)
+        if not self._broker.is_running():
+            raise BrokerDied("doing its chores")
+
+    def disconnect(self) -> None:
+        self._connection.close()

@@ -1,0 +1,92 @@
+"""Names for what a broker does to its disk: `append: write .log`, `compaction: rename .cleaned to .swap (.log)`.
+
+A name says what the broker is about, as far as the file tells it, then the operation and the kind of file. Partitions
+of `__consumer_offsets` and of `__cluster_metadata` have names of their own (`groups append: ...`, `metadata append:
+...`), and so have the checkpoints. Steps of the same kind have the same name, whatever the topic and the offset, so
+that "the third `roll: create .log`" means something from one run to the next.
+"""
+
+import os
+from typing import Final, Literal
+
+from barnabas.log.file_names import CLEANED, DELETED, LOG, PRODUCER_SNAPSHOT, SWAP, FileName, parse_file_name
+from barnabas.log.log_directory import CLEAN_SHUTDOWN, DELETE_SUFFIX, parse_partition_name
+from barnabas.log.meta_properties import FILE_NAME as META_PROPERTIES
+from barnabas.log.partition_metadata import FILE_NAME as PARTITION_METADATA
+from barnabas.model import METADATA_TOPIC
+from barnabas.raft.election_state import FILE_NAME as QUORUM_STATE
+from barnabas.raft.snapshot_file import parse_snapshot_name
+
+Effect = Literal["create", "write", "truncate", "sync", "rename", "remove", "make", "sync names of"]
+
+_OFFSETS_TOPIC: Final = "__consumer_offsets"
+_TEMPORARY: Final = ".tmp"
+
+
+def name_step(effect: Effect, path: str, *, target: str | None = None) -> str:
+    """`target` is where a rename goes."""
+    parent, base = os.path.split(path)
+    if (owner := _partition_of(base)) is not None:
+        return _name_directory(effect, owner, base, target)
+    temporary = base.endswith(_TEMPORARY)
+    plain = base.removesuffix(_TEMPORARY)
+    whose = _whose(_partition_of(os.path.basename(parent)))
+    file = parse_file_name(plain)
+    if file is not None:
+        return whose + _name_segment_file(effect, file, target)
+    what = f"{effect} {'temporary ' if temporary else ''}"
+    if plain == QUORUM_STATE:
+        return f"election: {what}quorum-state"
+    if parse_snapshot_name(plain) is not None:
+        return f"metadata snapshot: {what}.checkpoint"
+    if plain == CLEAN_SHUTDOWN:
+        return f"clean mark: {what}{plain}"
+    if plain == META_PROPERTIES:
+        return f"format: {what}{plain}"
+    if plain == PARTITION_METADATA:
+        return f"{whose}creation: {what}{plain}"
+    if plain.endswith("-checkpoint"):
+        return f"{whose}checkpoint: {what}{plain}"
+    return f"{whose}other: {what}{plain if '.' in plain or '-' in plain else 'directory'}"
+
+
+def _partition_of(name: str) -> str | None:
+    """The topic if this is the name of a partition's directory, on its way out or not."""
+    if name.endswith(DELETE_SUFFIX):
+        name = name.removesuffix(DELETE_SUFFIX).rpartition(".")[0]
+    found = parse_partition_name(name)
+    return None if found is None else found.topic
+
+
+def _whose(topic: str | None) -> str:
+    return {METADATA_TOPIC: "metadata ", _OFFSETS_TOPIC: "groups "}.get(topic or "", "")
+
+
+def _name_directory(effect: Effect, topic: str, base: str, target: str | None) -> str:
+    whose = _whose(topic)
+    if base.endswith(DELETE_SUFFIX) or target is not None:
+        return f"{whose}topic deletion: {effect} directory"
+    return f"{whose}creation: make directory" if effect == "make" else f"{whose}flush: {effect} directory"
+
+
+def _name_segment_file(effect: Effect, file: FileName, target: str | None) -> str:
+    kind = file.kind + file.suffix
+    if effect == "rename":
+        to = parse_file_name(os.path.basename(target or ""))
+        suffix = to.suffix if to is not None else ""
+        if suffix == DELETED:
+            return f"deletion: rename {kind} to {DELETED}"
+        return f"compaction: rename {file.suffix or 'segment'} to {suffix or 'segment'} ({file.kind})"
+    if file.suffix == DELETED or (effect == "remove" and not file.suffix):
+        return f"deletion: {effect} {kind}"
+    if file.suffix in (CLEANED, SWAP):
+        return f"compaction: {effect} {kind}"
+    if effect == "sync":
+        return f"flush: sync {kind}"
+    if file.kind == LOG:
+        if effect == "write":
+            return f"append: write {kind}"
+        if effect == "truncate":
+            return f"truncation: cut {kind}"
+    phase = "creation" if file.offset == 0 and file.kind != PRODUCER_SNAPSHOT else "roll"
+    return f"{phase}: {effect} {kind}"
