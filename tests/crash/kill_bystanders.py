@@ -23,10 +23,11 @@ class Follower:
         self.seen: dict[tuple[TopicPartition, int], bytes] = {}
         """(partition, offset): value"""
         self.committed: dict[TopicPartition, int] = {}
-        """The greatest acknowledged commit of each partition."""
+        """The last acknowledged commit of each partition."""
         self.failures: list[str] = []
         self._servers = servers
         self._topics = topics
+        self._committing = False
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="follower")
 
@@ -58,7 +59,8 @@ class Follower:
                     if message.error() is None:
                         place = TopicPartition(message.topic(), message.partition())
                         self._note(place, message.offset(), message.value())
-                if messages:
+                # One at a time: of two under way, librdkafka may repeat the first after the second was answered.
+                if messages and not self._committing:
                     self._commit(consumer)
         finally:
             consumer.close()
@@ -66,6 +68,7 @@ class Follower:
     def _commit(self, consumer: Consumer) -> None:
         try:
             consumer.commit(asynchronous=True)
+            self._committing = True
         except KafkaException as error:
             if error.args[0].name() != "_NO_OFFSET":
                 self.failures.append(f"commit: {error}")
@@ -76,11 +79,11 @@ class Follower:
             self.failures.append(f"offset {offset} of {partition} was {before!r} and is now {value!r}")
 
     def _on_commit(self, error: object, positions: Iterable[Position]) -> None:
+        self._committing = False
         if error is None:
             for each in positions:
                 if each.error is None and each.offset >= 0:
-                    place = TopicPartition(each.topic, each.partition)
-                    self.committed[place] = max(self.committed.get(place, 0), each.offset)
+                    self.committed[TopicPartition(each.topic, each.partition)] = each.offset
 
 
 def committed_offsets(servers: str, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:

@@ -14,6 +14,7 @@ from barnabas.records.batch import crc_is_valid, split_batches
 
 class Stored(NamedTuple):
     offset: int
+    key: str | None
     leader_epoch: int
     writer: str
     number: int
@@ -21,7 +22,14 @@ class Stored(NamedTuple):
 
 
 def read_partition(servers: str, partition: TopicPartition) -> list[Stored]:
-    """From the first record to the high watermark."""
+    """Everything, from offset 0 to the high watermark, without a hole."""
+    stored = read_what_is_left(servers, partition)
+    assert [each.offset for each in stored] == list(range(len(stored))), f"the offsets of {partition} have holes"
+    return stored
+
+
+def read_what_is_left(servers: str, partition: TopicPartition) -> list[Stored]:
+    """From the first record that is there to the high watermark."""
     consumer = Consumer(
         {
             "bootstrap.servers": servers,
@@ -33,19 +41,19 @@ def read_partition(servers: str, partition: TopicPartition) -> list[Stored]:
     )
     stored: list[Stored] = []
     try:
-        start, end = consumer.get_watermark_offsets(Position(*partition), timeout=20)
-        assert start == 0
+        _, end = consumer.get_watermark_offsets(Position(*partition), timeout=20)
         consumer.assign([Position(*partition, OFFSET_BEGINNING)])
-        while len(stored) < end:
+        while (stored[-1].offset if stored else -1) < end - 1:
             messages = consumer.consume(min(end - len(stored), 10_000), timeout=20)
             assert messages, f"{partition} gave nothing more after {stored[-1:]}, its end is {end}"
             for message in messages:
                 assert message.error() is None, message.error()
                 writer, number, _ = message.value().decode().split(":")
-                stored.append(Stored(message.offset(), message.leader_epoch(), writer, int(number), message.value()))
+                key = None if message.key() is None else message.key().decode()
+                place = (message.offset(), key, message.leader_epoch())
+                stored.append(Stored(*place, writer, int(number), message.value()))
     finally:
         consumer.close()
-    assert [each.offset for each in stored] == list(range(end)), f"the offsets of {partition} have holes"
     return stored
 
 
@@ -64,6 +72,37 @@ def check_writer(writer: Writer, partition: TopicPartition, stored: list[Stored]
             found = by_offset.get(acknowledged.offset)
             assert found == acknowledged.number, f"{where}: {acknowledged}, and there is {found}"
     return len(numbers) - len(first_seen)
+
+
+def check_compacted(writer: Writer, partition: TopicPartition, stored: list[Stored]) -> int:
+    """The last record of every key is there, the others in order as far as they are left; returns how many are gone."""
+    numbers = _check_ascending(writer, partition, stored)
+    left = {each.key: each.number for each in stored}
+    for (place, key), number in writer.last_number.items():
+        if place == partition:
+            assert left.get(key) == number, f"{key} in {partition} is at record {left.get(key)}, not at {number}"
+    return writer.sent[partition] - len(numbers)
+
+
+def check_retained(writer: Writer, partition: TopicPartition, stored: list[Stored]) -> int:
+    """What retention left is whole, up to the last record; returns how many are gone."""
+    numbers = _check_ascending(writer, partition, stored)
+    sent = writer.sent[partition]
+    assert numbers == list(range(sent - len(numbers), sent)), f"{partition}: {_first_oddity(numbers)}"
+    first = stored[0].offset
+    assert [each.offset for each in stored] == list(range(first, first + len(stored))), f"{partition} has holes"
+    return sent - len(numbers)
+
+
+def _check_ascending(writer: Writer, partition: TopicPartition, stored: list[Stored]) -> list[int]:
+    """Once each, in order, and where they were acknowledged; the numbers that are left."""
+    numbers = [each.number for each in stored]
+    assert numbers == sorted(set(numbers)), f"{writer.name} in {partition}: {_first_oddity(numbers)}"
+    acknowledged = {each.number: each.offset for each in writer.acknowledged[partition]}
+    for each in stored:
+        offset = acknowledged[each.number]
+        assert offset in (each.offset, -1), f"{each} of {partition} was acknowledged at offset {offset}"
+    return numbers
 
 
 def _first_oddity(numbers: list[int]) -> str:

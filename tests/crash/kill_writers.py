@@ -30,17 +30,30 @@ class Acknowledged(NamedTuple):
 
 
 class Writer:
-    """One producer. Its records are `name:number:padding`, numbered from 0 in each partition."""
+    """One producer. Its records are `name:number:padding`, numbered from 0 in each partition.
+
+    With `keys` each record has one of so many keys, for topics that are compacted.
+    """
 
     def __init__(
-        self, name: str, servers: str, partitions: Sequence[TopicPartition], *, idempotent: bool, seed: int
+        self,
+        name: str,
+        servers: str,
+        partitions: Sequence[TopicPartition],
+        *,
+        idempotent: bool,
+        seed: int,
+        keys: int = 0,
     ) -> None:
         self.name = name
         self.idempotent = idempotent
         self.partitions = partitions
         self.acknowledged: dict[TopicPartition, list[Acknowledged]] = {partition: [] for partition in partitions}
         self.sent = dict.fromkeys(partitions, 0)
+        self.last_number: dict[tuple[TopicPartition, str], int] = {}
+        """(partition, key): the number of the last record sent with it"""
         self.failures: list[str] = []
+        self._keys = keys
         self._rng = Random(seed)
         self._stop = threading.Event()
         self._producer = Producer(
@@ -95,6 +108,9 @@ class Writer:
         number = self.sent[partition]
         self.sent[partition] = number + 1
         padding = "." * self._rng.randint(0, 300)
+        key = f"key{self._rng.randrange(self._keys)}" if self._keys else None
+        if key is not None:
+            self.last_number[partition, key] = number
 
         def delivered(error: KafkaError | None, message: Message) -> None:
             if error is not None:
@@ -105,6 +121,7 @@ class Writer:
         self._producer.produce(
             partition.topic,
             f"{self.name}:{number}:{padding}",
+            key=key,
             partition=partition.partition,
             on_delivery=delivered,
         )

@@ -16,7 +16,15 @@ from typing import NamedTuple
 
 import pytest
 from kill_bystanders import Follower, TopicChurn, committed_offsets, topics_and_epochs
-from kill_check import check_writer, count_sound_segments, read_partition, unanswered_writes
+from kill_check import (
+    check_compacted,
+    check_retained,
+    check_writer,
+    count_sound_segments,
+    read_partition,
+    read_what_is_left,
+    unanswered_writes,
+)
 from kill_writers import Writer
 from plain_requests import alter_topic
 
@@ -40,6 +48,18 @@ SMALL_SEGMENTS = {"internal.segment.bytes": "30000", "index.interval.bytes": "10
 TOPICS = {"ledger": SMALL_SEGMENTS, "vault": {**SMALL_SEGMENTS, "flush.messages": "1"}}
 PARTITIONS = [TopicPartition(topic, index) for topic in TOPICS for index in range(3)]
 
+# Of these only a part is left in the end, and which part is known.
+REGISTER = {
+    **SMALL_SEGMENTS,
+    "cleanup.policy": "compact",
+    "min.cleanable.dirty.ratio": "0.1",
+    "internal.segment.bytes": "10000",
+}
+WINDOW = {**SMALL_SEGMENTS, "retention.bytes": "60000", "internal.segment.bytes": "10000"}
+COMPACTED = [TopicPartition("register", index) for index in range(2)]
+RETAINED = [TopicPartition("window", index) for index in range(2)]
+KEYS = 40
+
 # Of ten kills, this many are followed by another one while the broker starts and recovers.
 KILLS_AT_START_OF_TEN = 3
 
@@ -61,15 +81,19 @@ def test_killed_again_and_again(tmp_path: Path) -> None:
     with Broker(process=True, properties=PROPERTIES, data_dir=data_dir) as broker:
         for topic, config in TOPICS.items():
             broker.create_topic(topic, partitions=3, config=config)
+        broker.create_topic("register", partitions=len(COMPACTED), config=REGISTER)
+        broker.create_topic("window", partitions=len(RETAINED), config=WINDOW)
         servers = broker.bootstrap_servers
         writers = [Writer(f"once{n}", servers, PARTITIONS, idempotent=True, seed=rng.getrandbits(32)) for n in range(2)]
         writers += [
             Writer(f"plain-{partition}", servers, [partition], idempotent=False, seed=rng.getrandbits(32))
             for partition in PARTITIONS
         ]
+        registrar = Writer("register", servers, COMPACTED, idempotent=True, seed=rng.getrandbits(32), keys=KEYS)
+        passer_by = Writer("window", servers, RETAINED, idempotent=True, seed=rng.getrandbits(32))
         follower = Follower(servers, list(TOPICS))
         churn = TopicChurn(broker.port, rng.getrandbits(32))
-        load = [*writers, follower, churn]
+        load = [*writers, registrar, passer_by, follower, churn]
         lives: list[Life] = []
         kills_at_start = 0
         for member in load:
@@ -111,6 +135,8 @@ def test_killed_again_and_again(tmp_path: Path) -> None:
         doubled = sum(check_writer(writer, place, stored[place]) for writer in writers for place in writer.partitions)
         for (partition, offset), value in follower.seen.items():
             assert stored[partition][offset].value == value, f"what was read at {offset} of {partition} has changed"
+        compacted = sum(check_compacted(registrar, each, read_what_is_left(servers, each)) for each in COMPACTED)
+        expired = sum(check_retained(passer_by, each, read_what_is_left(servers, each)) for each in RETAINED)
         unanswered = [
             sum(
                 unanswered_writes(writer, stored, counts, life.epochs)
@@ -120,13 +146,18 @@ def test_killed_again_and_again(tmp_path: Path) -> None:
         ]
         broker.stop()
     segments = count_sound_segments(data_dir, PARTITIONS)
+    count_sound_segments(data_dir, [*COMPACTED, *RETAINED])
     print(
         f"{len(lives)} kills under load, {sum(map(bool, unanswered))} of them between a write and its answer "
         f"({sum(unanswered)} records), {kills_at_start} more while starting; "
         f"{sum(map(len, stored.values()))} records in {sum(segments.values())} segments, "
         f"{doubled} doubles (plain producers), {len(follower.seen)} followed, {len(churn.created)} topics created, "
+        f"{len(churn.deleted)} deleted; {compacted} of {sum(registrar.sent.values())} keyed records compacted away, "
+        f"{expired} of {sum(passer_by.sent.values())} taken by retention, "
         f"committed offsets compacted: {_was_compacted(data_dir)}"
     )
+    assert compacted > KEYS, "compaction had nothing to do: this has shown nothing of it"
+    assert expired, "retention had nothing to do: this has shown nothing of it"
     assert any(unanswered), "no kill landed while requests were in flight: this has shown nothing"
     assert _was_compacted(data_dir)
     assert min(segments.values()) > 5, f"too few segments were rolled: {segments}"
