@@ -185,9 +185,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _may_handle(self) -> bool:
         return (
-            self._flowing
-            and len(self._slots) < self._settings.in_flight_max
-            and self._queued_bytes < QUEUED_BYTES_MAX
+            self._flowing and len(self._slots) < self._settings.in_flight_max and self._queued_bytes < QUEUED_BYTES_MAX
         )
 
     def _adjust_reading(self) -> None:
