@@ -1,7 +1,12 @@
 """What /proc tells about a server: all of its processes count, helpers included."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
@@ -29,6 +34,13 @@ def cpu_s(pid: int) -> float:
     """User and system time of the process itself so far."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS_PER_S
+
+
+def with_cpu_s(pid: int, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> tuple[T, float]:
+    """What it returns, and what the process used meanwhile. A cost, unlike a rate, ignores who else wants cores."""
+    before = cpu_s(pid)
+    result = function(*args, **kwargs)
+    return result, cpu_s(pid) - before
 
 
 def _resident_kb(pid: int) -> int:

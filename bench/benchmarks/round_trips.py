@@ -8,6 +8,7 @@ from bench.children import beside, in_child
 from bench.frames import batch_of, produce_error_position, produce_frame
 from bench.load.null_server import answer_always
 from bench.load.round_trips import RoundTrips, drive
+from bench.process_facts import with_cpu_s
 from bench.results import Better, Measure
 from bench.servers import Server
 from bench.sockets import HOST, connect, round_trip
@@ -22,12 +23,13 @@ _FRAMES = [produce_frame(_TOPIC, partition, batch_of(1, 100)) for partition in r
 _ERROR_POSITION = produce_error_position(_TOPIC)
 
 
-def _measures(connections: int) -> tuple[Measure, Measure, Measure]:
+def _measures(connections: int) -> tuple[Measure, ...]:
     on = f"{connections} connection{'s' if connections > 1 else ''}"
     return (
         Measure(NAME, f"round trip p50, {on}", "us", Better.LESS, 0.8 if connections == 1 else None),
         Measure(NAME, f"round trip p99, {on}", "us", Better.LESS),
         Measure(NAME, f"requests, {on}", "k/s", Better.MORE, 1.2 if connections > 1 else None),
+        Measure(NAME, f"CPU of a request, {on}", "us", Better.LESS),
     )
 
 
@@ -42,8 +44,10 @@ def run(stage: Stage) -> None:
         for _ in range(stage.sizes.rounds):
             for connections in CONNECTIONS:
                 for server in servers:
-                    outcome = _measured(server.port, connections, stage.sizes.round_trips_s)
-                    values = (outcome.p50_us, outcome.p99_us, outcome.per_s / 1e3)
+                    seconds = stage.sizes.round_trips_s
+                    outcome, used_s = with_cpu_s(server.pid, _measured, server.port, connections, seconds)
+                    cost_us = used_s / (outcome.per_s * seconds) * 1e6
+                    values = (outcome.p50_us, outcome.p99_us, outcome.per_s / 1e3, cost_us)
                     for measure, value in zip(_measures(connections), values, strict=True):
                         stage.add(measure, server.name, value)
                     busiest[server.name] = max(busiest.get(server.name, 0), outcome.generator_busy)

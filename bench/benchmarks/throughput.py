@@ -8,6 +8,7 @@ from bench.admin import drop_topic, expect_records, make_topic
 from bench.children import in_child
 from bench.frames import batch_of
 from bench.load import bare_fetch, bare_produce, librdkafka
+from bench.process_facts import with_cpu_s
 from bench.results import Better, Measure
 from bench.servers import Server
 from bench.stage import Benchmark, Stage
@@ -23,6 +24,10 @@ def _measure(name: str, unit: str, target: float | None = None) -> Measure:
     return Measure(NAME, name, unit, Better.MORE, target)
 
 
+def _cost(name: str) -> Measure:
+    return Measure(NAME, name, "s/GB", Better.LESS)
+
+
 _LIBRDKAFKA = {
     100: (
         _measure("produce 100 B, librdkafka", "k records/s", _TARGET),
@@ -35,10 +40,14 @@ _BARE = {
     (100, 146): (
         _measure("produce, bare, 16 KB batches", "MB/s", _TARGET),
         _measure("drain, bare, 16 KB batches", "MB/s", _TARGET),
+        _cost("CPU to take in, 16 KB batches"),
+        _cost("CPU to give out, 16 KB batches"),
     ),
     (1024, 480): (
         _measure("produce, bare, 500 KB batches", "MB/s", _TARGET),
         _measure("drain, bare, 500 KB batches", "MB/s", _TARGET),
+        _cost("CPU to take in, 500 KB batches"),
+        _cost("CPU to give out, 500 KB batches"),
     ),
 }
 
@@ -78,9 +87,11 @@ def _bare(stage: Stage, size: int, records_per_batch: int, server: Server, keep:
     batch = batch_of(records_per_batch, size)
     count = stage.sizes.bare_bytes // len(batch)
     make_topic(server.port, topic)
-    produced_s = in_child(bare_produce.pump, server.port, topic, batch, count)
+    produced_s, produced_cpu_s = with_cpu_s(server.pid, in_child, bare_produce.pump, server.port, topic, batch, count)
     expect_records(server.port, topic, count * records_per_batch)
-    drained_s = in_child(
+    drained_s, drained_cpu_s = with_cpu_s(
+        server.pid,
+        in_child,
         bare_fetch.drain,
         server.port,
         topic,
@@ -90,8 +101,15 @@ def _bare(stage: Stage, size: int, records_per_batch: int, server: Server, keep:
     )
     drop_topic(server.port, topic)
     if keep:
-        for measure, seconds in zip(_BARE[size, records_per_batch], (produced_s, drained_s), strict=True):
-            stage.add(measure, server.name, count * len(batch) / 1e6 / seconds)
+        total = count * len(batch)
+        values = (
+            total / 1e6 / produced_s,
+            total / 1e6 / drained_s,
+            produced_cpu_s / (total / 1e9),
+            drained_cpu_s / (total / 1e9),
+        )
+        for measure, value in zip(_BARE[size, records_per_batch], values, strict=True):
+            stage.add(measure, server.name, value)
 
 
 BENCHMARK = Benchmark(NAME, "produce and consume rates, librdkafka and bare", run)
