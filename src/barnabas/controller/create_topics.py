@@ -43,6 +43,7 @@ def decide_create_topics(
     results = []
     occurrences = Counter(topic.name for topic in request.topics)
     created: set[str] = set()
+    told: dict[frozenset[tuple[str, str]], tuple[CreatableTopicConfigs, ...]] = {}
     for topic in request.topics:
         if occurrences[topic.name] > 1:
             results.append(_refused(topic.name, InvalidRequest("Duplicate topic name.")))
@@ -63,7 +64,10 @@ def decide_create_topics(
             for name, value in overrides.items()
         )
         records += new_partitions(image, topic_id, 0, assignments)
-        results.append(_created(topic.name, topic_id, assignments, overrides, configs))
+        key = frozenset(overrides.items())
+        if key not in told:
+            told[key] = _told_configs(overrides, configs)
+        results.append(_created(topic.name, topic_id, assignments, told[key]))
     response = CreateTopicsResponse(topics=tuple(results))
     return Decision(() if request.validate_only else tuple(records), response)
 
@@ -135,23 +139,26 @@ def _created(
     name: str,
     topic_id: uuid.UUID,
     assignments: tuple[Assignment, ...],
-    overrides: Mapping[str, str],
-    configs: BrokerConfigs,
+    configs: tuple[CreatableTopicConfigs, ...],
 ) -> CreatableTopicResult:
     return CreatableTopicResult(
         name=name,
         topic_id=topic_id,
         num_partitions=len(assignments),
         replication_factor=len(assignments[0]),
-        configs=tuple(
-            CreatableTopicConfigs(
-                name=config_name,
-                value=entry.value,
-                config_source=entry.source,
-                is_sensitive=entry.definition.is_sensitive,
-            )
-            for config_name, entry in effective_topic_configs(overrides, configs).items()
-        ),
+        configs=configs,
+    )
+
+
+def _told_configs(overrides: Mapping[str, str], configs: BrokerConfigs) -> tuple[CreatableTopicConfigs, ...]:
+    return tuple(
+        CreatableTopicConfigs(
+            name=name,
+            value=entry.value,
+            config_source=entry.source,
+            is_sensitive=entry.definition.is_sensitive,
+        )
+        for name, entry in effective_topic_configs(overrides, configs).items()
     )
 
 

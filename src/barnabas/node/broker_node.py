@@ -22,11 +22,11 @@ from barnabas.env import Clock, Disk, RealDisk, SystemClock, ThreadWorkers, Work
 from barnabas.handlers.context import Broker
 from barnabas.handlers.fetch_session import FetchSessions
 from barnabas.log.settings import LogSettings
-from barnabas.metadata.configs import BrokerConfigs, TopicSettings, validate_broker_properties
-from barnabas.metadata.configs.in_image import broker_configs_in, topic_settings_in
+from barnabas.metadata.configs import BrokerConfigs, TopicSettings, resolve_topic_settings, validate_broker_properties
+from barnabas.metadata.configs.in_image import broker_configs_in
 from barnabas.metadata.delta import Delta
 from barnabas.metadata.features import SUPPORTED_FEATURES
-from barnabas.metadata.image import ClusterImage, Endpoint
+from barnabas.metadata.image import TOPIC, ClusterImage, Endpoint
 from barnabas.metadata.records import MetadataRecord, encode_metadata_record
 from barnabas.model import TopicPartition
 from barnabas.node.cluster_state import ClusterState
@@ -76,6 +76,8 @@ class BrokerNode:
         self._configs = BrokerConfigs(static=self._static)
         self._plans = plan_listeners(self._configs)
         self._state = ClusterState()
+        self._resolved_settings: dict[frozenset[tuple[str, str]], TopicSettings] = {}
+        """By the topic's own configs: ten thousand topics have a handful of different ones."""
         self._listeners: list[tuple[ListenerPlan, Listener]] = []
         self.node_id = self._configs.integer("node.id")
 
@@ -251,7 +253,12 @@ class BrokerNode:
         return await self._controller.allocate_producer_ids(broker_id=self.node_id, broker_epoch=self._epoch)
 
     def _topic_settings(self, topic: str) -> TopicSettings:
-        return topic_settings_in(self._state.image, topic, self._configs)
+        overrides = self._state.image.configs.of(TOPIC, topic)
+        key = frozenset(overrides.items())
+        settings = self._resolved_settings.get(key)
+        if settings is None:
+            settings = self._resolved_settings[key] = resolve_topic_settings(overrides, self._configs)
+        return settings
 
     def _log_settings(self, topic_partition: TopicPartition) -> LogSettings:
         if topic_partition == METADATA_PARTITION:
@@ -267,7 +274,11 @@ class BrokerNode:
     def _refresh(self, image: ClusterImage, delta: Delta) -> None:
         """First among the subscribers: the others, and handlers, read what this sets."""
         self._broker.image = image
-        self._configs = self._broker.configs = self._current_configs()
+        configs = self._current_configs()
+        if configs == self._configs:
+            return
+        self._resolved_settings.clear()
+        self._configs = self._broker.configs = configs
         self._gate.limits = _connection_limits(self._configs)
 
     # --- stop

@@ -1,5 +1,6 @@
 """A topic's configs as its log and its admission of batches understand them."""
 
+from functools import lru_cache
 from typing import Final
 
 from barnabas.log.settings import LogSettings
@@ -22,6 +23,7 @@ def log_settings(settings: TopicSettings, *, producer_id_expiration_ms: int) -> 
     return LogSettings(producer_id_expiration_ms=producer_id_expiration_ms, **shared)
 
 
+@lru_cache(maxsize=256)
 def admission_rules(settings: TopicSettings) -> AdmissionRules:
     return AdmissionRules(
         max_message_bytes=settings.max_message_bytes,
