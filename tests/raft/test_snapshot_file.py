@@ -7,8 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from quorum import VOTERS
 
+from barnabas.raft.quorum_directory import QuorumDirectory
 from barnabas.raft.snapshot_file import SnapshotId, decode_snapshot, encode_snapshot, parse_snapshot_name
 from barnabas.raft.voters import ReplicaKey, Voter, VoterEndpoint, VoterSet
+from barnabas.records.batch import HEADER_SIZE, read_header
+from barnabas.records.record import seal
+from barnabas.testing.disk import SimulatedDisk
 from barnabas.wire.errors import CorruptMessage, InvalidRecord
 
 # What `kafka-storage format --standalone` of Apache Kafka 4.3.1 wrote as 00000000000000000000-0000000000.checkpoint.
@@ -70,3 +74,18 @@ def test_names() -> None:
     assert parse_snapshot_name("00000000000000000012-0000000003.checkpoint") == SnapshotId(12, 3)
     assert parse_snapshot_name("00000000000000000012-0000000003.checkpoint.tmp") is None
     assert parse_snapshot_name("quorum-state") is None
+
+
+def test_whatever_is_wrong_with_it_the_operator_is_told_what_to_do() -> None:
+    disk = SimulatedDisk()
+    directory = QuorumDirectory(disk, "/quorum")
+    disk.make_dirs("/quorum")
+    good = encode([b"record"])
+    header = read_header(good)
+    size = header.size
+    wrong_count = seal(header._replace(record_count=9), good[HEADER_SIZE:size]) + good[size:]
+    unknown_codec = seal(header._replace(attributes=header.attributes | 7), good[HEADER_SIZE:size]) + good[size:]
+    for content in (wrong_count, unknown_codec, good[:-1]):
+        directory.write_snapshot(SnapshotId(5, 1), content)
+        with pytest.raises(CorruptMessage, match="Restore it from a backup"):
+            directory.newest_snapshot()

@@ -15,7 +15,7 @@ from barnabas.raft.snapshot_file import (
     parse_snapshot_name,
 )
 from barnabas.raft.voters import VoterSet
-from barnabas.wire.errors import CorruptMessage
+from barnabas.wire.errors import CorruptMessage, KafkaError
 
 
 class StoredSnapshot(NamedTuple):
@@ -59,7 +59,7 @@ class QuorumDirectory:
         path = self._file(ids[-1].file_name)
         try:
             return StoredSnapshot(ids[-1], decode_snapshot(self._disk.read_file(path)))
-        except CorruptMessage as error:
+        except KafkaError as error:
             # An older one would do only if the log still reached back to it, and then the log deserves a look too.
             raise CorruptMessage(f"{path} cannot be read: {error}. Restore it from a backup before starting") from error
 
