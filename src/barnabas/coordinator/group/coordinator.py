@@ -22,6 +22,7 @@ from barnabas.coordinator.group.offsets import (
 )
 from barnabas.coordinator.group.settings import GroupSettings
 from barnabas.coordinator.group.shard import GroupShard
+from barnabas.coordinator.group.stored import TEXT_BYTES_MAX, fits
 from barnabas.coordinator.group.sync import decide_sync
 from barnabas.coordinator.ports import CoordinatorLog
 from barnabas.coordinator.runtime import CoordinatorRuntime
@@ -79,6 +80,11 @@ class GroupCoordinator:
         """As `partition_for`, for requests that need a named group. Offsets may be kept under the empty name."""
         if not group_id:
             raise InvalidGroupId("the group id is empty")
+        return self._home_of_any(group_id)
+
+    def _home_of_any(self, group_id: str) -> int:
+        if not fits(group_id):
+            raise InvalidGroupId(f"the group id has more than {TEXT_BYTES_MAX} bytes")
         return self.partition_for(group_id)
 
     def expect(self, partition: int) -> None:
@@ -127,7 +133,7 @@ class GroupCoordinator:
     async def offset_commit(self, request: OffsetCommitRequest, api_version: int) -> OffsetCommitResponse:
         """Topics have their names; a topic id is stored where it is given."""
         return await self._runtime.write(
-            self.partition_for(request.group_id), lambda shard, now: decide_commit(shard, request, api_version, now)
+            self._home_of_any(request.group_id), lambda shard, now: decide_commit(shard, request, api_version, now)
         )
 
     async def offset_fetch(self, request: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:

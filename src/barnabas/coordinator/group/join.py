@@ -18,6 +18,7 @@ from barnabas.coordinator.group.member import UNKNOWN_MEMBER_ID, ClientInfo, Mem
 from barnabas.coordinator.group.rebalance import maybe_complete_join, rebalance_or_complete
 from barnabas.coordinator.group.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE
 from barnabas.coordinator.group.store import GroupStore
+from barnabas.coordinator.group.stored import TEXT_BYTES_MAX, fits
 from barnabas.wire.errors import (
     FencedInstanceId,
     GroupMaxSizeReached,
@@ -68,6 +69,8 @@ class Joining:
         protocols: Protocols = {}
         for protocol in request.protocols:
             protocols.setdefault(protocol.name, protocol.metadata)
+        if not all(map(fits, (request.group_instance_id, request.protocol_type, *protocols))):
+            raise InvalidRequest(f"an instance id or a protocol has more than {TEXT_BYTES_MAX} bytes")
         return cls(
             group_id=request.group_id,
             member_id=request.member_id,

@@ -17,6 +17,7 @@ from barnabas.coordinator.group.settings import GroupSettings
 from barnabas.coordinator.group.states import DEAD
 from barnabas.coordinator.group.stored import (
     NO_TIMESTAMP,
+    TEXT_BYTES_MAX,
     CommittedOffset,
     GroupCoordinatorRecord,
     OffsetRecord,
@@ -24,6 +25,9 @@ from barnabas.coordinator.group.stored import (
 )
 from barnabas.coordinator.timers import Timers
 from barnabas.wire.errors import KafkaError, UnknownMemberId
+
+# A member's id begins with its client's, and must fit into a stored record whatever the characters.
+PREFIX_CHARACTERS_MAX = TEXT_BYTES_MAX // 4 - 40
 
 OffsetsByTopic = dict[str, dict[int, CommittedOffset]]
 
@@ -66,7 +70,7 @@ class GroupStore:
     # Soft
 
     def new_member_id(self, prefix: str) -> str:
-        return f"{prefix}-{uuid.UUID(int=self._random.getrandbits(128), version=4)}"
+        return f"{prefix[:PREFIX_CHARACTERS_MAX]}-{uuid.UUID(int=self._random.getrandbits(128), version=4)}"
 
     def keep_session(self, member: Member, monotonic_ms: int) -> None:
         self.timers.set(member.session_key, monotonic_ms + member.session_timeout_ms)

@@ -29,6 +29,13 @@ GROUP_METADATA: Final = 2
 
 NO_TIMESTAMP: Final = -1
 
+TEXT_BYTES_MAX: Final = 2**15 - 1
+"""What a string of these records may have in UTF-8. Requests of later versions can carry longer ones."""
+
+
+def fits(text: str | None) -> bool:
+    return text is None or len(text) * 4 <= TEXT_BYTES_MAX or len(text.encode()) <= TEXT_BYTES_MAX
+
 
 @kafka_entity(version=0, flexible=False)
 class OffsetCommitKey:
