@@ -23,15 +23,20 @@ test: setup kcat ## Run the tests
 	$(BIN)/python -m pytest -n 2 tests
 
 check: setup ## What CI runs: lint, types, imports, tests
-	$(BIN)/ruff check src tests tools demo bench
-	$(BIN)/ruff format --check src tests tools demo bench
+	$(BIN)/ruff check src tests tools demo bench fuzz
+	$(BIN)/ruff format --check src tests tools demo bench fuzz
 	$(BIN)/mypy
+	$(BIN)/mypy fuzz
 	$(BIN)/lint-imports
 	$(MAKE) test
 
+fuzz: setup ## Feed every reader with bad bytes, each for SECONDS (60), with atheris
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group fuzz
+	$(BIN)/python -m fuzz --seconds $(or $(SECONDS),60) $(if $(SEED),--seed $(SEED))
+
 format: setup ## Format and sort imports
-	$(BIN)/ruff check --fix src tests tools demo bench
-	$(BIN)/ruff format src tests tools demo bench
+	$(BIN)/ruff check --fix src tests tools demo bench fuzz
+	$(BIN)/ruff format src tests tools demo bench fuzz
 
 bench: setup ## Measure beside Apache Kafka (half an hour, 45 GB of disk), and draw docs/images/performance.png
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group bench
@@ -49,4 +54,4 @@ kcat: # Debian's kcat is one of the clients in the tests
 clean: ## Remove .venv and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
-.PHONY: help setup demo test bench check format messages compatibility kcat clean
+.PHONY: help setup demo test bench fuzz check format messages compatibility kcat clean

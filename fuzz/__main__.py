@@ -1,0 +1,86 @@
+"""`python -m fuzz [--seconds N] [--seed N] [NAME ...]`: each target for a while, in a process of its own.
+
+An input that raises what its reader does not declare, takes more than ten seconds, or makes the process grow past a
+gigabyte ends its target and is kept in `fuzz-findings/`; `python -m fuzz --replay NAME FILE` runs it again. Mend the
+reader, and put the input into `tests/fuzz/test_regressions.py`.
+"""
+
+import argparse
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from fuzz.targets import TARGETS
+
+RSS_MB_MAX: Final = 1024
+INPUT_SECONDS_MAX: Final = 10
+INPUT_BYTES_MAX: Final = 4096
+FINDINGS: Final = "fuzz-findings"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="fuzz", description="Feed readers with bytes that nobody should have written."
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"targets; all if none: {', '.join(TARGETS)}")
+    parser.add_argument("--seconds", type=int, default=60, help="for each target")
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1, 2**31))
+    parser.add_argument("--replay", metavar="FILE", help="run one input through one target, without atheris")
+    arguments = parser.parse_args()
+    unknown = set(arguments.names) - set(TARGETS)
+    if unknown or (arguments.replay and len(arguments.names) != 1):
+        parser.error(f"targets are {', '.join(TARGETS)}")
+    if arguments.replay:
+        TARGETS[arguments.names[0]].run(Path(arguments.replay).read_bytes())
+        return 0
+    failed = [name for name in arguments.names or TARGETS if not fuzz_one(name, arguments.seconds, arguments.seed)]
+    if failed:
+        print(f"failed: {', '.join(failed)}; the inputs are in {FINDINGS}/", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def fuzz_one(name: str, seconds: int, seed: int) -> bool:
+    os.makedirs(FINDINGS, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f"fuzz-{name}-") as corpus:
+        for number, content in enumerate(TARGETS[name].make_seeds(random.Random(seed))):
+            Path(corpus, f"seed-{number:04d}").write_bytes(content)
+        options = {
+            "seed": seed,
+            "max_total_time": seconds,
+            "max_len": INPUT_BYTES_MAX,
+            "timeout": INPUT_SECONDS_MAX,
+            "rss_limit_mb": RSS_MB_MAX,
+            "print_final_stats": 1,
+            "artifact_prefix": f"{FINDINGS}/{name}-",
+        }
+        command = [
+            sys.executable,
+            "-m",
+            "fuzz.one",
+            name,
+            *(f"-{key}={value}" for key, value in options.items()),
+            corpus,
+        ]
+        ran = subprocess.run(
+            command, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+        )
+    executed = re.search(r"stat::number_of_executed_units:\s*(\d+)", ran.stdout)
+    peak = re.search(r"stat::peak_rss_mb:\s*(\d+)", ran.stdout)
+    verdict = "ok" if ran.returncode == 0 else "FAILED"
+    print(
+        f"{name:20} seed {seed:10}  {int(executed[1]) if executed else 0:10,} executions"
+        f"  {peak[1] if peak else '?':>5} MB at most  {verdict}",
+        flush=True,
+    )
+    if ran.returncode:
+        print(ran.stdout[-4000:], file=sys.stderr)
+    return ran.returncode == 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

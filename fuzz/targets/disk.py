@@ -1,0 +1,160 @@
+"""What the log finds on its disk: segments, indexes, checkpoints, producer snapshots, the small property files."""
+
+import random
+import uuid
+from contextlib import suppress
+from typing import Final
+
+from barnabas.log.batch_scan import scan_batches, scan_headers
+from barnabas.log.checkpoint_file import CorruptCheckpoint, decode_offsets, encode_offsets
+from barnabas.log.epoch_cache import FILE_NAME as EPOCHS_NAME
+from barnabas.log.epoch_cache import EpochCache
+from barnabas.log.index_file import CorruptIndex
+from barnabas.log.meta_properties import FILE_NAME as META_NAME
+from barnabas.log.meta_properties import (
+    CorruptMetaProperties,
+    MetaProperties,
+    read_meta_properties,
+    write_meta_properties,
+)
+from barnabas.log.offset_index import OffsetIndex
+from barnabas.log.partition_metadata import FILE_NAME as TOPIC_ID_NAME
+from barnabas.log.partition_metadata import read_topic_id, write_topic_id
+from barnabas.log.producer_snapshot import CorruptSnapshot, decode_snapshot, encode_snapshot
+from barnabas.log.producer_state import BatchMetadata, ProducerEntry
+from barnabas.log.time_index import TimeIndex
+from barnabas.metadata.configs.properties import parse_properties
+from barnabas.model import TopicPartition
+from barnabas.records.record import Record, build_batch
+from barnabas.testing.disk import SimulatedDisk
+from barnabas.wire.errors import CorruptMessage, InvalidConfig
+from fuzz.target import Target
+
+_DIRECTORY: Final = "/log"
+
+
+def _disk_with(name: str, content: bytes) -> SimulatedDisk:
+    disk = SimulatedDisk()
+    disk.make_dirs(_DIRECTORY)
+    disk.replace_file(f"{_DIRECTORY}/{name}", content)
+    return disk
+
+
+def _segments(rng: random.Random) -> list[bytes]:
+    segments = []
+    for _ in range(20):
+        offset = rng.choice((0, 5, 2**40))
+        batches = []
+        for _ in range(rng.randrange(1, 6)):
+            records = [Record(timestamp=offset, value=rng.randbytes(rng.randrange(50)))] * rng.randrange(1, 4)
+            batches.append(build_batch(records, base_offset=offset, leader_epoch=rng.randrange(3)))
+            offset += len(records) + rng.randrange(3)
+        segments.append(b"".join(batches) + rng.choice((b"", bytes(70), b"torn")))
+    return segments
+
+
+def _scan(data: bytes) -> None:
+    file = _disk_with("segment", data).open(f"{_DIRECTORY}/segment")
+    for scan in (scan_headers, scan_batches):
+        try:
+            for _ in scan(file, 0, len(data)):
+                pass
+        except CorruptMessage:
+            continue
+
+
+def _indexes(rng: random.Random) -> list[bytes]:
+    contents = []
+    for _ in range(10):
+        disk = SimulatedDisk()
+        offsets, times = OffsetIndex(), TimeIndex()
+        for entry in range(rng.randrange(20)):
+            offsets.append(entry * 7, entry * 4096)
+            times.append(1_700_000_000_000 + entry, entry * 7)
+        offsets.persist(disk, "/index")
+        times.persist(disk, "/timeindex")
+        contents += [disk.read_file("/index"), disk.read_file("/timeindex")]
+    return contents
+
+
+def _load_indexes(data: bytes) -> None:
+    """Where an index loads, it can be used."""
+    try:
+        offsets = OffsetIndex.load(data)
+    except CorruptIndex:
+        pass
+    else:
+        for offset in (-1, 0, 10, 2**31 - 1):
+            offsets.lookup(offset)
+        offsets.truncate_to(offsets.last()[0])
+        offsets.persist(SimulatedDisk(), "/index")
+    try:
+        times = TimeIndex.load(data)
+    except CorruptIndex:
+        return
+    for timestamp in (-1, 0, 2**63 - 1):
+        times.lookup(timestamp)
+    times.truncate_to(times.last()[1])
+    times.persist(SimulatedDisk(), "/timeindex")
+
+
+def _checkpoints(rng: random.Random) -> list[bytes]:
+    offsets = {TopicPartition(f"topic-{number}", number): rng.getrandbits(60) for number in range(5)}
+    epochs = b"0\n2\n0 0\n3 100\n"
+    return [encode_offsets({}), encode_offsets(offsets), epochs, b""]
+
+
+def _read_checkpoints(data: bytes) -> None:
+    with suppress(CorruptCheckpoint):
+        decode_offsets(data)
+    try:
+        epochs = EpochCache.load(_disk_with(EPOCHS_NAME, data), _DIRECTORY)
+    except CorruptCheckpoint:
+        return
+    for epoch in (-2, -1, 0, 1, 3, 2**31 - 1):
+        epochs.end_offset_for(epoch, 1000)
+        epochs.epoch_at(epoch)
+
+
+def _producer_snapshots(rng: random.Random) -> list[bytes]:
+    def entry() -> ProducerEntry:
+        batches = [BatchMetadata(rng.getrandbits(31), rng.getrandbits(40), 3, 1)] * rng.randrange(2)
+        return ProducerEntry(rng.randrange(100), batches, rng.getrandbits(40), -1, -1)
+
+    return [encode_snapshot({number: entry() for number in range(count)}) for count in (0, 1, 3, 20)]
+
+
+def _read_producer_snapshot(data: bytes) -> None:
+    try:
+        producers = decode_snapshot(data)
+    except CorruptSnapshot:
+        return
+    encode_snapshot(producers)
+
+
+def _property_files(rng: random.Random) -> list[bytes]:
+    disk = SimulatedDisk()
+    disk.make_dirs(_DIRECTORY)
+    write_meta_properties(disk, _DIRECTORY, MetaProperties("cluster", 1, uuid.UUID(int=rng.getrandbits(128))))
+    write_topic_id(disk, _DIRECTORY, uuid.UUID(int=rng.getrandbits(128)))
+    server = b"# comment\nlisteners=PLAINTEXT://:9092\nlog.dirs: /a,\\\n  /b\nk\\u00e9y = v\\tl\n! other\n"
+    return [*(disk.read_file(f"{_DIRECTORY}/{name}") for name in (META_NAME, TOPIC_ID_NAME)), server]
+
+
+def _read_property_files(data: bytes) -> None:
+    with suppress(CorruptMetaProperties):
+        read_meta_properties(_disk_with(META_NAME, data), _DIRECTORY)
+    read_topic_id(_disk_with(TOPIC_ID_NAME, data), _DIRECTORY)
+    try:
+        parse_properties(data.decode("utf-8", "replace"))
+    except InvalidConfig:
+        return
+
+
+TARGETS: Final = (
+    Target("segments", _segments, _scan),
+    Target("indexes", _indexes, _load_indexes),
+    Target("checkpoints", _checkpoints, _read_checkpoints),
+    Target("producer_snapshots", _producer_snapshots, _read_producer_snapshot),
+    Target("property_files", _property_files, _read_property_files),
+)
