@@ -1,6 +1,7 @@
 """When a partition is synced, and what a sync means to a partition that is taken away meanwhile."""
 
 import asyncio
+import errno
 import uuid
 from collections.abc import Awaitable, Callable
 from random import Random
@@ -15,10 +16,10 @@ from barnabas.model import TopicPartition
 from barnabas.records.admission import AdmissionRules
 from barnabas.records.batch import read_batch
 from barnabas.records.record import Record, build_batch
-from barnabas.replication.partition import Partition
+from barnabas.replication.partition import FLUSH_RETRY_MS, Partition
 from barnabas.testing.clock import VirtualClock
-from barnabas.testing.disk import SimulatedDisk
-from barnabas.wire.errors import UnknownTopicOrPartition
+from barnabas.testing.disk import Fault, SimulatedDisk
+from barnabas.wire.errors import KafkaStorageError, UnknownTopicOrPartition
 
 PLACE = TopicPartition("t", 0)
 RULES = AdmissionRules(
@@ -109,6 +110,29 @@ def test_a_topic_deleted_while_it_is_synced_does_not_take_its_directory_offline(
         with pytest.raises(UnknownTopicOrPartition):
             _ = bench.partition.log
         assert PLACE not in bench.store
+
+    run(scenario)
+
+
+def test_a_sync_that_found_the_disk_full_is_tried_again() -> None:
+    """Nothing else would: the record is in the log, so its producer's retry adds nothing that asks for a sync."""
+
+    async def scenario() -> None:
+        bench = Bench(LogSettings(flush_messages=1))
+        bench.workers.may_run.set()
+        bench.disk.inject(Fault("write", "*/leader-epoch-checkpoint.tmp", errno.ENOSPC, times=2))
+        waiter = bench.partition.wait_committed(bench.append())
+        await bench.clock.settle()
+        with pytest.raises(KafkaStorageError, match="full"):
+            await waiter
+        again = bench.partition.wait_committed(0)
+        await bench.clock.elapse(FLUSH_RETRY_MS)
+        with pytest.raises(KafkaStorageError, match="full"):
+            await again
+        again = bench.partition.wait_committed(0)
+        await bench.clock.elapse(FLUSH_RETRY_MS)
+        await again
+        assert bench.synced == 1
 
     run(scenario)
 

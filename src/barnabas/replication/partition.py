@@ -6,7 +6,7 @@ acknowledgement nor a consumer runs ahead of the disk.
 
 When it is synced: after `flush.messages` records, `flush.ms` after the first unsynced record, when a segment was sealed
 (as in Kafka: so a crash means scanning little more than the active segment), and after a crash, when the log is opened.
-Nothing polls for it: a broker with nothing to do does nothing.
+Nothing polls for it: a broker with nothing to do does nothing. A sync that found the disk full is tried again shortly.
 """
 
 import asyncio
@@ -32,6 +32,7 @@ logger = logging.getLogger(__name__)
 
 # `flush.ms` of this much or more (its default) means never; timers of the loop do not reach that far.
 FLUSH_MS_NEVER: Final = 1 << 62
+FLUSH_RETRY_MS: Final = 1000
 
 
 class Watcher(Protocol):
@@ -122,7 +123,7 @@ class Partition:
             ):
                 self._start_flush(log)
             elif self._flush_timer is None and log.settings.flush_ms < FLUSH_MS_NEVER:
-                self._flush_later(log)
+                self._flush_later(log, log.settings.flush_ms)
             self._advance_high_watermark(log)
             if self._watchers:
                 size = sum(len(batch.data) for batch in batches)
@@ -161,15 +162,15 @@ class Partition:
             self._active_base_offset = log.segments.active.base_offset
             self._flushing = asyncio.ensure_future(self._flush_until_covered(log))
 
-    def _flush_later(self, log: PartitionLog) -> None:
+    def _flush_later(self, log: PartitionLog, delay_ms: int) -> None:
         def flush() -> None:
             self._flush_timer = None
             if self._flushing is None:
                 self._start_flush(log)
             else:  # it began before the record that this timer is for
-                self._flush_later(log)
+                self._flush_later(log, delay_ms)
 
-        self._flush_timer = self._clock.call_later(log.settings.flush_ms, flush)
+        self._flush_timer = self._clock.call_later(delay_ms, flush)
 
     def _disarm_flush_timer(self) -> None:
         if self._flush_timer is not None:
@@ -190,6 +191,9 @@ class Partition:
         except KafkaError as error:
             logger.error("%s cannot be synced: %s", self.topic_partition, error)  # noqa: TRY400 (the text says it all)
             self.wake_all(error)
+            if not (log.health.is_offline or self._is_gone):
+                self._disarm_flush_timer()
+                self._flush_later(log, FLUSH_RETRY_MS)
         finally:
             self._flushing = None
 
@@ -222,9 +226,9 @@ class Partition:
 
     async def settle(self) -> None:
         """Wait for a flush that is under way, so that the log can be closed."""
-        self._disarm_flush_timer()
         if self._flushing is not None:
             await asyncio.wait([self._flushing])
+        self._disarm_flush_timer()
 
 
 async def committed_within(waiter: "asyncio.Future[None]", timeout_ms: int, clock: Clock) -> None:
