@@ -13,10 +13,21 @@ import pytest
 
 from barnabas.testing.crash.__main__ import reference_steps, run_planned
 from barnabas.testing.crash.plan import Planned, plan_processes, plan_simulated
+from barnabas.testing.crash.simulated import Ending
+from barnabas.testing.crashing_disk import CrashPoint
 
 SEED = int(os.environ.get("BARNABAS_SEED", random.SystemRandom().getrandbits(32)))
 SIMULATED = 100
 PROCESSES = 2
+
+
+# Trials that once failed.
+LESSONS = [
+    ("format: write temporary meta.properties#1/full", "kill"),  # a traceback instead of a sentence
+    ("groups creation: create .log#1/full", "kill"),  # groups without a coordinator until a restart
+    ("checkpoint: create temporary leader-epoch-checkpoint#1/full", "kill"),  # a record that was never synced
+    ("metadata snapshot: write temporary .checkpoint#2/torn", "kill"),  # a file that nobody removed
+]
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +47,11 @@ def test_the_workload_touches_every_kind_of_work(steps: dict[str, int]) -> None:
 def test_a_broker_ends_at_some_of_its_steps_on_a_simulated_disk(steps: dict[str, int]) -> None:
     rng = random.Random(SEED)
     _try(rng.sample(list(plan_simulated(steps, SEED)), SIMULATED))
+
+
+@pytest.mark.parametrize(("point", "ending"), LESSONS)
+def test_what_once_failed(point: str, ending: Ending) -> None:
+    _try([Planned((CrashPoint.parse(point),), ending, SEED)])
 
 
 @pytest.mark.crash

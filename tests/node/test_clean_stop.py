@@ -19,6 +19,7 @@ from barnabas.node.group_partitions import GroupPartitions
 from barnabas.records.batch import split_batches
 from barnabas.records.record import decode_records
 from barnabas.testing import Broker
+from barnabas.testing.clock import VirtualClock
 
 
 def metadata_records(data_dir: Path) -> list[object]:
@@ -62,7 +63,7 @@ def test_groups_are_not_loaded_again_by_what_is_committed_after_the_stop() -> No
             ),
         ]
         image, delta = replay(EMPTY_IMAGE, records, offset=2)
-        partitions = GroupPartitions(make_coordinator, node_id=1)
+        partitions = GroupPartitions(make_coordinator, node_id=1, clock=VirtualClock())
         partitions.serve()
         await partitions.stop()
         partitions.apply(image, delta)

@@ -149,7 +149,7 @@ class BrokerNode:
             settings_of=self._topic_settings,
             log_settings_of=self._log_settings,
         )
-        self._group_partitions = GroupPartitions(self._make_groups, self.node_id)
+        self._group_partitions = GroupPartitions(self._make_groups, self.node_id, self._clock)
         self._broker = self._make_broker()
         await self._bind(Dispatcher(self._broker))
         self._epoch = await self._controller.register_broker(self._registration())

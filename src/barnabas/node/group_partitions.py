@@ -2,7 +2,7 @@
 
 The coordinator is made when there is something for it to coordinate: a broker without groups starts without it. Loading
 reads whole partitions, so it begins once the broker serves, one partition after another. A client that asks for a group
-meanwhile is told to try again shortly.
+meanwhile is told to try again shortly. Where the disk did not let it be read, that is tried again too.
 """
 
 from __future__ import annotations
@@ -11,22 +11,28 @@ import asyncio
 import logging
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from barnabas.env import Clock
 from barnabas.metadata.delta import Delta
 from barnabas.metadata.image import ClusterImage
 from barnabas.node.topic_maker import OFFSETS_TOPIC
-from barnabas.wire.errors import KafkaError
+from barnabas.wire.errors import KafkaError, KafkaStorageError
 
 if TYPE_CHECKING:
     from barnabas.coordinator.group.coordinator import GroupCoordinator
 
 logger = logging.getLogger(__name__)
 
+RETRY_MS_MIN: Final = 1_000
+RETRY_MS_MAX: Final = 60_000
+
 
 class GroupPartitions:
-    def __init__(self, make_coordinator: Callable[[], GroupCoordinator], node_id: int) -> None:
+    def __init__(self, make_coordinator: Callable[[], GroupCoordinator], node_id: int, clock: Clock) -> None:
         self._make_coordinator = make_coordinator
+        self._clock = clock
+        self._retry_ms = RETRY_MS_MIN
         self._node_id = node_id
         self._partition_count = 0
         self._epochs: dict[int, int] = {}
@@ -90,11 +96,25 @@ class GroupPartitions:
                     continue  # somebody else leads it by now
                 try:
                     await self.groups.load(index)
+                    self._retry_ms = RETRY_MS_MIN
+                except KafkaStorageError as error:  # the disk is full, or offline
+                    logger.warning("the groups of %s-%d are loaded later: %s", OFFSETS_TOPIC, index, error)
+                    self._load_later(index)
                 except KafkaError as error:
                     logger.error("the groups of %s-%d cannot be loaded: %s", OFFSETS_TOPIC, index, error)  # noqa: TRY400
                 await asyncio.sleep(0)
         finally:
             self._loading = None
+
+    def _load_later(self, index: int) -> None:
+        def load() -> None:
+            if index in self._epochs and index not in self._to_load:
+                self._to_load.append(index)
+                self._start_loading()
+
+        self.groups.expect(index)
+        self._clock.call_later(self._retry_ms, load)
+        self._retry_ms = min(self._retry_ms * 2, RETRY_MS_MAX)
 
     async def stop(self) -> None:
         """No more group changes its state; those who wait are told to look for another coordinator."""

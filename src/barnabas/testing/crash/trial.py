@@ -1,7 +1,8 @@
 """One trial: the workload from its first step to its last, with a crash on the way, and what was promised checked.
 
 A client whose broker dies connects to the next one and asks again what was not answered, as any client does. A broker
-that keeps refusing after a fault (a failed disk stays offline) is restarted by its operator, once the fault is gone.
+that keeps refusing after an error (a failed disk stays offline) is restarted by its operator; a full disk is made room
+on, and that must do.
 """
 
 from collections import deque
@@ -17,7 +18,7 @@ from barnabas.testing.crash.verify import Broken, verify
 from barnabas.testing.crash.workload import RESTART, Step, new_promises, script
 from barnabas.testing.crashing_disk import CrashPoint
 
-ATTEMPTS = 12
+ATTEMPTS = 30
 PAUSE_MS = 60
 LIVES_MAX = 8
 _COMPACTED = frozenset({"register", "__consumer_offsets"})
@@ -154,7 +155,8 @@ class Trial:
             if attempt == 2:
                 self._host.make_room()
             await self._life.pass_ms(PAUSE_MS)
-        if isinstance(refusal, NotYet) or not self._host.struck or self.restarts_by_hand:
+        may_need_restart = self._host.struck and self._waiting and self._waiting[0].moment == "error"
+        if isinstance(refusal, NotYet) or not may_need_restart or self.restarts_by_hand:
             raise Broken(f"the broker keeps refusing: {refusal}")
         self.restarts_by_hand += 1
         raise BrokerDied(str(refusal))
