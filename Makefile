@@ -22,6 +22,10 @@ demo: setup ## Run the main job: producers, a group, a killed member, a killed b
 test: setup kcat ## Run the tests
 	$(BIN)/python -m pytest -n 2 tests
 
+soak: setup ## End it at every step of its work, then 200 times under load (an hour); prints seeds
+	$(BIN)/python -m barnabas.testing.crash --jobs 2
+	BARNABAS_KILL_ROUNDS=200 $(BIN)/python -m pytest -s -p no:xdist tests/crash/test_kill_under_load.py
+
 check: setup ## What CI runs: lint, types, imports, tests
 	$(BIN)/ruff check src tests tools demo bench fuzz
 	$(BIN)/ruff format --check src tests tools demo bench fuzz
@@ -54,4 +58,4 @@ kcat: # Debian's kcat is one of the clients in the tests
 clean: ## Remove .venv and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
-.PHONY: help setup demo test bench fuzz check format messages compatibility kcat clean
+.PHONY: help setup demo test soak bench fuzz check format messages compatibility kcat clean
