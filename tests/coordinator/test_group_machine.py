@@ -71,7 +71,8 @@ class GroupMachine(RuleBasedStateMachine):
         for client in self.clients:
             answer = client.joining
             client.hear()
-            if client.joining is None and answer is not None and client.leads:
+            heard = client.joining is None and answer is not None and answer.error == ""
+            if heard and client.leads:  # after an error it may still believe to lead a generation of before a crash
                 self.leaders.setdefault(client.generation, set()).add(client.instance or client.member)
         if "g" not in self.core.shard.groups:
             self.leaders.clear()  # a group of that name would begin with generation 1 again
