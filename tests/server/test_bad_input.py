@@ -95,6 +95,16 @@ def test_arrays_that_are_longer_than_their_request(attacked: Attacked, count: in
             assert ends(client)
 
 
+@pytest.mark.parametrize("api_name", ["describe_groups", "delete_groups", "metadata"])
+def test_half_a_million_names_in_a_megabyte(attacked: Attacked, api_name: str) -> None:
+    version = {"describe_groups": 5, "delete_groups": 2, "metadata": 9}[api_name]
+    name = b"\x02a\x00" if api_name == "metadata" else b"\x01"
+    body = b"\xa1\xc2\x1e" + name * 500_000 + bytes(4)
+    with attacked.broker.connect() as client:
+        client.send_frame(request_header(api_name, version, 7, "c") + body)
+        assert ends(client)
+
+
 @pytest.mark.parametrize("client_id", [b"\xff\xfe", b"\xed\xa0\x80", b"\xc0\x80"])
 def test_client_ids_that_are_not_utf_8(attacked: Attacked, client_id: bytes) -> None:
     with attacked.broker.connect() as client:

@@ -11,7 +11,14 @@ from barnabas.coordinator.group.stored import decode_record
 from barnabas.metadata.records.codec import decode_metadata_record
 from barnabas.wire.api_table import APIS, Api
 from barnabas.wire.array_counts import check_of
-from barnabas.wire.codec import MalformedMessage, decode_request, decode_response, encode_request, encode_response
+from barnabas.wire.codec import (
+    REQUEST_ELEMENTS_MAX,
+    MalformedMessage,
+    decode_request,
+    decode_response,
+    encode_request,
+    encode_response,
+)
 from barnabas.wire.errors import CorruptMessage
 
 HUGE_COMPACT = b"\xff\xff\xff\xff\x0f"
@@ -66,7 +73,7 @@ def test_a_count_larger_than_the_bytes_that_remain_is_refused(api_name: str, ver
     ],
 )
 def test_null_is_no_array_where_the_schema_has_none(api_name: str, version: int, body: bytes) -> None:
-    with pytest.raises(MalformedMessage, match="null"):
+    with pytest.raises(MalformedMessage, match=r"-[12] elements"):
         decode_request(api_name, version, body, 0)
 
 
@@ -76,6 +83,16 @@ def test_numbers_may_be_longer_than_they_need_to_be() -> None:
     (group,) = decode_request("offset_fetch", 9, body, 0).groups
     assert group.member_id is None
     assert [topic.name for topic in group.topics] == ["t"]
+
+
+def test_a_request_names_no_more_than_can_be_handled_soon() -> None:
+    for count, allowed in ((REQUEST_ELEMENTS_MAX, True), (REQUEST_ELEMENTS_MAX + 1, False)):
+        body = struct.pack(">i", count) + b"\x00\x01g" * count
+        if allowed:
+            assert len(decode_request("delete_groups", 0, body, 0).groups_names) == count
+        else:
+            with pytest.raises(MalformedMessage, match="allowed"):
+                decode_request("delete_groups", 0, body, 0)
 
 
 def test_a_tagged_field_does_not_hide_an_array() -> None:

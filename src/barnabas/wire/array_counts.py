@@ -22,6 +22,8 @@ from kio.serial import entity_reader
 
 from barnabas.wire.primitives import read_uvarint, uvarint
 
+UNBOUNDED: Final = 2**31 - 1
+
 Buffer = memoryview | bytes
 Check = Callable[[Buffer, int], None]
 Reader = Callable[[Buffer, int], tuple[Any, int]]
@@ -64,7 +66,7 @@ class _Walk:
 
     def __init__(self, steps: list[tuple[int, Any]]) -> None:
         self.steps = tuple(_merge_fixed(steps))
-        """(kind, what it is about): a size; an element's walk and the smallest count; tagged fields by their tag."""
+        """(kind, what it is about): a size; an element's walk and the bounds of the count; tagged fields by tag."""
         counted = [index for index, step in enumerate(self.steps) if _has_arrays(*step)]
         self.has_arrays = bool(counted)
         self.steps_to_last_array = self.steps[: counted[-1] + 1] if counted else ()
@@ -73,10 +75,10 @@ class _Walk:
         """0 where it varies."""
 
 
-def checked_reader(entity_type: Any) -> Reader:
+def checked_reader(entity_type: Any, *, elements_max: int = UNBOUNDED) -> Reader:
     """kio's reader of such an entity, behind the check."""
     read: Reader = entity_reader(entity_type)
-    check = check_of(entity_type)
+    check = check_of(entity_type, elements_max=elements_max)
 
     def read_checked(data: Buffer, position: int) -> tuple[Any, int]:
         if check is not None:
@@ -84,7 +86,7 @@ def checked_reader(entity_type: Any) -> Reader:
         try:
             return read(data, position)
         except KeyError:  # an unknown tag
-            return _read_without_unknown_tags(read, _entity(entity_type), data, position)
+            return _read_without_unknown_tags(read, _entity(entity_type, elements_max), data, position)
 
     return read_checked
 
@@ -105,9 +107,9 @@ def _read_without_unknown_tags(read: Reader, walk: "_Walk", data: Buffer, start:
     return message, end - start
 
 
-def check_of(entity_type: Any) -> Check | None:
+def check_of(entity_type: Any, *, elements_max: int = UNBOUNDED) -> Check | None:
     """A function that raises ValueError where the bytes from a position on cannot be such an entity; None: no need."""
-    walk = _entity(entity_type)
+    walk = _entity(entity_type, elements_max)
     if not walk.has_arrays:
         return None
 
@@ -148,9 +150,9 @@ def _check(walk: _Walk, data: Buffer, position: int, end: int, is_last: bool, cu
                 else:
                     count, position = read_uvarint(data, position)
                 count -= 1
-            element, count_min = argument
-            if count < count_min:
-                raise ValueError(f"an array of {count} elements, where null is not allowed")
+            element, count_min, count_max = argument
+            if not count_min <= count <= count_max:
+                raise ValueError(f"an array of {count} elements, where {count_min} to {count_max} are allowed")
             if count * element.size_min > end - position:
                 raise ValueError(f"an array of {count} elements, {end - position} bytes are left")
             if count > 0:
@@ -203,12 +205,12 @@ def _check_tags(known: dict[int, _Walk], data: Buffer, position: int, end: int, 
 
 
 @cache
-def _entity(entity_type: Any) -> _Walk:
+def _entity(entity_type: Any, elements_max: int) -> _Walk:
     flexible = entity_type.__flexible__
     steps: list[tuple[int, Any]] = []
     tagged: dict[int, _Walk] = {}
     for field in dataclasses.fields(entity_type):
-        field_steps = _field(field.type, field.metadata.get("kafka_type"), flexible)
+        field_steps = _field(field.type, field.metadata.get("kafka_type"), flexible, elements_max)
         if (tag := field.metadata.get("tag")) is None:
             steps += field_steps
         else:
@@ -218,15 +220,15 @@ def _entity(entity_type: Any) -> _Walk:
     return _Walk(steps)
 
 
-def _field(kind: Any, kafka_type: str | None, flexible: bool) -> list[tuple[int, Any]]:
+def _field(kind: Any, kafka_type: str | None, flexible: bool, elements_max: int) -> list[tuple[int, Any]]:
     is_nullable = isinstance(kind, types.UnionType)
     if is_nullable:  # only unions with None exist
         kind = next(member for member in typing.get_args(kind) if member is not types.NoneType)
     if typing.get_origin(kind) is tuple:
-        element = _Walk(_field(typing.get_args(kind)[0], kafka_type, flexible))
-        return [(_COMPACT_ARRAY if flexible else _ARRAY, (element, -1 if is_nullable else 0))]
+        element = _Walk(_field(typing.get_args(kind)[0], kafka_type, flexible, elements_max))
+        return [(_COMPACT_ARRAY if flexible else _ARRAY, (element, -1 if is_nullable else 0, elements_max))]
     if hasattr(kind, "__flexible__"):
-        walk = _entity(kind)
+        walk = _entity(kind, elements_max)
         return [(_NULLABLE_ENTITY, walk)] if is_nullable else list(walk.steps)
     if kafka_type in _SIZES:
         return [(_FIXED, _SIZES[kafka_type])]
