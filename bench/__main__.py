@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import resource
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -25,8 +26,6 @@ _QUIET_LOAD = 0.3
 def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     results = Results.from_json(json.loads(options.load.read_text())) if options.load else _run(options)
-    if options.save:
-        options.save.write_text(json.dumps(results.to_json(), indent=1) + "\n")
     if options.chart:
         draw(results, options.chart)
     if options.format == "json":
@@ -49,6 +48,8 @@ def _run(options: argparse.Namespace) -> Results:
             if not options.benchmarks or benchmark.name in options.benchmarks:
                 stage.tell(f"{benchmark.name}: {benchmark.summary}")
                 benchmark.run(stage)
+                if options.save:  # after each: a run is long, and what it found so far is found
+                    options.save.write_text(json.dumps(stage.results.to_json(), indent=1) + "\n")
     return stage.results
 
 
@@ -78,7 +79,14 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _end_on_signals() -> None:
+    """Servers have sessions of their own: however the run ends, it must end them. A shell's `&` ignores SIGINT."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
 if __name__ == "__main__":
+    _end_on_signals()
     try:
         sys.exit(main())
     except KeyboardInterrupt:
