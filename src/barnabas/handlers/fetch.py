@@ -9,7 +9,7 @@ Isolation: no transactions exist yet, so the last stable offset is the high wate
 
 import asyncio
 from collections.abc import Awaitable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from barnabas.handlers.context import Broker, RequestContext
 from barnabas.handlers.fetch_session import FetchPlan, TopicKey, Wanted
@@ -17,15 +17,15 @@ from barnabas.log.log_slice import LogSlice
 from barnabas.replication.partition import Partition
 from barnabas.wire.errors import (
     ErrorCode,
-    InvalidRequest,
     KafkaError,
     NotLeaderOrFollower,
     UnknownTopicId,
 )
-from barnabas.wire.fetch_response import FetchAnswer, FetchedPartition
+from barnabas.wire.fetch_response import FetchAnswer, FetchedPartition, FetchedTopic
 from barnabas.wire.messages.fetch import FetchRequest
 
-READ_COMMITTED = 1
+READ_COMMITTED: Final = 1
+_WHOLE_ERROR_SINCE: Final = 7
 
 
 class Cold(NamedTuple):
@@ -54,17 +54,29 @@ class FetchWait:
 
 def handle(context: RequestContext, request: FetchRequest) -> FetchAnswer | Awaitable[FetchAnswer]:
     if request.max_bytes < 0 or request.min_bytes < 0 or request.isolation_level not in (0, READ_COMMITTED):
-        raise InvalidRequest("limits must not be negative and the isolation level is 0 or 1")
+        return _refuse(request, context.api_version, ErrorCode.invalid_request)
     broker = context.broker
     try:
         plan = broker.fetch_sessions.plan(request, version=context.api_version, now_ms=broker.clock.now_ms())
     except KafkaError as error:
-        return FetchAnswer((), error_code=int(error.code))
+        return _refuse(request, context.api_version, error.code)
     fetch = Fetch(broker, request, plan)
     answers, size = fetch.read()
     if fetch.cold or (size < request.min_bytes and not fetch.must_answer and request.max_wait.total_seconds() > 0):
         return fetch.answer_later(answers, size)
     return fetch.answer(answers)
+
+
+def _refuse(request: FetchRequest, version: int, code: ErrorCode) -> FetchAnswer:
+    """Versions before 7 have no place for an error of the whole request: every partition gets it."""
+    if version >= _WHOLE_ERROR_SINCE:
+        return FetchAnswer((), error_code=int(code))
+    return FetchAnswer(
+        [
+            FetchedTopic(topic.topic, None, [FetchedPartition(each.partition, int(code)) for each in topic.partitions])
+            for topic in request.topics
+        ]
+    )
 
 
 class Fetch:

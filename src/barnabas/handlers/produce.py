@@ -22,7 +22,7 @@ from barnabas.wire.errors import (
     NotLeaderOrFollower,
     UnknownTopicId,
 )
-from barnabas.wire.messages.produce import PartitionProduceData, ProduceRequest
+from barnabas.wire.produce_request import PartitionRecords, ProduceCall
 from barnabas.wire.produce_response import ProduceAnswer, ProducedPartition, ProducedTopic
 
 
@@ -34,24 +34,24 @@ class Pending(NamedTuple):
     waiter: "asyncio.Future[None]"
 
 
-def handle(context: RequestContext, request: ProduceRequest) -> ProduceAnswer | Awaitable[ProduceAnswer] | None:
+def handle(context: RequestContext, request: ProduceCall) -> ProduceAnswer | Awaitable[ProduceAnswer] | None:
     broker = context.broker
     now_ms = broker.clock.now_ms()
     by_id = context.api_version >= 13
     pending: list[Pending] = []
     topics: list[ProducedTopic] = []
     refused: KafkaError | None = None
-    for topic in request.topic_data:
+    for topic in request.topics:
         name: str | None = topic.name
         if by_id:
             known = broker.image.topics.by_id.get(topic.topic_id) if topic.topic_id else None
             name = known.name if known else None
         partitions: list[ProducedPartition] = []
-        for data in topic.partition_data:
+        for data in topic.partitions:
             try:
                 answer, waiter = _append(context, request.acks, name, data, now_ms)
             except KafkaError as error:
-                answer, waiter = _refusal(broker, name, data.index, error), None
+                answer, waiter = _refusal(broker, name, data.partition, error), None
                 refused = error
             if waiter is not None:
                 pending.append(Pending(len(topics), len(partitions), waiter))
@@ -63,13 +63,12 @@ def handle(context: RequestContext, request: ProduceRequest) -> ProduceAnswer | 
             raise refused
         return None
     if pending:
-        timeout_ms = int(request.timeout.total_seconds() * 1000)
-        return _answer_when_committed(topics, pending, timeout_ms, broker.clock)
+        return _answer_when_committed(topics, pending, request.timeout_ms, broker.clock)
     return ProduceAnswer(topics)
 
 
 def _append(
-    context: RequestContext, acks: int, topic: str | None, data: PartitionProduceData, now_ms: int
+    context: RequestContext, acks: int, topic: str | None, data: PartitionRecords, now_ms: int
 ) -> tuple[ProducedPartition, "asyncio.Future[None] | None"]:
     if topic is None:
         raise UnknownTopicId("no topic has this id: refresh the metadata")
@@ -77,12 +76,14 @@ def _append(
         raise InvalidRequiredAcks(f"acks must be 0, 1 or all (-1), not {acks}")
     if topic in INTERNAL_TOPICS:
         raise InvalidTopic(f"{topic} is internal: only the broker writes to it")
-    partition = context.broker.replicas.get(topic, data.index)
+    partition = context.broker.replicas.get(topic, data.partition)
     batches = admit(data.records, partition.admission_rules, now_ms, zstd_is_known=context.api_version >= 7)
     if batches[0].header.is_transactional:
         raise InvalidTxnState("transactions are not supported yet: unset transactional.id")
     appended = partition.append(batches, now_ms=now_ms)
-    answer = ProducedPartition(data.index, 0, appended.base_offset, appended.log_append_time, appended.log_start_offset)
+    answer = ProducedPartition(
+        data.partition, 0, appended.base_offset, appended.log_append_time, appended.log_start_offset
+    )
     if acks == 0 or partition.is_committed(appended.last_offset):
         return answer, None
     return answer, partition.wait_committed(appended.last_offset)

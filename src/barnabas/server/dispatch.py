@@ -17,6 +17,7 @@ from barnabas.wire.errors import ErrorCode, KafkaError, UnsupportedVersion
 from barnabas.wire.fetch_response import encode_fetch_response
 from barnabas.wire.frame import read_request_header, response_prefix, skip_tagged_fields
 from barnabas.wire.metadata_response import encode_metadata_response
+from barnabas.wire.produce_request import produce_request_reader
 from barnabas.wire.produce_response import encode_produce_response
 
 logger = logging.getLogger(__name__)
@@ -115,7 +116,7 @@ def _make_route(api: Api, version: int) -> Route:
         def encode(response: object, version: int) -> Buffers:
             return [encode_response(api.name, version, response)]
 
-    decode = request_reader(api.name, version)
+    decode = produce_request_reader(version) if api is PRODUCE else request_reader(api.name, version)
     return Route(api, version, decode, handler.handle, encode, flexible, flexible and api is not API_VERSIONS)
 
 

@@ -81,7 +81,10 @@ def _partition(version: int, partition: TopicPartitionFacts) -> bytes:
     return out + NO_TAGGED_FIELDS if flexible else out
 
 
-def encode_metadata_response(answer: MetadataAnswer, version: int) -> list[bytes]:
+def encode_metadata_response(answer: MetadataAnswer | MetadataResponse, version: int) -> list[bytes]:
+    """A MetadataResponse is an error of the whole request, without topics."""
+    if isinstance(answer, MetadataResponse):
+        return [encode_response("metadata", version, answer)]
     # An empty list of topics is what splits the frame: whatever follows it has a known size.
     whole = encode_response("metadata", version, answer.frame)
     after = _bytes_after_topics(version)
