@@ -250,6 +250,22 @@ def test_a_directory_that_fails_during_the_swap_goes_offline(disk: SimulatedDisk
     assert Compactor(disk, store, CleanerSettings()).begin(NOW_MS) is None
 
 
+def test_a_worker_that_lost_its_broker_removes_nothing(disk: SimulatedDisk) -> None:
+    """What lies there may be another worker's by now, about to be swapped in by another broker."""
+    store, log = new_log(disk)
+    dirty(log)
+    _, compaction = begin(disk, store)
+    others = f"{log.directory}/{0:020}.log{CLEANED}"
+    disk.open(others, create=True).close()
+
+    def end_at_once(size: int) -> None:
+        raise SystemExit
+
+    with pytest.raises(SystemExit):
+        next(compact(compaction.job, disk, end_at_once))
+    assert disk.exists(others)
+
+
 def test_a_pace_is_kept() -> None:
     slept: list[float] = []
     checks: list[int] = []

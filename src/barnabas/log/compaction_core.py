@@ -33,6 +33,7 @@ Pace = Callable[[int], None]
 
 def compact(job: CompactionJob, disk: Disk, pace: Pace = lambda _: None) -> Iterator[Step]:
     """Each group is on the device when it is yielded; from then on it belongs to the caller."""
+    pace(0)  # starting up takes a while, and what lies there may belong to the next broker's worker by now
     remove_cleaned(disk, job.directory)
     latest = LatestOffsets(job.map_bytes_max)
     end_offset = _map_dirty_section(job, disk, latest, pace)
