@@ -22,15 +22,20 @@ demo: setup ## Run the main job: producers, a group, a killed member, a killed b
 test: setup kcat ## Run the tests
 	$(BIN)/python -m pytest -n 2 tests
 
+interop: setup ## Judge it by Apache Kafka's tools, clients and server, franz-go and KafkaJS (fetches them once)
+	$(BIN)/python interop/peers.py
+	$(BIN)/python -m pytest -n 2 --dist loadscope interop
+
 soak: setup ## End it at every step of its work, then 200 times under load (an hour); prints seeds
 	$(BIN)/python -m barnabas.testing.crash --jobs 2
 	BARNABAS_KILL_ROUNDS=200 $(BIN)/python -m pytest -s -p no:xdist tests/crash/test_kill_under_load.py
 
 check: setup ## What CI runs: lint, types, imports, tests
-	$(BIN)/ruff check src tests tools demo bench fuzz
-	$(BIN)/ruff format --check src tests tools demo bench fuzz
+	$(BIN)/ruff check src tests tools demo interop bench fuzz
+	$(BIN)/ruff format --check src tests tools demo interop bench fuzz
 	$(BIN)/mypy
 	$(BIN)/mypy fuzz
+	$(BIN)/mypy interop
 	$(BIN)/lint-imports
 	$(MAKE) test
 
@@ -39,8 +44,8 @@ fuzz: setup ## Feed every reader with bad bytes, each for SECONDS (60), with ath
 	$(BIN)/python -m fuzz --seconds $(or $(SECONDS),60) $(if $(SEED),--seed $(SEED))
 
 format: setup ## Format and sort imports
-	$(BIN)/ruff check --fix src tests tools demo bench fuzz
-	$(BIN)/ruff format src tests tools demo bench fuzz
+	$(BIN)/ruff check --fix src tests tools demo interop bench fuzz
+	$(BIN)/ruff format src tests tools demo interop bench fuzz
 
 bench: setup ## Measure beside Apache Kafka (half an hour, 45 GB of disk), and draw docs/images/performance.png
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group bench
@@ -58,4 +63,4 @@ kcat: # Debian's kcat is one of the clients in the tests
 clean: ## Remove .venv and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
-.PHONY: help setup demo test soak bench fuzz check format messages compatibility kcat clean
+.PHONY: help setup demo test interop soak bench fuzz check format messages compatibility kcat clean

@@ -1,0 +1,137 @@
+"""The peers: fetched once into a cache outside the repository, and built from what stands here.
+
+`BARNABAS_PEERS` names the cache; without it, it is `~/.cache/barnabas/peers`. Each part lies in a directory named after
+the digest of what it was made from, so a changed version or program is fetched or built anew. A peer that cannot be
+had is an error, never a skipped test.
+
+Run as a program, this brings all of them.
+"""
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+HERE: Final = Path(__file__).parent
+JAVA_SOURCES: Final = HERE / "java"
+POM: Final = JAVA_SOURCES / "pom.xml"
+
+
+class PeerMissing(Exception):
+    pass
+
+
+class Peers:
+    def __init__(self, cache: Path | None = None) -> None:
+        named = os.environ.get("BARNABAS_PEERS")
+        self._cache = cache or (Path(named) if named else Path.home() / ".cache" / "barnabas" / "peers")
+
+    @cached_property
+    def kafka_jars(self) -> Path:
+        """Apache Kafka's server and tools."""
+        return self._made("kafka", [POM], lambda place: _copy_jars("kafka", place))
+
+    @cached_property
+    def client_jars(self) -> Path:
+        """The newest kafka-clients and what it needs."""
+        return self._made("kafka-clients", [POM], lambda place: _copy_jars("client", place))
+
+    @cached_property
+    def tool_runner(self) -> Path:
+        source = JAVA_SOURCES / "ToolRunner.java"
+        return self._made("tool-runner", [POM, source], lambda place: _compile(self.kafka_jars, [source], place))
+
+    @cached_property
+    def java_client(self) -> Path:
+        sources = sorted((JAVA_SOURCES / "client").glob("*.java"))
+        return self._made("java-client", [POM, *sources], lambda place: _compile(self.client_jars, sources, place))
+
+    @cached_property
+    def franz_go(self) -> Path:
+        """Our program that uses franz-go."""
+        home = HERE / "go"
+        sources = [home / "go.mod", home / "go.sum", *sorted(home.glob("*.go"))]
+        return self._made("franz-go", sources, lambda place: _build_go(home, place)) / "franz"
+
+    @cached_property
+    def kafkajs(self) -> Path:
+        """Our program that uses KafkaJS, with KafkaJS beside it."""
+        home = HERE / "kafkajs"
+        sources = sorted([home / "package.json", *home.glob("*.js")])
+        return self._made("kafkajs", sources, lambda place: _install_npm(sources, place)) / "client.js"
+
+    def fetch_all(self) -> None:
+        for name in ("kafka_jars", "tool_runner", "client_jars", "java_client", "franz_go", "kafkajs"):
+            print(getattr(self, name), flush=True)
+
+    def _made(self, name: str, sources: Sequence[Path], make: Callable[[Path], None]) -> Path:
+        digest = hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()[:16]
+        place = self._cache / f"{name}-{digest}"
+        self._cache.mkdir(parents=True, exist_ok=True)
+        with _locked(self._cache / f".{name}.lock"):
+            if not place.exists():
+                unfinished = self._cache / f".{name}.part"
+                shutil.rmtree(unfinished, ignore_errors=True)
+                unfinished.mkdir()
+                make(unfinished)
+                unfinished.rename(place)
+        return place
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Test workers share the cache."""
+    with open(path, "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _copy_jars(profile: str, place: Path) -> None:
+    goal = ["dependency:copy-dependencies", f"-DoutputDirectory={place}"]
+    _run(["mvn", "--quiet", "--batch-mode", "--file", str(POM), "--activate-profiles", profile, *goal])
+
+
+def _compile(jars: Path, sources: Sequence[Path], place: Path) -> None:
+    options = [
+        "-Xlint:all,-processing,-serial,-path",
+        "-Werror",
+        "--release",
+        "17",
+        "-cp",
+        f"{jars}/*",
+        "-d",
+        str(place),
+    ]
+    _run(["javac", *options, *map(str, sources)])
+
+
+def _build_go(home: Path, place: Path) -> None:
+    _run(["go", "build", "-mod=readonly", "-o", str(place / "franz"), "."], cwd=home)
+
+
+def _install_npm(sources: Sequence[Path], place: Path) -> None:
+    for source in sources:
+        shutil.copy(source, place)
+    _run(["npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--silent"], cwd=place)
+
+
+def _run(command: Sequence[str], cwd: Path | None = None, env: Mapping[str, str] | None = None) -> None:
+    if shutil.which(command[0]) is None:
+        raise PeerMissing(f"{command[0]} is not installed, and a peer needs it")
+    result = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        raise PeerMissing(f"{' '.join(command)} failed:\n{result.stdout[-3000:]}\n{result.stderr[-3000:]}")
+
+
+if __name__ == "__main__":
+    try:
+        Peers().fetch_all()
+    except PeerMissing as error:
+        sys.exit(f"error: {error}")

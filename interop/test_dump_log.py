@@ -1,0 +1,93 @@
+"""Apache Kafka's DumpLogSegments reads every file that Barnabas writes, and finds nothing to complain of."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cluster_contents import CODECS, KEYS, TOPICS, ClusterContents
+from kafka_tools import KafkaTools, Outcome
+
+from barnabas.testing import Broker
+
+COMPLAINTS = re.compile(r"mismatch|corrupt|isvalid: false|out of order|not sane|fail|exception|error", re.IGNORECASE)
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Of a broker that has stopped."""
+    path = tmp_path_factory.mktemp("dump") / "data"
+    properties = {"log.cleaner.backoff.ms": "200", "metadata.log.max.record.bytes.between.snapshots": "4000"}
+    with Broker(process=True, data_dir=path, properties=properties) as broker:
+        contents = ClusterContents()
+        contents.write(broker.bootstrap_servers)
+        contents.write_more(broker.bootstrap_servers)
+        broker.stop()
+        yield path
+
+
+def dump(tools: KafkaTools, files: list[Path], *options: str) -> Outcome:
+    assert files
+    outcome = tools.run("DumpLogSegments", "--files", ",".join(map(str, sorted(files))), *options)
+    complaints = [line for line in (*outcome.lines, *outcome.err.splitlines()) if COMPLAINTS.search(line)]
+    assert complaints == []
+    return outcome
+
+
+@pytest.mark.parametrize("topic", sorted(set(TOPICS) - {"doomed"}))
+def test_segments_and_their_records(tools: KafkaTools, data_dir: Path, topic: str) -> None:
+    outcome = dump(tools, list(data_dir.glob(f"{topic}-*/*.log")), "--deep-iteration")
+    codecs = set(re.findall(r"compresscodec: (\w+)", outcome.out))
+    offsets = [int(found) for found in re.findall(r"^\| offset: (\d+)", outcome.out, re.MULTILINE)]
+    if topic == "compacted":
+        assert KEYS <= len(offsets) < 3000
+        assert offsets == sorted(offsets)
+        assert codecs <= set(CODECS)
+    else:
+        assert codecs == {"trimmed": {"zstd"}, "sequenced": {"none"}}.get(topic, set(CODECS))
+        assert len(offsets) == {"plain": 1200, "trimmed": 1200, "segmented": 1000, "sequenced": 6}[topic]
+
+
+@pytest.mark.parametrize("kind", ["index", "timeindex"])
+def test_indexes(tools: KafkaTools, data_dir: Path, kind: str) -> None:
+    files = [path for path in data_dir.glob(f"*-*/*.{kind}") if path.parent.name != "compacted-0"]
+    outcome = dump(tools, files)
+    assert len(re.findall(r"^offset: |^timestamp: ", outcome.out, re.MULTILINE)) > 30
+
+
+def test_producer_snapshots(tools: KafkaTools, data_dir: Path) -> None:
+    told = dump(tools, list(data_dir.glob("plain-*/*.snapshot"))).out
+    assert len(re.findall(r"producerId: \d+ producerEpoch: 0 ", told)) == len(CODECS) * 2 * 3
+
+
+def test_consumer_offsets(tools: KafkaTools, data_dir: Path) -> None:
+    told = dump(tools, list(data_dir.glob("__consumer_offsets-*/*.log")), "--offsets-decoder").out
+    committed = {}
+    for key, value in re.findall(r"key: (\{.*?\}) payload: (\{.*\})$", told, re.MULTILINE):
+        decoded = json.loads(key)
+        if decoded["type"] in ("1", 1):
+            place = decoded["data"]
+            committed[place["group"], place["topic"], place["partition"]] = json.loads(value)["data"]["offset"]
+    assert committed == {
+        (group, "plain", index): 10 + index * step
+        for group, step in (("readers", 1), ("others", 7))
+        for index in range(3)
+    }
+
+
+def test_cluster_metadata(tools: KafkaTools, data_dir: Path) -> None:
+    home = data_dir / "__cluster_metadata-0"
+    log = dump(tools, list(home.glob("*.log")), "--cluster-metadata-decoder").out
+    assert '"type":"REGISTER_BROKER_RECORD"' in log or '"type":"BROKER_REGISTRATION_CHANGE_RECORD"' in log
+    snapshots = [path for path in home.glob("*.checkpoint") if int(path.name.split("-")[0]) > 0]
+    told = dump(tools, snapshots, "--cluster-metadata-decoder").out
+    kinds = set(re.findall(r'"type":"(\w+)"', told))
+    assert {
+        "FEATURE_LEVEL_RECORD",
+        "REGISTER_BROKER_RECORD",
+        "TOPIC_RECORD",
+        "PARTITION_RECORD",
+        "CONFIG_RECORD",
+    } <= kinds
+    assert {"SnapshotHeader", "SnapshotFooter", "KRaftVersion", "KRaftVoters"} <= set(re.findall(r"\] (\w+) \{", told))
