@@ -112,17 +112,25 @@ def _first_oddity(numbers: list[int]) -> str:
     return f"all is well up to record {len(numbers)}, where it ends"
 
 
+def by_epoch(stored: list[Stored]) -> dict[int, list[Stored]]:
+    """The records of each life of the broker: every unclean end begins a new epoch."""
+    epochs: dict[int, list[Stored]] = {}
+    for each in stored:
+        epochs.setdefault(each.leader_epoch, []).append(each)
+    return epochs
+
+
 def unanswered_writes(
     writer: Writer,
-    stored: dict[TopicPartition, list[Stored]],
+    stored: dict[TopicPartition, dict[int, list[Stored]]],
     acknowledged: dict[TopicPartition, int],
     epochs: dict[TopicPartition, int],
 ) -> int:
     """Records that the broker wrote in the life with these leader epochs and never acknowledged in it."""
     return sum(
-        each.writer == writer.name and each.leader_epoch == epochs[partition] and each.number >= acknowledged[partition]
+        each.writer == writer.name and each.number >= acknowledged[partition]
         for partition in writer.partitions
-        for each in stored[partition]
+        for each in stored[partition].get(epochs[partition], ())
     )
 
 
