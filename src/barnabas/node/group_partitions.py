@@ -101,7 +101,7 @@ class GroupPartitions:
                     logger.warning("the groups of %s-%d are loaded later: %s", OFFSETS_TOPIC, index, error)
                     self._load_later(index)
                 except KafkaError as error:
-                    logger.error("the groups of %s-%d cannot be loaded: %s", OFFSETS_TOPIC, index, error)  # noqa: TRY400
+                    logger.warning("the groups of %s-%d cannot be loaded: %s", OFFSETS_TOPIC, index, error)
                 await asyncio.sleep(0)
         finally:
             self._loading = None

@@ -189,7 +189,7 @@ class Partition:
                 if log.unflushed_messages < log.settings.flush_messages:
                     break
         except KafkaError as error:
-            logger.error("%s cannot be synced: %s", self.topic_partition, error)  # noqa: TRY400 (the text says it all)
+            logger.warning("%s cannot be synced: %s", self.topic_partition, error)
             self.wake_all(error)
             if not (log.health.is_offline or self._is_gone):
                 self._disarm_flush_timer()
