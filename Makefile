@@ -36,6 +36,7 @@ check: setup ## What CI runs: lint, types, imports, tests
 	$(BIN)/mypy
 	$(BIN)/mypy fuzz
 	$(BIN)/mypy interop
+	$(BIN)/mypy -p bench
 	$(BIN)/lint-imports
 	$(MAKE) test
 
@@ -47,9 +48,9 @@ format: setup ## Format and sort imports
 	$(BIN)/ruff check --fix src tests tools demo interop bench fuzz
 	$(BIN)/ruff format src tests tools demo interop bench fuzz
 
-bench: setup ## Measure beside Apache Kafka (half an hour, 45 GB of disk), and draw docs/images/performance.png
+bench: setup ## Measure beside Apache Kafka (half an hour, 25 GB of disk), for docs/performance.md
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group bench
-	$(BIN)/python -m bench --chart docs/images/performance.png
+	$(BIN)/python -m bench --page docs/performance.md --chart docs/images/performance.png
 
 messages: setup ## Generate wire/messages from kio's schemas
 	$(BIN)/python tools/generate_messages.py

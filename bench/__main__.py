@@ -14,7 +14,7 @@ from rich.console import Console
 from bench import machine
 from bench.benchmarks import BENCHMARKS
 from bench.chart import draw
-from bench.report import print_table
+from bench.report import markdown, print_table, with_figures
 from bench.results import Results
 from bench.servers import BARNABAS, KAFKA, SERVERS
 from bench.sizes import FULL, QUICK
@@ -28,8 +28,12 @@ def main(arguments: list[str] | None = None) -> int:
     results = Results.from_json(json.loads(options.load.read_text())) if options.load else _run(options)
     if options.chart:
         draw(results, options.chart)
+    if options.page:
+        options.page.write_text(with_figures(options.page.read_text(), results))
     if options.format == "json":
         print(json.dumps(results.to_json(), indent=1))
+    elif options.format == "markdown":
+        print(markdown(results))
     else:
         print_table(results, Console(width=None if sys.stdout.isatty() else 140))
     return 0
@@ -71,10 +75,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("benchmarks", nargs="*", metavar="BENCHMARK", choices=[*names, []], help="which [default: all]")
     parser.add_argument("--quick", action="store_true", help="tiny sizes: does it run at all?")
     parser.add_argument("--only", choices=sorted(SERVERS), help="one server instead of both")
-    parser.add_argument("--format", choices=("table", "json"), default="table", help="[default: table]")
+    parser.add_argument("--format", choices=("table", "json", "markdown"), default="table", help="[default: table]")
     parser.add_argument("--save", type=Path, metavar="FILE", help="keep the results as JSON")
     parser.add_argument("--load", type=Path, metavar="FILE", help="show kept results instead of measuring")
     parser.add_argument("--chart", type=Path, metavar="FILE", help="draw the ratios as a PNG")
+    parser.add_argument("--page", type=Path, metavar="FILE", help="replace the figures on this page (Markdown)")
     parser.add_argument("--directory", type=Path, metavar="DIR", help="where servers keep data [default: $TMPDIR]")
     return parser
 

@@ -6,6 +6,9 @@ from rich.text import Text
 
 from bench.results import Better, Measure, Results
 
+BEGIN_MARK = "<!-- figures of `make bench` -->"
+END_MARK = "<!-- end of figures -->"
+
 _COLUMNS = ("barnabas", "kafka", "idle broker")
 
 
@@ -37,6 +40,23 @@ def print_table(results: Results, console: Console) -> None:
     console.print(table)
     for sentence in results.notes:
         console.print(sentence, markup=False, highlight=False)
+
+
+def with_figures(page: str, results: Results) -> str:
+    """The page with what stands between its two marks replaced."""
+    before, begin, rest = page.partition(BEGIN_MARK)
+    _, end, after = rest.partition(END_MARK)
+    if not begin or not end:
+        raise ValueError(f"the page lacks {BEGIN_MARK} or {END_MARK}")
+    return f"{before}{begin}\n\n{markdown(results)}\n\n{end}{after}"
+
+
+def markdown(results: Results) -> str:
+    machine = "\n".join(f"| {name} | {value} |" for name, value in results.machine.items())
+    benchmarks = dict.fromkeys(measure.benchmark for measure in results.values)
+    tables = (f"### {name}\n\n{markdown_table(results, name)}" for name in benchmarks)
+    notes = "\n".join(f"- {sentence}" for sentence in results.notes)
+    return "\n\n".join((f"| | |\n|---|---|\n{machine}", *tables, notes))
 
 
 def markdown_table(results: Results, benchmark: str) -> str:

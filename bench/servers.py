@@ -24,8 +24,8 @@ ROOT = Path(__file__).parent.parent
 BARNABAS = "barnabas"
 KAFKA = "kafka"
 
-_START_TIMEOUT_S = 180.0
-_STOP_TIMEOUT_S = 180.0
+_START_TIMEOUT_S = 900.0
+_STOP_TIMEOUT_S = 900.0  # 10,000 partitions are 10,000 syncs, and disks differ
 _POLL_S = 0.002
 
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from bench.report import markdown_table, wanted
+from bench.report import BEGIN_MARK, END_MARK, markdown_table, wanted, with_figures
 from bench.results import Better, Measure, Results
 
 ROOT = Path(__file__).parents[2]
@@ -59,3 +59,13 @@ def test_a_markdown_table_says_what_falls_short(results: Results) -> None:
         "| wait | 90.0 | 100 | us | 0.90 | <= 0.8 | **short** |",
     ]
     assert wanted(LAG) == "<= 20 ms"
+
+
+def test_figures_on_a_page_are_replaced(results: Results) -> None:
+    page = f"# Page\n\n{BEGIN_MARK}\n\nold\n\n{END_MARK}\n\nThe end.\n"
+    once = with_figures(page, results)
+    assert "old" not in once
+    assert "| wait | 90.0 |" in once
+    assert once.startswith("# Page\n")
+    assert once.endswith("The end.\n")
+    assert with_figures(once, results) == once
