@@ -78,9 +78,9 @@ class Bench:
             admission_rules=RULES,
         )
 
-    def append(self, value: bytes = b"x") -> int:
+    def append(self, value: bytes = b"x", *, count: int = 1) -> int:
         now_ms = self.clock.now_ms()
-        batch = read_batch(build_batch([Record(timestamp=now_ms, value=value)]))
+        batch = read_batch(build_batch([Record(timestamp=now_ms, value=value)] * count))
         return self.partition.append([batch], now_ms=now_ms).last_offset
 
     @property
@@ -133,6 +133,31 @@ def test_a_sync_that_found_the_disk_full_is_tried_again() -> None:
         await bench.clock.elapse(FLUSH_RETRY_MS)
         await again
         assert bench.synced == 1
+
+    run(scenario)
+
+
+def test_after_a_crash_the_high_watermark_is_never_inside_a_batch() -> None:
+    """The recovery point that is written down may be: it only says where to begin to look."""
+
+    async def scenario() -> None:
+        bench = Bench(LogSettings(flush_messages=1))
+        bench.workers.may_run.set()
+        bench.append(count=4)
+        await bench.clock.settle()
+        assert bench.partition.log.high_watermark == 4
+        bench.store.checkpoint()
+        bench.disk.remove("/logs/replication-offset-checkpoint")
+        bench.disk.kill()
+        bench.workers.may_run.clear()
+        bench.boot()
+        assert bench.partition.log.recovery_point == 3
+        assert bench.partition.log.high_watermark == 0
+        bench.append()
+        assert bench.partition.log.high_watermark == 0
+        bench.workers.may_run.set()
+        await bench.clock.settle()
+        assert bench.partition.log.high_watermark == 5
 
     run(scenario)
 

@@ -1,7 +1,7 @@
 """One partition as this broker hosts it: its log, its leadership, and those who wait for it to move.
 
 A replica set of one: the leader's log is the whole set, so a record is committed as soon as the leader has it. With
-`flush.messages=1` "has it" means synced: then the high watermark follows the recovery point, and neither a producer's
+`flush.messages=1` "has it" means synced: then the high watermark follows what is synced, and neither a producer's
 acknowledgement nor a consumer runs ahead of the disk.
 
 When it is synced: after `flush.messages` records, `flush.ms` after the first unsynced record, when a segment was sealed
@@ -72,6 +72,8 @@ class Partition:
         self._flush_timer: Timer | None = None
         self._active_base_offset = 0
         """Of the segment that was active when a sync was last begun."""
+        self._synced_to = 0
+        """A batch begins here, and all before it are known to be synced."""
         self._is_gone = False
 
     @property
@@ -82,6 +84,8 @@ class Partition:
                 raise UnknownTopicOrPartition(f"{self.topic_partition} was deleted")
             self._log = log = self._open_log()
             self._active_base_offset = log.segments.active.base_offset
+            # After a crash the recovery point is a place to look from, maybe within a batch, until all is synced again.
+            self._synced_to = log.high_watermark if log.recovery_point < log.log_end_offset else log.recovery_point
             self._advance_high_watermark(log)
             if log.recovery_point < log.log_end_offset:
                 self._start_flush(log)
@@ -141,7 +145,7 @@ class Partition:
         return waiter
 
     def _advance_high_watermark(self, log: PartitionLog) -> None:
-        committed = log.recovery_point if log.settings.flush_messages <= 1 else log.log_end_offset
+        committed = self._synced_to if log.settings.flush_messages <= 1 else log.log_end_offset
         if committed <= log.high_watermark:
             return
         log.high_watermark = committed
@@ -184,6 +188,7 @@ class Partition:
                 if self._is_gone:
                     return  # its directory has another name: whether the sync went well means nothing
                 log.finish_flush(job)
+                self._synced_to = log.recovery_point
                 self._advance_high_watermark(log)
                 self.wake_watchers()
                 if log.unflushed_messages < log.settings.flush_messages:
