@@ -15,6 +15,8 @@ from barnabas.testing.crash.simulated import SimulatedHost
 from barnabas.testing.crash.trial import Outcome, Trial
 from barnabas.testing.crashing_disk import CrashPoint
 
+PROGRESS_EVERY = 100
+
 _EXAMPLES = """\
 examples:
   python -m barnabas.testing.crash --list
@@ -81,7 +83,9 @@ def _report(planned: Sequence[Planned], *, jobs: int) -> int:
     failed = []
     steps = set()
     with ProcessPoolExecutor(jobs) as pool:
-        for trial, outcome in zip(planned, pool.map(run_planned, planned), strict=True):
+        for number, (trial, outcome) in enumerate(zip(planned, pool.map(run_planned, planned), strict=True), 1):
+            if number % PROGRESS_EVERY == 0:
+                print(f"{number} of {len(planned)}", file=sys.stderr, flush=True)
             reached += outcome.reached
             by_hand += outcome.restarts_by_hand
             deaths += outcome.deaths
