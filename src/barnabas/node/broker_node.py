@@ -48,9 +48,11 @@ from barnabas.wire.errors import InvalidConfig, KafkaError
 
 if TYPE_CHECKING:
     from barnabas.coordinator.group.coordinator import GroupCoordinator
+    from barnabas.node.cleaner import Cleaner
 
 # How long requests in progress may take to finish when the broker stops.
 STOP_GRACE_SECONDS: Final = 5.0
+CLEANER_DELAY_MS_MAX: Final = 1000
 _PLAINTEXT: Final = 0
 
 
@@ -76,6 +78,7 @@ class BrokerNode:
         self._configs = BrokerConfigs(static=self._static)
         self._plans = plan_listeners(self._configs)
         self._state = ClusterState()
+        self._cleaner: Cleaner | None = None
         self._resolved_settings: dict[frozenset[tuple[str, str]], TopicSettings] = {}
         """By the topic's own configs: ten thousand topics have a handful of different ones."""
         self._listeners: list[tuple[ListenerPlan, Listener]] = []
@@ -159,10 +162,12 @@ class BrokerNode:
         self._state.publish(self._refresh, self._replicas.apply, self._group_partitions.apply)
         self._upkeep = Upkeep(self._replicas, clock=self._clock, workers=self._workers, configs=lambda: self._configs)
         self._upkeep.start()
-        self._start_cleaner()
         for _, listener in self._listeners:
             await listener.serve()
         self._group_partitions.serve()
+        # Nothing is compacted so soon, so nothing of it need be imported before the first answer.
+        delay_ms = min(CLEANER_DELAY_MS_MAX, self._configs.integer("log.cleaner.backoff.ms"))
+        self._cleaner_start = self._clock.call_later(delay_ms, self._start_cleaner)
 
     def _start_cleaner(self) -> None:
         from barnabas.node.cleaner import Cleaner
@@ -289,7 +294,9 @@ class BrokerNode:
         for partition in self._replicas:
             partition.wake_watchers()
         await asyncio.gather(*(listener.close(grace_seconds=STOP_GRACE_SECONDS) for _, listener in self._listeners))
-        await self._cleaner.stop()
+        self._cleaner_start.cancel()
+        if self._cleaner is not None:
+            await self._cleaner.stop()
         await self._upkeep.stop()
         await self._group_partitions.stop()
         for partition in self._replicas:
