@@ -4,6 +4,7 @@ import asyncio
 import os
 import shutil
 import tempfile
+import time
 from collections import Counter
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from barnabas.testing.crashing_disk import CrashPoint
 from barnabas.testing.runner import BrokerDidNotStart
 
 ANSWER_SECONDS_MAX: Final = 20.0
+DEATH_SECONDS_MAX: Final = 5.0
 
 
 class ProcessHost:
@@ -28,6 +30,7 @@ class ProcessHost:
         self.data_dir = self._broker.data_dir
         self.disk: Disk = RealDisk()
         self.struck = False
+        self._armed = False
         self._life: ProcessLife | None = None
 
     @property
@@ -37,6 +40,7 @@ class ProcessHost:
             return Counter(file.read().splitlines())
 
     async def boot(self, at: CrashPoint | None) -> "ProcessLife":
+        self._armed = at is not None
         self._broker.crash_at(None if at is None else str(at), steps_path=self._steps_path)
         try:
             await asyncio.to_thread(self._broker.start)
@@ -58,6 +62,10 @@ class ProcessHost:
 
     async def bury(self) -> None:
         self._disconnect()
+        # Its connections are closed before the process is gone.
+        deadline = time.monotonic() + DEATH_SECONDS_MAX
+        while self._armed and self._broker.is_running() and time.monotonic() < deadline:
+            await asyncio.sleep(0.005)
         if self._broker.is_running():
             self._broker.kill()
         else:

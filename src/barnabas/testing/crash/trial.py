@@ -5,6 +5,7 @@ that keeps refusing after an error (a failed disk stays offline) is restarted by
 on, and that must do.
 """
 
+import traceback
 from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
@@ -86,6 +87,8 @@ class Trial:
             verify_files(self._host.disk, self._host.data_dir, compacted=_COMPACTED)
         except Exception as error:  # whatever it is, it is the result of this trial
             failure = f"{type(error).__name__}: {error}"
+            if not isinstance(error, Broken):
+                failure += f" ({traceback.extract_tb(error.__traceback__)[-1]})"
             await self._host.bury()
         return Outcome(self._points, self.reached, self.lives, self.deaths, self.restarts_by_hand, failure)
 
