@@ -98,6 +98,10 @@ class Broker:
     def is_running(self) -> bool:
         return self._runner.is_running()
 
+    def wait_for_end(self, timeout_s: float) -> bool:
+        """Whether it ends by itself in this time, as one does that was told to with `crash_at`."""
+        return self._own_process("wait_for_end()").wait_for_end(timeout_s)
+
     def connect(self, *, client_id: str | None = "barnabas-testing", timeout_s: float = 10.0) -> Client:
         """A bare connection, for tests of the protocol itself."""
         return Client(HOST, self.port, client_id=client_id, timeout_s=timeout_s)

@@ -108,6 +108,15 @@ class ProcessRunner:
     def is_running(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
+    def wait_for_end(self, timeout_s: float) -> bool:
+        if self._process is None:
+            return True
+        try:
+            self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
     def _running(self) -> "subprocess.Popen[str]":
         if self._process is None:
             raise RuntimeError("the broker is not running: call start() or restart() first")

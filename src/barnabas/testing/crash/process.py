@@ -4,7 +4,6 @@ import asyncio
 import os
 import shutil
 import tempfile
-import time
 from collections import Counter
 from typing import Any, Final
 
@@ -63,13 +62,10 @@ class ProcessHost:
     async def bury(self) -> None:
         self._disconnect()
         # Its connections are closed before the process is gone.
-        deadline = time.monotonic() + DEATH_SECONDS_MAX
-        while self._armed and self._broker.is_running() and time.monotonic() < deadline:
-            await asyncio.sleep(0.005)
-        if self._broker.is_running():
-            self._broker.kill()
-        else:
+        if await asyncio.to_thread(self._broker.wait_for_end, DEATH_SECONDS_MAX if self._armed else 0.0):
             self.struck = True
+        else:
+            self._broker.kill()
 
     def make_room(self) -> None:
         """A process is killed here, never refused."""
