@@ -34,6 +34,7 @@ Operation = Callable[[Life, Promises], Awaitable[None]]
 
 TIMEOUT = datetime.timedelta(seconds=20)
 SESSION = datetime.timedelta(minutes=5)
+UNSET = ""
 TIMESTAMP_MS = 1_750_000_000_000
 
 
@@ -91,7 +92,7 @@ def alter_config_of_internal(topic: str, key: str, value: str) -> Operation:
     """Of a topic that the broker makes for itself, and whose configs are its own until now."""
 
     async def ask(life: Life, promises: Promises) -> None:
-        promises.configs.setdefault((topic, key), Fact("0"))
+        promises.configs.setdefault((topic, key), Fact(UNSET))
         await alter_config(topic, key, value)(life, promises)
 
     return ask
