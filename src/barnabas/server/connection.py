@@ -26,7 +26,9 @@ logger = logging.getLogger(__name__)
 
 # Answers that are ready but wait behind an earlier one. One Fetch answer may have 55 MB (`fetch.max.bytes`).
 QUEUED_BYTES_MAX: Final = 32 * 1024 * 1024
-BUFFER_BYTES_INITIAL: Final = 64 * 1024
+# Most connections of a large cluster are idle; one that fills its buffer gets a larger one.
+BUFFER_BYTES_INITIAL: Final = 16 * 1024
+BUFFER_BYTES_BUSY: Final = 128 * 1024
 # The smallest request header: key, version, correlation id, null client id.
 FRAME_BYTES_MIN: Final = 10
 
@@ -156,6 +158,8 @@ class Connection(asyncio.BufferedProtocol):
             self._start = body_start + size
             self._handle(self._frames[body_start : self._start])
         if self._start == self._end:
+            if self._end == len(self._buffer) < BUFFER_BYTES_BUSY:
+                self._take_buffer(BUFFER_BYTES_BUSY)
             self._start = self._end = 0
         elif self._end == len(self._buffer):
             self._make_room(self._end - self._start + 1)
@@ -169,7 +173,7 @@ class Connection(asyncio.BufferedProtocol):
             return
         capacity = len(self._buffer)
         if unread * 2 > capacity:
-            capacity = min(max(capacity * 2, BUFFER_BYTES_INITIAL), max(needed, capacity))
+            capacity = min(capacity * 2, max(needed, BUFFER_BYTES_BUSY))
         rest = self._frames[self._start : self._end]
         self._take_buffer(capacity)
         self._window[:unread] = rest
