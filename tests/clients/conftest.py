@@ -1,5 +1,6 @@
 """One broker process for all tests of a worker; a fresh topic and group for each test."""
 
+import gc
 import os
 import uuid
 import warnings
@@ -41,3 +42,12 @@ def topic() -> str:
 @pytest.fixture
 def group() -> str:
     return f"group-{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture(autouse=True)
+def _sockets_that_clients_leave_open() -> Iterator[None]:
+    """kafka-python and aiokafka leave some to the collector: it shall find them here, not in another test."""
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()

@@ -63,7 +63,7 @@ def handle(context: RequestContext, request: FetchRequest) -> FetchAnswer | Awai
     fetch = Fetch(broker, request, plan)
     answers, size = fetch.read()
     if fetch.cold or (size < request.min_bytes and not fetch.must_answer and request.max_wait.total_seconds() > 0):
-        return fetch.answer_later(answers, size)
+        return fetch.answer_later()
     return fetch.answer(answers)
 
 
@@ -158,15 +158,17 @@ class Fetch:
     def answer(self, answers: list[FetchedPartition]) -> FetchAnswer:
         return FetchAnswer(self._plan.topics(answers, self._names), session_id=self._plan.session_id)
 
-    async def answer_later(self, answers: list[FetchedPartition], size: int) -> FetchAnswer:
+    async def answer_later(self) -> FetchAnswer:
         clock = self._broker.clock
         deadline_ms = clock.monotonic_ms() + int(self._request.max_wait.total_seconds() * 1000)
-        while size < self._request.min_bytes and not self.must_answer:
+        while True:
+            # Read again in the turn in which we begin to watch: something may have been appended since the last look.
+            answers, size = self.read()
             left_ms = deadline_ms - clock.monotonic_ms()
-            if left_ms <= 0 or self._broker.is_stopping:
+            enough = size >= self._request.min_bytes or self.must_answer
+            if enough or left_ms <= 0 or self._broker.is_stopping:
                 break
             await self._wait_for(self._request.min_bytes - size, left_ms)
-            answers, size = self.read()
         for position, cold in self.cold.items():
             answers[position] = await self._read_cold(cold)
         return self.answer(answers)
