@@ -36,7 +36,7 @@ def draw(results: Results, path: Path) -> None:
         if wanted is not None:
             axes.plot([wanted, wanted], [place - 0.42, place + 0.42], color=_INK, linewidth=1.6)
         axes.annotate(
-            f"{gain:.1f}x" if gain < 10 else f"{gain:.0f}x",
+            f"{gain:.0f}x" if gain >= 10 else f"{gain:.1f}x" if gain >= 0.1 else f"{gain:.2f}x",
             (gain, place),
             xytext=(4 if gain >= 1 else -4, 0),
             textcoords="offset points",

@@ -22,7 +22,7 @@ def _measure(name: str, unit: str) -> Measure:
 
 
 _OPEN = _measure("5,000 connections: to open and ask once on each", "s")
-_ADDED = _measure("5,000 connections: memory added", "MB")
+_MEMORY = _measure("5,000 connections: memory", "MB")
 _FILES = _measure("5,000 connections: open files", "")
 _P50 = _measure("5,000 connections: round trip p50 of an active one", "us")
 _P50_ALONE = _measure("no other connection: round trip p50", "us")
@@ -39,7 +39,6 @@ def run(stage: Stage) -> None:
 
 
 def _with_connections(stage: Stage, server: Server) -> None:
-    before_mb = resident_mb(server.pid)
     context = get_context("spawn")
     here, there = context.Pipe()
     holder = context.Process(target=hold, args=(server.port, stage.sizes.connections, there), daemon=True)
@@ -48,7 +47,7 @@ def _with_connections(stage: Stage, server: Server) -> None:
         if not here.poll(_OPEN_TIMEOUT_S):
             raise TimeoutError(f"{stage.sizes.connections} connections are not open after {_OPEN_TIMEOUT_S:.0f} s")
         stage.add(_OPEN, server.name, here.recv())
-        stage.add(_ADDED, server.name, resident_mb(server.pid) - before_mb)
+        stage.add(_MEMORY, server.name, resident_mb(server.pid))
         stage.add(_FILES, server.name, open_files(server.pid))
         outcome = _round_trips(stage, server)
         stage.add(_P50, server.name, outcome.p50_us)
