@@ -38,6 +38,7 @@ ROUNDS = int(os.environ.get("BARNABAS_KILL_ROUNDS", "20"))
 PROPERTIES = {
     # So that kills land in checkpoints, in retention, in removals and in the compaction of committed offsets too.
     "log.flush.offset.checkpoint.interval.ms": "150",
+    "log.initial.task.delay.ms": "200",
     "log.retention.check.interval.ms": "200",
     "log.segment.delete.delay.ms": "100",
     "offsets.topic.num.partitions": "1",
