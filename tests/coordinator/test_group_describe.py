@@ -1,8 +1,9 @@
 import pytest
 from group_core import Core, subscription
 
-from barnabas.coordinator.group.coordinator import GroupCoordinator, java_hash
+from barnabas.coordinator.group.coordinator import GroupCoordinator
 from barnabas.coordinator.group.describe import decide_delete_groups, describe_group, list_groups
+from barnabas.coordinator.key_hash import java_hash
 
 
 def test_a_stable_group_is_described_with_what_its_members_offered_and_got() -> None:

@@ -324,17 +324,18 @@ def test_delete_groups(version: int) -> None:
 def test_find_coordinator(version: int) -> None:
     @on_wire
     async def run(wire: Wire) -> None:
-        async def find(key_type: int) -> Any:
-            request = FindCoordinatorRequest(key="g", coordinator_keys=("g",), key_type=key_type)
+        async def find(key_type: int, key: str = "g") -> Any:
+            request = FindCoordinatorRequest(key=key, coordinator_keys=(key,), key_type=key_type)
             response = await wire.send("find_coordinator", version, request)
             return response.coordinators[0] if version >= 4 else response
 
         found = await find(0)
         assert (found.error_code.name, found.node_id, found.host, found.port) == ("none", 1, "broker.example", 9092)
         if version >= 1:
-            assert (await find(1)).error_code.name == "invalid_request"
-            share = (await find(2)).error_code.name
-            assert share == "invalid_request"
+            assert (await find(1)).node_id == 1
+            assert (await find(2)).error_code.name == "invalid_request"
+            share = await find(2, f"a:group:{'A' * 22}:3")
+            assert share.error_code.name == ("none" if version >= 6 else "invalid_request")
             assert (await find(3)).error_code.name == "invalid_request"
         wire.refuse_topic = InvalidReplicationFactor("3 brokers are needed")
         refused = await find(0)

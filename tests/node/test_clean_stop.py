@@ -10,12 +10,14 @@ from barnabas.metadata.delta import replay
 from barnabas.metadata.image import EMPTY_IMAGE
 from barnabas.metadata.records import (
     BrokerRegistrationChangeRecord,
+    MetadataRecord,
     PartitionRecord,
     RegisterBrokerRecord,
     TopicRecord,
     decode_metadata_record,
 )
-from barnabas.node.group_partitions import GroupPartitions
+from barnabas.model import OFFSETS_TOPIC
+from barnabas.node.coordinator_partitions import CoordinatorPartitions
 from barnabas.records.batch import split_batches
 from barnabas.records.record import decode_records
 from barnabas.testing import Broker
@@ -56,14 +58,14 @@ def test_groups_are_not_loaded_again_by_what_is_committed_after_the_stop() -> No
 
     async def scenario() -> None:
         topic_id = uuid.UUID(int=7)
-        records = [
+        records: list[MetadataRecord] = [
             TopicRecord(name="__consumer_offsets", topic_id=topic_id),
             PartitionRecord(
                 partition_id=0, topic_id=topic_id, replicas=(1,), isr=(1,), leader=1, leader_epoch=0, partition_epoch=0
             ),
         ]
         image, delta = replay(EMPTY_IMAGE, records, offset=2)
-        partitions = GroupPartitions(make_coordinator, node_id=1, clock=VirtualClock())
+        partitions = CoordinatorPartitions(OFFSETS_TOPIC, make_coordinator, node_id=1, clock=VirtualClock())
         partitions.serve()
         await partitions.stop()
         partitions.apply(image, delta)

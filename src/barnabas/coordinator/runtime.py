@@ -71,8 +71,9 @@ class _Active(Generic[S]):
 
 class CoordinatorRuntime(Generic[S]):
     def __init__(
-        self, *, log: CoordinatorLog, clock: Clock, new_shard: Callable[[], S], commit_timeout_ms: int
+        self, *, log: CoordinatorLog, clock: Clock, new_shard: Callable[[int], S], commit_timeout_ms: int
     ) -> None:
+        """`new_shard` is told the epoch in which this broker leads the partition."""
         self._log = log
         self._clock = clock
         self._new_shard = new_shard
@@ -118,11 +119,11 @@ class CoordinatorRuntime(Generic[S]):
         """Its log will be read shortly: until then requests are told to wait, not to look elsewhere."""
         self._partitions.setdefault(partition, _Loading())
 
-    async def load(self, partition: int) -> None:
+    async def load(self, partition: int, leader_epoch: int = 0) -> None:
         """Become the coordinator of this partition: read its log, then serve."""
         self.unload(partition)
         mark = self._partitions[partition] = _Loading()
-        shard = self._new_shard()
+        shard = self._new_shard(leader_epoch)
         try:
             async for records in self._log.read_all(partition):
                 if self._partitions.get(partition) is not mark:

@@ -1,16 +1,23 @@
-"""FindCoordinator (0-6): which broker coordinates a group. Several keys at once from version 4 on.
+"""FindCoordinator (0-6): which broker coordinates a group, a transactional id or a share partition.
 
-The coordinator of a group is the leader of its partition of __consumer_offsets, which is created when the first group
-is looked for. Transactions (key type 1) and share groups (2, from version 6 on) have no coordinator here yet.
+It is the leader of the key's partition of an internal topic, which is created when the first key of its type is looked
+for; Kafka answers COORDINATOR_NOT_AVAILABLE meanwhile. Several keys at once from version 4 on, share partitions
+(group:topicId:partition) from version 6 on.
 """
 
+import re
+
+from barnabas.coordinator.key_hash import partition_of
 from barnabas.handlers.context import RequestContext
 from barnabas.handlers.endpoints import endpoint_for
+from barnabas.model import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTIONS_TOPIC
 from barnabas.wire.errors import CoordinatorNotAvailable, ErrorCode, InvalidRequest, KafkaError
 from barnabas.wire.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
 
-GROUP_TOPIC = "__consumer_offsets"
 GROUP, TRANSACTION, SHARE = 0, 1, 2
+_TOPICS = {GROUP: OFFSETS_TOPIC, TRANSACTION: TRANSACTIONS_TOPIC, SHARE: SHARE_STATE_TOPIC}
+_TOPIC_ID = re.compile(r"[A-Za-z0-9_-]{22}={0,2}")
+_PARTITION = re.compile(r"[0-9]{1,9}")
 
 _BATCH_SINCE = 4
 _SHARE_SINCE = 6
@@ -38,31 +45,31 @@ async def _find(context: RequestContext, key_type: int, key: str) -> Coordinator
 
 
 async def _coordinator(context: RequestContext, key_type: int, key: str) -> Coordinator:
-    if key_type == GROUP:
-        return await _group_coordinator(context, key)
-    if key_type == TRANSACTION:
-        # An error that no client retries: waiting would not help.
-        raise InvalidRequest("transactions are not supported yet: unset transactional.id")
-    if key_type == SHARE and context.api_version >= _SHARE_SINCE:
-        raise InvalidRequest("share groups are not supported yet: use a consumer group")
-    raise InvalidRequest(f"there is no coordinator of type {key_type}")
-
-
-async def _group_coordinator(context: RequestContext, group_id: str) -> Coordinator:
+    topic = _TOPICS.get(key_type)
+    if topic is None or (key_type == SHARE and context.api_version < _SHARE_SINCE):
+        raise InvalidRequest(f"there is no coordinator of type {key_type}")
+    if key_type == SHARE:
+        _check_share_key(key)
     broker = context.broker
     try:
-        await broker.ensure_internal_topic(GROUP_TOPIC)
+        await broker.ensure_internal_topic(topic)
     except KafkaError as error:
-        raise CoordinatorNotAvailable(f"{GROUP_TOPIC} could not be created: {error}") from error
+        raise CoordinatorNotAvailable(f"{topic} could not be created: {error}") from error
     image = broker.image
-    topic = image.topics.by_name.get(GROUP_TOPIC)
-    partition = None if topic is None else topic.partitions.get(broker.groups.partition_for(group_id))
+    known = image.topics.by_name.get(topic)
+    partition = None if known is None else known.partitions.get(partition_of(key, len(known.partitions)))
     leader = None if partition is None else image.brokers.get(partition.leader)
     if leader is None or leader.fenced:
-        raise CoordinatorNotAvailable(f"the group's partition of {GROUP_TOPIC} has no leader")
+        raise CoordinatorNotAvailable(f"the key's partition of {topic} has no leader")
     endpoint = endpoint_for(leader, context.client)
     if endpoint is None:
         raise CoordinatorNotAvailable(f"broker {leader.id} has no listener {context.client.listener_name}")
-    return Coordinator(
-        key=group_id, node_id=leader.id, host=endpoint.host, port=endpoint.port, error_code=ErrorCode.none
-    )
+    return Coordinator(key=key, node_id=leader.id, host=endpoint.host, port=endpoint.port, error_code=ErrorCode.none)
+
+
+def _check_share_key(key: str) -> None:
+    """group:topicId:partition. A group's name may have colons in it too."""
+    group_id, _, rest = key.rpartition(":")[0].rpartition(":")
+    topic_id, partition = rest, key.rpartition(":")[2]
+    if not (group_id.strip() and _TOPIC_ID.fullmatch(topic_id) and _PARTITION.fullmatch(partition)):
+        raise InvalidRequest(f"a share coordinator's key is group:topicId:partition, not {key}")

@@ -11,7 +11,7 @@ import asyncio
 import errno
 import random
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
@@ -28,15 +28,15 @@ from barnabas.metadata.delta import Delta
 from barnabas.metadata.features import SUPPORTED_FEATURES
 from barnabas.metadata.image import TOPIC, ClusterImage, Endpoint
 from barnabas.metadata.records import MetadataRecord, encode_metadata_record
-from barnabas.model import TopicPartition
+from barnabas.model import OFFSETS_TOPIC, TopicPartition
 from barnabas.node.cluster_state import ClusterState
+from barnabas.node.coordinator_partitions import CoordinatorPartitions
 from barnabas.node.errors import StartError
-from barnabas.node.group_partitions import GroupPartitions
 from barnabas.node.listeners import ListenerPlan, comma_separated, plan_listeners
 from barnabas.node.quorum import METADATA_PARTITION, metadata_log_settings, open_quorum
 from barnabas.node.recovery import recover_large_logs, set_strays_aside
 from barnabas.node.storage import open_storage
-from barnabas.node.topic_maker import OFFSETS_TOPIC, TopicMaker
+from barnabas.node.topic_maker import TopicMaker
 from barnabas.node.upkeep import Upkeep
 from barnabas.replication.replicas import Replicas
 from barnabas.replication.topic_rules import log_settings
@@ -152,19 +152,23 @@ class BrokerNode:
             settings_of=self._topic_settings,
             log_settings_of=self._log_settings,
         )
-        self._group_partitions = GroupPartitions(self._make_groups, self.node_id, self._clock)
+        self._groups: CoordinatorPartitions[GroupCoordinator] = CoordinatorPartitions(
+            OFFSETS_TOPIC, self._make_groups, node_id=self.node_id, clock=self._clock, on_change=_tell_groups
+        )
+        self._coordinators = (self._groups,)
         self._broker = self._make_broker()
         await self._bind(Dispatcher(self._broker))
         self._epoch = await self._controller.register_broker(self._registration())
         set_strays_aside(self._storage.store, self._state.image)
         self._broker.configs = self._configs = self._current_configs()
         await recover_large_logs(self._storage.store, self._workers)
-        self._state.publish(self._refresh, self._replicas.apply, self._group_partitions.apply)
+        self._state.publish(self._refresh, self._replicas.apply, *(each.apply for each in self._coordinators))
         self._upkeep = Upkeep(self._replicas, clock=self._clock, workers=self._workers, configs=lambda: self._configs)
         self._upkeep.start()
         for _, listener in self._listeners:
             await listener.serve()
-        self._group_partitions.serve()
+        for coordinator in self._coordinators:
+            coordinator.serve()
         # Nothing is compacted so soon, so nothing of it need be imported before the first answer.
         delay_ms = min(CLEANER_DELAY_MS_MAX, self._configs.integer("log.cleaner.backoff.ms"))
         self._cleaner_start = self._clock.call_later(delay_ms, self._start_cleaner)
@@ -205,7 +209,7 @@ class BrokerNode:
             configs=self._configs,
             replicas=self._replicas,
             controller=self._controller,
-            group_coordinator=lambda: self._group_partitions.groups,
+            group_coordinator=lambda: self._groups.coordinator,
             producer_ids=ProducerIdSource(self._allocate_producer_ids),
             fetch_sessions=FetchSessions(
                 slots=self._configs.integer("max.incremental.fetch.session.cache.slots"), random_source=self._rng
@@ -298,7 +302,8 @@ class BrokerNode:
         if self._cleaner is not None:
             await self._cleaner.stop()
         await self._upkeep.stop()
-        await self._group_partitions.stop()
+        for coordinator in self._coordinators:
+            await coordinator.stop()
         for partition in self._replicas:
             await partition.settle()
         with suppress(KafkaError):  # the metadata log may be the reason for stopping
@@ -314,6 +319,11 @@ class BrokerNode:
             await self._raft.close()
         self._storage.store.close()
         self._workers.close()
+
+
+def _tell_groups(groups: GroupCoordinator, image: ClusterImage, delta: Delta) -> Awaitable[None] | None:
+    deleted = {topic.name for topic in delta.topics_deleted.values()}
+    return groups.on_topics_deleted(deleted) if deleted else None
 
 
 def _connection_settings(configs: BrokerConfigs) -> ConnectionSettings:

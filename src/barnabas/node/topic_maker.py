@@ -1,15 +1,52 @@
 """Topics that nobody created by hand: the broker's own, and those a client merely asked for."""
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
 
 from barnabas.controller.controller import Controller
 from barnabas.metadata.configs import BrokerConfigs
 from barnabas.metadata.image import ClusterImage
+from barnabas.model import INTERNAL_TOPICS, OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTIONS_TOPIC
 from barnabas.wire.errors import CoordinatorNotAvailable, ErrorCode
 
-OFFSETS_TOPIC: Final = "__consumer_offsets"
 _MADE: Final = frozenset({ErrorCode.none, ErrorCode.topic_already_exists})
+
+
+class _InternalTopic(NamedTuple):
+    broker_configs: str
+    """What the names of the broker configs for its partitions and replicas begin with."""
+    from_broker: Mapping[str, str]
+    """Its own configs that are the broker's to say, and by which broker config."""
+    fixed: Mapping[str, str]
+
+
+_INTERNAL_TOPICS: Final = {
+    OFFSETS_TOPIC: _InternalTopic(
+        "offsets.topic.",
+        {"segment.bytes": "offsets.topic.segment.bytes"},
+        {"cleanup.policy": "compact", "compression.type": "producer"},
+    ),
+    TRANSACTIONS_TOPIC: _InternalTopic(
+        "transaction.state.log.",
+        {
+            "segment.bytes": "transaction.state.log.segment.bytes",
+            "min.insync.replicas": "transaction.state.log.min.isr",
+        },
+        {
+            "cleanup.policy": "compact",
+            "compression.type": "uncompressed",
+            "unclean.leader.election.enable": "false",
+        },
+    ),
+    SHARE_STATE_TOPIC: _InternalTopic(
+        "share.coordinator.state.topic.",
+        {
+            "segment.bytes": "share.coordinator.state.topic.segment.bytes",
+            "min.insync.replicas": "share.coordinator.state.topic.min.isr",
+        },
+        {"cleanup.policy": "delete", "compression.type": "producer", "retention.ms": "-1"},
+    ),
+}
 
 
 class TopicMaker:
@@ -23,16 +60,15 @@ class TopicMaker:
     async def ensure_internal(self, name: str) -> None:
         if name in self._image().topics.by_name:
             return
-        if name != OFFSETS_TOPIC:
-            raise CoordinatorNotAvailable(f"{name} belongs to a feature that this broker does not have yet")
+        configs = self._configs()
+        topic = _INTERNAL_TOPICS[name]
         result = await self._controller.create_internal_topic(
             name,
-            partitions=self._configs().integer("offsets.topic.num.partitions"),
-            replication_factor=self._configs().integer("offsets.topic.replication.factor"),
+            partitions=configs.integer(f"{topic.broker_configs}num.partitions"),
+            replication_factor=configs.integer(f"{topic.broker_configs}replication.factor"),
             configs={
-                "cleanup.policy": "compact",
-                "compression.type": "producer",
-                "segment.bytes": str(self._configs().integer("offsets.topic.segment.bytes")),
+                **topic.fixed,
+                **{own: str(configs.integer(brokers)) for own, brokers in topic.from_broker.items()},
             },
         )
         if result.error_code not in _MADE:
@@ -40,7 +76,7 @@ class TopicMaker:
 
     async def auto_create(self, name: str) -> ErrorCode:
         """With the broker's defaults for partitions and replicas, as a client's metadata request asks for it."""
-        if name == OFFSETS_TOPIC:
+        if name in INTERNAL_TOPICS:
             await self.ensure_internal(name)
             return ErrorCode.none
         from barnabas.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest

@@ -7,7 +7,6 @@ response. A group belongs to the partition of __consumer_offsets that its id has
 import random
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
-from functools import lru_cache
 
 from barnabas.coordinator.group.describe import decide_delete_groups, describe_group, list_groups
 from barnabas.coordinator.group.heartbeat import ALIVE, heartbeat
@@ -24,6 +23,7 @@ from barnabas.coordinator.group.settings import GroupSettings
 from barnabas.coordinator.group.shard import GroupShard
 from barnabas.coordinator.group.stored import TEXT_BYTES_MAX, fits
 from barnabas.coordinator.group.sync import decide_sync
+from barnabas.coordinator.key_hash import partition_of
 from barnabas.coordinator.ports import CoordinatorLog
 from barnabas.coordinator.runtime import CoordinatorRuntime
 from barnabas.env import Clock
@@ -38,16 +38,6 @@ from barnabas.wire.messages.offset_commit import OffsetCommitRequest, OffsetComm
 from barnabas.wire.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
 from barnabas.wire.messages.offset_fetch import OffsetFetchRequestGroup, OffsetFetchResponseGroup
 from barnabas.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
-
-
-@lru_cache(maxsize=16_384)
-def java_hash(text: str) -> int:
-    """Java's String.hashCode, over UTF-16 code units, as an unsigned number."""
-    result = 0
-    units = text.encode("utf-16-be", "surrogatepass")
-    for high, low in zip(units[::2], units[1::2], strict=True):
-        result = (31 * result + (high << 8 | low)) & 0xFFFF_FFFF
-    return result
 
 
 class GroupCoordinator:
@@ -66,15 +56,12 @@ class GroupCoordinator:
         self._runtime = CoordinatorRuntime(
             log=log,
             clock=clock,
-            new_shard=lambda: GroupShard(settings, random),
+            new_shard=lambda _: GroupShard(settings, random),
             commit_timeout_ms=settings.offset_commit_timeout_ms,
         )
 
     def partition_for(self, group_id: str) -> int:
-        hashed = java_hash(group_id)
-        if hashed > 0x7FFF_FFFF:
-            hashed = 0x1_0000_0000 - hashed
-        return (hashed & 0x7FFF_FFFF) % self.partition_count
+        return partition_of(group_id, self.partition_count)
 
     def _home(self, group_id: str) -> int:
         """As `partition_for`, for requests that need a named group. Offsets may be kept under the empty name."""
@@ -91,9 +78,9 @@ class GroupCoordinator:
         """This broker leads the partition now and will `load` it shortly."""
         self._runtime.expect(partition)
 
-    async def load(self, partition: int) -> None:
+    async def load(self, partition: int, leader_epoch: int = 0) -> None:
         """This broker leads the partition now: read it and serve its groups."""
-        await self._runtime.load(partition)
+        await self._runtime.load(partition, leader_epoch)
 
     def unload(self, partition: int) -> None:
         """Another broker leads it now: whoever waits is told to look for that one."""
