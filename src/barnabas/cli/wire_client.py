@@ -7,9 +7,11 @@ newest version that both sides know, the way to a partition's leader and a group
 sentences. Connections are plaintext; for TLS and logins there are the commands on top of librdkafka.
 """
 
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, Self, TypeVar
 
 from barnabas.cli.errors import CommandFailed
 from barnabas.testing.client import Client
@@ -25,6 +27,13 @@ Partition = tuple[str, int]
 
 LATEST, EARLIEST = -1, -2
 DEFAULT_TIMEOUT_S = 30.0
+RETRY_PAUSE_S: Final = 0.1
+COORDINATOR_BUSY: Final = frozenset(
+    {ErrorCode.coordinator_load_in_progress, ErrorCode.coordinator_not_available, ErrorCode.not_coordinator}
+)
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _KNOWN = {api.name: api for api in APIS}
 # From the next version on topics have ids instead of names, and commands deal in names.
@@ -61,7 +70,7 @@ class Cluster:
     def __init__(self, servers: str, *, client_id: str = "barnabas-cli", timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
         self.servers = servers
         self._client_id = client_id
-        self._timeout_s = timeout_s
+        self.timeout_s = timeout_s
         self._addresses: dict[int, tuple[str, int]] = {}
         self._nodes: dict[int, _Node] = {}
         self._bootstrap = self._connect_to_any(servers)
@@ -173,7 +182,7 @@ class Cluster:
         return self._nodes[node_id]
 
     def _open(self, host: str, port: int) -> Client:
-        return Client(host, port, client_id=self._client_id, timeout_s=self._timeout_s)
+        return Client(host, port, client_id=self._client_id, timeout_s=self.timeout_s)
 
 
 class _Node:
@@ -215,6 +224,23 @@ class _Node:
                 f"the connection to {self._address} broke while it was asked for {api_name}: {error}",
                 hint="is it a Kafka listener without TLS and login? its log says more",
             ) from error
+
+
+def at_coordinator(ask: Callable[Concatenate[Cluster, P], R]) -> Callable[Concatenate[Cluster, P], R]:
+    """Ask again while the coordinator reads its log or moves, as Kafka's own clients do."""
+
+    @wraps(ask)
+    def patient(cluster: Cluster, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        give_up = time.monotonic() + cluster.timeout_s
+        while True:
+            try:
+                return ask(cluster, *args, **kwargs)
+            except RequestRefused as refused:
+                if refused.code not in COORDINATOR_BUSY or time.monotonic() > give_up:
+                    raise
+            time.sleep(RETRY_PAUSE_S)
+
+    return patient
 
 
 def by_topic(partitions: Iterable[Partition]) -> Mapping[str, list[int]]:

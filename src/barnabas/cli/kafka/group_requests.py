@@ -3,7 +3,15 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from barnabas.cli.wire_client import Cluster, Partition, RequestRefused, by_topic, check
+from barnabas.cli.wire_client import (
+    COORDINATOR_BUSY,
+    Cluster,
+    Partition,
+    RequestRefused,
+    at_coordinator,
+    by_topic,
+    check,
+)
 from barnabas.wire.errors import ErrorCode
 from barnabas.wire.messages.delete_groups import DeleteGroupsRequest
 from barnabas.wire.messages.describe_groups import DescribeGroupsRequest
@@ -56,6 +64,7 @@ def words(code: ErrorCode) -> str:
     return WORDS.get(code, code.name.upper())
 
 
+@at_coordinator
 def list_groups(cluster: Cluster, states: Sequence[str] = (), types: Sequence[str] = ()) -> list[Any]:
     """Consumer groups of every broker, by name; a group of nothing but offsets counts as one."""
     request = ListGroupsRequest(states_filter=tuple(states), types_filter=tuple(types))
@@ -67,6 +76,7 @@ def list_groups(cluster: Cluster, states: Sequence[str] = (), types: Sequence[st
     return [found[name] for name in sorted(found) if found[name].protocol_type in ("", CONSUMER_PROTOCOL)]
 
 
+@at_coordinator
 def describe_group(cluster: Cluster, group_id: str) -> Group:
     coordinator = cluster.coordinator(group_id)
     request = DescribeGroupsRequest(groups=(group_id,))
@@ -85,6 +95,7 @@ def describe_group(cluster: Cluster, group_id: str) -> Group:
     return Group(group_id, found.group_state, found.protocol_data, members, coordinator)
 
 
+@at_coordinator
 def committed_offsets(cluster: Cluster, group_id: str) -> dict[Partition, Committed]:
     request = OffsetFetchRequest(
         groups=(OffsetFetchRequestGroup(group_id=group_id, topics=None),), group_id=group_id, topics=None
@@ -100,6 +111,7 @@ def committed_offsets(cluster: Cluster, group_id: str) -> dict[Partition, Commit
     }
 
 
+@at_coordinator
 def commit_offsets(cluster: Cluster, group_id: str, offsets: Mapping[Partition, int]) -> None:
     topics = tuple(
         OffsetCommitRequestTopic(
@@ -121,6 +133,7 @@ def commit_offsets(cluster: Cluster, group_id: str, offsets: Mapping[Partition, 
                 raise RequestRefused(one.error_code, f"{topic.name}-{one.partition_index}: {words(one.error_code)}")
 
 
+@at_coordinator
 def delete_offsets(cluster: Cluster, group_id: str, partitions: Iterable[Partition]) -> dict[Partition, ErrorCode]:
     topics = tuple(
         OffsetDeleteRequestTopic(
@@ -135,10 +148,14 @@ def delete_offsets(cluster: Cluster, group_id: str, partitions: Iterable[Partiti
     return {(topic.name, one.partition_index): one.error_code for topic in answer.topics for one in topic.partitions}
 
 
+@at_coordinator
 def delete_group(cluster: Cluster, group_id: str) -> ErrorCode:
     request = DeleteGroupsRequest(groups_names=(group_id,))
     (result,) = cluster.call("delete_groups", request, node=cluster.coordinator(group_id).node_id).results
-    return ErrorCode(result.error_code)
+    code = ErrorCode(result.error_code)
+    if code in COORDINATOR_BUSY:
+        raise RequestRefused(code)
+    return code
 
 
 def _assigned(content: bytes) -> tuple[Partition, ...]:
