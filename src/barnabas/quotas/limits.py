@@ -1,0 +1,67 @@
+"""Whose limit is it? A quota is set for a user, a client id, both, or the default of either; the closest one counts.
+
+In order:
+
+    user and client id          shared by that user's connections with that client id
+    user and any client id      the same, each client id for itself
+    user                        shared by all of the user's connections
+    any user and client id      each user with that client id for itself
+    any user and any client id
+    any user                    each user for itself
+    client id                   shared by all connections with that client id
+    any client id               each client id for itself
+"""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+QuotaKey = tuple[tuple[str, str | None], ...]
+"""Entity types and names, sorted by type; the name None is the default of its type."""
+
+PRODUCER_BYTE_RATE: Final = "producer_byte_rate"
+CONSUMER_BYTE_RATE: Final = "consumer_byte_rate"
+REQUEST_PERCENTAGE: Final = "request_percentage"
+CONTROLLER_MUTATION_RATE: Final = "controller_mutation_rate"
+CONNECTION_CREATION_RATE: Final = "connection_creation_rate"
+
+USER, CLIENT_ID, IP = "user", "client-id", "ip"
+
+
+class Share(NamedTuple):
+    """Those who count as one under a limit; an empty text stands for all."""
+
+    user: str
+    client_id: str
+
+
+class Limits:
+    """The limits of one kind, as `consumer_byte_rate`."""
+
+    def __init__(self, kind: str, quotas: Mapping[QuotaKey, Mapping[str, float]]) -> None:
+        self._limits = {key: limits[kind] for key, limits in quotas.items() if kind in limits}
+
+    def __bool__(self) -> bool:
+        return bool(self._limits)
+
+    def of(self, user: str, client_id: str) -> tuple[Share, float] | None:
+        both, users, clients = Share(user, client_id), Share(user, ""), Share("", client_id)
+        candidates: tuple[tuple[QuotaKey, Share], ...] = (
+            (((CLIENT_ID, client_id), (USER, user)), both),
+            (((CLIENT_ID, None), (USER, user)), both),
+            (((USER, user),), users),
+            (((CLIENT_ID, client_id), (USER, None)), both),
+            (((CLIENT_ID, None), (USER, None)), both),
+            (((USER, None),), users),
+            (((CLIENT_ID, client_id),), clients),
+            (((CLIENT_ID, None),), clients),
+        )
+        return next(((share, self._limits[key]) for key, share in candidates if key in self._limits), None)
+
+
+def connection_rates(quotas: Mapping[QuotaKey, Mapping[str, float]]) -> dict[str | None, float]:
+    """Connections per second by address; None is every other address."""
+    return {
+        key[0][1]: limits[CONNECTION_CREATION_RATE]
+        for key, limits in quotas.items()
+        if key[0][0] == IP and CONNECTION_CREATION_RATE in limits
+    }

@@ -1,0 +1,31 @@
+"""A bucket of tokens (KIP-599): it fills at a steady rate up to a burst, and a client spends from it.
+
+It may be spent below zero, once: whoever finds it so waits until it has filled up to zero again.
+"""
+
+import math
+
+from barnabas.quotas.rate import MILLISECONDS, Windows
+
+
+class TokenBucket:
+    def __init__(self, windows: Windows) -> None:
+        self._burst_seconds = windows.samples * windows.size_ms / MILLISECONDS
+        self._tokens = math.inf
+        """A new bucket is full, however much that is."""
+        self._updated_ms = 0
+
+    def spend(self, tokens: float, limit: float, now_ms: int) -> None:
+        burst = self._refill(limit, now_ms)
+        self._tokens = min(burst, self._tokens - tokens)
+
+    def debt_ms(self, limit: float, now_ms: int) -> int:
+        """How long until there is nothing owed; 0 while tokens are left."""
+        self._refill(limit, now_ms)
+        return round(-self._tokens / limit * MILLISECONDS) if self._tokens < 0 else 0
+
+    def _refill(self, limit: float, now_ms: int) -> float:
+        burst = self._burst_seconds * limit
+        self._tokens = min(burst, self._tokens + limit * (now_ms - self._updated_ms) / MILLISECONDS)
+        self._updated_ms = now_ms
+        return burst
