@@ -271,3 +271,67 @@ class FetchSessionTopicIdError(KafkaError):
 
 class InconsistentClusterId(KafkaError):
     code = ErrorCode.inconsistent_cluster_id
+
+
+class InvalidRecordState(KafkaError):
+    code = ErrorCode.invalid_record_state
+
+
+class ShareSessionNotFound(KafkaError):
+    code = ErrorCode.share_session_not_found
+
+
+class InvalidShareSessionEpoch(KafkaError):
+    code = ErrorCode.invalid_share_session_epoch
+
+
+class FencedStateEpoch(KafkaError):
+    code = ErrorCode.fenced_state_epoch
+
+
+class ShareSessionLimitReached(KafkaError):
+    code = ErrorCode.share_session_limit_reached
+
+
+class ConcurrentTransactions(KafkaError):
+    code = ErrorCode.concurrent_transactions
+
+
+class InvalidProducerIdMapping(KafkaError):
+    code = ErrorCode.invalid_producer_id_mapping
+
+
+class InvalidTransactionTimeout(KafkaError):
+    code = ErrorCode.invalid_transaction_timeout
+
+
+class TransactionCoordinatorFenced(KafkaError):
+    code = ErrorCode.transaction_coordinator_fenced
+
+
+class TransactionalIdNotFound(KafkaError):
+    code = ErrorCode.transactional_id_not_found
+
+
+class TransactionAbortable(KafkaError):
+    code = ErrorCode.transaction_abortable
+
+
+class OperationNotAttempted(KafkaError):
+    code = ErrorCode.operation_not_attempted
+
+
+class UnstableOffsetCommit(KafkaError):
+    code = ErrorCode.unstable_offset_commit
+
+
+class TransactionalIdAuthorizationFailed(KafkaError):
+    code = ErrorCode.transactional_id_authorization_failed
+
+
+class TopicAuthorizationFailed(KafkaError):
+    code = ErrorCode.topic_authorization_failed
+
+
+class InvalidRegularExpression(KafkaError):
+    code = ErrorCode.invalid_regular_expression
