@@ -1,0 +1,113 @@
+"""What the leaders of share-partitions, and brokers over the wire, call: the state of all share-partitions here.
+
+A share-partition belongs to the partition of __share_group_state that its key's text hashes to. Errors are raised as
+KafkaErrors, for one share-partition at a time; whoever asks for several puts them together.
+"""
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Callable, Collection
+from contextlib import suppress
+
+from barnabas.coordinator.key_hash import partition_of
+from barnabas.coordinator.runtime import CoordinatorRuntime
+from barnabas.coordinator.share.prunable_log import PrunableLog, StateTopicLog
+from barnabas.coordinator.share.settings import ShareCoordinatorSettings
+from barnabas.coordinator.share.shard import ShareShard, StateRead, StateSummary, StateWrite
+from barnabas.env import Clock, Timer
+from barnabas.model.share import SharePartitionKey
+from barnabas.wire.errors import CoordinatorLoadInProgress, KafkaError, NotCoordinator
+
+logger = logging.getLogger(__name__)
+
+
+class ShareCoordinator:
+    def __init__(
+        self,
+        *,
+        log: StateTopicLog,
+        clock: Clock,
+        settings: ShareCoordinatorSettings,
+        partition_count: int,
+        has_partition: Callable[[SharePartitionKey], bool],
+    ) -> None:
+        self.partition_count = partition_count
+        """Of __share_group_state. May be set until the first partition is loaded; afterwards state would get lost."""
+        self._clock = clock
+        self._settings = settings
+        self._log = PrunableLog(log)
+        self._runtime = CoordinatorRuntime(
+            log=self._log,
+            clock=clock,
+            new_shard=lambda _: ShareShard(settings, has_partition),
+            commit_timeout_ms=settings.write_timeout_ms,
+        )
+        self._prune_timer: Timer | None = None
+        self._pruning: asyncio.Task[None] | None = None
+
+    def partition_for(self, key_text: str) -> int:
+        return partition_of(key_text, self.partition_count)
+
+    def _home(self, key: SharePartitionKey) -> int:
+        return self.partition_for(key.as_text())
+
+    # --- partitions of the state topic that this broker leads
+
+    def expect(self, partition: int) -> None:
+        self._runtime.expect(partition)
+
+    async def load(self, partition: int, leader_epoch: int) -> None:
+        if self._prune_timer is None:
+            self._prune_later()
+        await self._runtime.load(partition, leader_epoch)
+
+    def unload(self, partition: int) -> None:
+        self._runtime.unload(partition)
+        self._log.forget(partition)
+        if self._prune_timer is not None and not self._runtime.partitions():
+            self._prune_timer.cancel()
+            self._prune_timer = None
+
+    def _prune_later(self) -> None:
+        def prune() -> None:
+            self._pruning = asyncio.ensure_future(self.prune())
+            self._prune_later()
+
+        self._prune_timer = self._clock.call_later(self._settings.prune_interval_ms, prune)
+
+    async def prune(self) -> None:
+        """Cut off what no share-partition needs any more."""
+        for partition in self._runtime.partitions():
+            try:
+                await self._log.prune(partition)
+            except KafkaError as error:
+                logger.warning("partition %d of the share-group state is cut later: %s", partition, error)
+
+    # --- state of share-partitions
+
+    async def initialize(self, key: SharePartitionKey, *, state_epoch: int, start_offset: int) -> None:
+        await self._runtime.write(
+            self._home(key),
+            lambda shard, now: shard.initialize(key, state_epoch=state_epoch, start_offset=start_offset, now=now),
+        )
+
+    async def read(self, key: SharePartitionKey, *, leader_epoch: int) -> StateRead:
+        return await self._runtime.write(
+            self._home(key), lambda shard, now: shard.read(key, leader_epoch=leader_epoch, now=now)
+        )
+
+    async def write(self, key: SharePartitionKey, write: StateWrite) -> None:
+        await self._runtime.write(self._home(key), lambda shard, now: shard.write(key, write, now))
+
+    async def delete(self, key: SharePartitionKey) -> None:
+        await self._runtime.write(self._home(key), lambda shard, _: shard.delete(key))
+
+    async def summary(self, key: SharePartitionKey) -> StateSummary:
+        return await self._runtime.read(self._home(key), lambda shard: shard.summary(key))
+
+    async def on_topics_deleted(self, topic_ids: Collection[uuid.UUID]) -> None:
+        for partition in self._runtime.partitions():
+            # Another coordinator's, or one that is loading: whoever loads it keeps state that nobody asks for.
+            with suppress(NotCoordinator, CoordinatorLoadInProgress):
+                await self._runtime.write(partition, lambda shard, _: shard.on_topics_deleted(topic_ids))

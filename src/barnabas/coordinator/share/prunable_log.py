@@ -1,0 +1,70 @@
+"""The state topic's log with an eye on what is redundant in it.
+
+A share-partition needs its last snapshot and what came after. So everything before the oldest of the last snapshots is
+redundant, and is cut off as DeleteRecords does it. The topic is not compacted: that would keep one update of many.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Sequence
+from typing import Protocol
+
+from barnabas.coordinator.ports import CoordinatorLog, KeyValue, LoggedRecord
+from barnabas.coordinator.share.stored import SHARE_SNAPSHOT
+
+
+class PositionedRecord(LoggedRecord, Protocol):
+    @property
+    def offset(self) -> int: ...
+
+
+class StateTopicLog(CoordinatorLog, Protocol):
+    def read_all(self, partition: int) -> AsyncIterator[Sequence[PositionedRecord]]: ...
+
+    def end_offset(self, partition: int) -> int:
+        """Of the record that will be appended next."""
+
+    async def delete_before(self, partition: int, offset: int) -> None: ...
+
+
+class PrunableLog:
+    def __init__(self, log: StateTopicLog) -> None:
+        self._log = log
+        self._snapshots: dict[int, dict[bytes, int]] = {}
+        """By partition and key: the offset of the last snapshot."""
+        self._pruned: dict[int, int] = {}
+
+    def append(self, partition: int, records: Sequence[KeyValue], now_ms: int) -> Awaitable[None] | None:
+        offset = self._log.end_offset(partition)
+        committed = self._log.append(partition, records, now_ms)
+        for position, (key, value) in enumerate(records, offset):
+            self._note(partition, key, value, position)
+        return committed
+
+    async def read_all(self, partition: int) -> AsyncIterator[Sequence[PositionedRecord]]:
+        self.forget(partition)
+        async for records in self._log.read_all(partition):
+            for record in records:
+                if record.key is not None:
+                    self._note(partition, record.key, record.value, record.offset)
+            yield records
+
+    def _note(self, partition: int, key: bytes, value: bytes | None, offset: int) -> None:
+        if int.from_bytes(key[:2], "big") != SHARE_SNAPSHOT:
+            return
+        snapshots = self._snapshots.setdefault(partition, {})
+        if value is None:
+            snapshots.pop(key, None)
+        else:
+            snapshots[key] = offset
+
+    def forget(self, partition: int) -> None:
+        self._snapshots.pop(partition, None)
+        self._pruned.pop(partition, None)
+
+    async def prune(self, partition: int) -> None:
+        snapshots = self._snapshots.get(partition)
+        if not snapshots:
+            return
+        redundant = min(snapshots.values())
+        if redundant > self._pruned.get(partition, 0):
+            await self._log.delete_before(partition, redundant)
+            self._pruned[partition] = redundant

@@ -1,0 +1,113 @@
+"""Nouns of share groups: whose state it is, and what the state says of a range of offsets.
+
+A share-partition is one topic partition as one share group sees it. Its records between the start offset and the end
+offset are in flight: each has a delivery state and a delivery count. What is persisted of them is a list of ranges,
+`StateBatch`; a record that is merely acquired is not persisted, so after a crash it is available again.
+"""
+
+import base64
+import uuid
+from bisect import bisect_left
+from collections.abc import Iterable
+from enum import IntEnum
+from typing import Final, NamedTuple
+
+START_OFFSET_UNKNOWN: Final = -1
+"""The group has not read the partition yet: where to begin is decided when its first member does."""
+DELIVERY_COMPLETE_UNKNOWN: Final = -1
+
+
+class DeliveryState(IntEnum):
+    """By Kafka's numbers, which are stored."""
+
+    AVAILABLE = 0
+    ACQUIRED = 1
+    ACKNOWLEDGED = 2
+    ARCHIVED = 4
+
+    @property
+    def is_final(self) -> bool:
+        return self >= DeliveryState.ACKNOWLEDGED
+
+
+class SharePartitionKey(NamedTuple):
+    group_id: str
+    topic_id: uuid.UUID
+    partition: int
+
+    def as_text(self) -> str:
+        """As FindCoordinator names it, and as it is hashed to a partition of the state topic."""
+        topic_id = base64.urlsafe_b64encode(self.topic_id.bytes).rstrip(b"=").decode()
+        return f"{self.group_id}:{topic_id}:{self.partition}"
+
+
+class StateBatch(NamedTuple):
+    first_offset: int
+    last_offset: int
+    delivery_state: int
+    delivery_count: int
+
+
+def overlay(batches: list[StateBatch], news: Iterable[StateBatch]) -> None:
+    """Lay news over sorted, disjoint batches, in place.
+
+    Where both speak of an offset, the higher delivery count holds, and among equal counts the later state: states only
+    go forward within one delivery. Neighbours that say the same become one. Only what the news touch is looked at, so a
+    long list costs no more than a short one.
+    """
+    for new in news:
+        begin = bisect_left(batches, (new.first_offset,))
+        if begin and batches[begin - 1].last_offset >= new.first_offset - 1:
+            begin -= 1
+        end = begin
+        while end < len(batches) and batches[end].first_offset <= new.last_offset + 1:
+            end += 1
+        batches[begin:end] = _merged(batches[begin:end], new)
+
+
+def pruned(batches: Iterable[StateBatch], start_offset: int) -> list[StateBatch]:
+    """What is left of the batches when everything before the start offset is forgotten."""
+    return [
+        batch if batch.first_offset >= start_offset else batch._replace(first_offset=start_offset)
+        for batch in batches
+        if batch.last_offset >= start_offset
+    ]
+
+
+def _merged(old: list[StateBatch], new: StateBatch) -> list[StateBatch]:
+    pieces: list[StateBatch] = []
+    position = new.first_offset  # the news are in `pieces` up to here
+    for batch in old:
+        if batch.last_offset < new.first_offset:
+            pieces.append(batch)
+            continue
+        if batch.first_offset > new.last_offset:
+            break
+        if batch.first_offset < new.first_offset:
+            pieces.append(batch._replace(last_offset=new.first_offset - 1))
+        elif batch.first_offset > position:
+            pieces.append(new._replace(first_offset=position, last_offset=batch.first_offset - 1))
+        first, last = max(batch.first_offset, new.first_offset), min(batch.last_offset, new.last_offset)
+        pieces.append((batch if _rank(batch) > _rank(new) else new)._replace(first_offset=first, last_offset=last))
+        position = last + 1
+        if batch.last_offset > new.last_offset:
+            pieces.append(batch._replace(first_offset=new.last_offset + 1))
+    if position <= new.last_offset:
+        pieces.append(new._replace(first_offset=position))
+    pieces += [batch for batch in old if batch.first_offset > new.last_offset]
+    return _joined(pieces)
+
+
+def _rank(batch: StateBatch) -> tuple[int, int]:
+    return batch.delivery_count, batch.delivery_state
+
+
+def _joined(pieces: list[StateBatch]) -> list[StateBatch]:
+    joined = pieces[:1]
+    for piece in pieces[1:]:
+        before = joined[-1]
+        if before.last_offset + 1 == piece.first_offset and _rank(before) == _rank(piece):
+            joined[-1] = before._replace(last_offset=piece.last_offset)
+        else:
+            joined.append(piece)
+    return joined
