@@ -335,3 +335,67 @@ class TopicAuthorizationFailed(KafkaError):
 
 class InvalidRegularExpression(KafkaError):
     code = ErrorCode.invalid_regular_expression
+
+
+class IllegalSaslState(KafkaError):
+    code = ErrorCode.illegal_sasl_state
+
+
+class UnsupportedSaslMechanism(KafkaError):
+    code = ErrorCode.unsupported_sasl_mechanism
+
+
+class SecurityDisabled(KafkaError):
+    code = ErrorCode.security_disabled
+
+
+class DelegationTokenRequestNotAllowed(KafkaError):
+    code = ErrorCode.delegation_token_request_not_allowed
+
+
+class PreferredLeaderNotAvailable(KafkaError):
+    code = ErrorCode.preferred_leader_not_available
+
+
+class EligibleLeadersNotAvailable(KafkaError):
+    code = ErrorCode.eligible_leaders_not_available
+
+
+class ElectionNotNeeded(KafkaError):
+    code = ErrorCode.election_not_needed
+
+
+class NoReassignmentInProgress(KafkaError):
+    code = ErrorCode.no_reassignment_in_progress
+
+
+class DuplicateResource(KafkaError):
+    code = ErrorCode.duplicate_resource
+
+
+class UnacceptableCredential(KafkaError):
+    code = ErrorCode.unacceptable_credential
+
+
+class InvalidUpdateVersion(KafkaError):
+    code = ErrorCode.invalid_update_version
+
+
+class BrokerIdNotRegistered(KafkaError):
+    code = ErrorCode.broker_id_not_registered
+
+
+class UnknownSubscriptionId(KafkaError):
+    code = ErrorCode.unknown_subscription_id
+
+
+class TelemetryTooLarge(KafkaError):
+    code = ErrorCode.telemetry_too_large
+
+
+class DuplicateVoter(KafkaError):
+    code = ErrorCode.duplicate_voter
+
+
+class VoterNotFound(KafkaError):
+    code = ErrorCode.voter_not_found
