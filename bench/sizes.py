@@ -21,6 +21,7 @@ class Sizes:
     topics: int
     partitions_per_topic: int
     connections: int
+    group_load_s: float
     lag_s: float
     lag_topics: int
     compaction_bytes: int
@@ -42,6 +43,7 @@ FULL = Sizes(
     topics=10,
     partitions_per_topic=1_000,
     connections=5_000,
+    group_load_s=5.0,
     lag_s=8.0,
     lag_topics=10_000,
     compaction_bytes=200_000_000,
@@ -63,6 +65,7 @@ QUICK = Sizes(
     topics=2,
     partitions_per_topic=50,
     connections=100,
+    group_load_s=1.0,
     lag_s=1.0,
     lag_topics=100,
     compaction_bytes=10_000_000,

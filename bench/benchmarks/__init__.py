@@ -3,6 +3,7 @@
 from bench.benchmarks import (
     connections,
     end_to_end,
+    group_load,
     long_log,
     loop_lag,
     memory,
@@ -24,5 +25,6 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     partitions.BENCHMARK,
     long_log.BENCHMARK,
     connections.BENCHMARK,
+    group_load.BENCHMARK,
     loop_lag.BENCHMARK,
 )

@@ -82,6 +82,10 @@ class Client:
         (size,) = struct.unpack(">i", self._read_exactly(4))
         return self._read_exactly(size)
 
+    def fileno(self) -> int:
+        """For `select`: readable when an answer has begun to arrive."""
+        return self._socket.fileno()
+
     def close(self) -> None:
         self._socket.close()
 
