@@ -1,0 +1,63 @@
+"""Is the sum of the accounts the same at every moment that a reader of committed records can see?
+
+A teller moves money between two accounts, which lie in different partitions, in one transaction, and writes both new
+balances. A record is `teller/number/account/balance`; the first transaction of a teller writes all accounts. Readers
+come to the two halves of a transfer at different times, so the sum is looked at after each transfer that a reader has
+seen whole, in the order of the transfers, up to the first it has seen half.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from barnabas.testing.checker.anomalies import Anomaly, Kind
+from barnabas.testing.checker.events import Poll
+from barnabas.testing.checker.facts import Facts
+
+Transfers = dict[int, dict[str, int]]
+"""number: account: balance"""
+HALVES = 2
+
+
+class Entry(NamedTuple):
+    teller: str
+    number: int
+    account: str
+    balance: int
+
+    @classmethod
+    def parse(cls, value: str) -> "Entry":
+        teller, number, account, balance = value.split("/")
+        return cls(teller, int(number), account, int(balance))
+
+    def __str__(self) -> str:
+        return f"{self.teller}/{self.number}/{self.account}/{self.balance}"
+
+
+def wrong_totals(facts: Facts) -> Iterator[Anomaly]:
+    total = facts.header.bank_total
+    if not total:
+        return
+    views: dict[tuple[str, str], Transfers] = defaultdict(lambda: defaultdict(dict))
+    """(reader, teller): what that reader has seen of that teller"""
+    for event in facts.events:
+        if isinstance(event, Poll) and facts.isolation.get(event.p) == "read_committed":
+            for records in event.records.values():
+                for _, value in records:
+                    entry = Entry.parse(value)
+                    views[event.p, entry.teller][entry.number][entry.account] = entry.balance
+    for (reader, teller), transfers in views.items():
+        yield from _check(reader, teller, transfers, total)
+
+
+def _check(reader: str, teller: str, transfers: Transfers, total: int) -> Iterator[Anomaly]:
+    balances: dict[str, int] = {}
+    for number in sorted(transfers):
+        if len(transfers[number]) < HALVES:
+            return
+        balances.update(transfers[number])
+        if sum(balances.values()) != total:
+            what = f"{reader} sees {sum(balances.values())} with {teller} after transfer {number}, not {total}"
+            evidence = {"reader": reader, "transfer": number, "wrote": transfers[number], "balances": dict(balances)}
+            yield Anomaly(Kind.WRONG_TOTAL, teller, what, evidence)
+            return
