@@ -50,8 +50,16 @@ def walk(body: bytes, count: int) -> bool:
 
 
 def accepts(body: bytes, count: int) -> bool:
+    """Alike wherever the body lies, and whatever lies behind it."""
+    alone = is_checked(body, 0, len(body), count)
+    behind = body * 2 + b"\x10" * 300  # as if there were more of the same
+    assert is_checked(bytearray(b"header" + body + behind), 6, 6 + len(body), count) == alone
+    return alone
+
+
+def is_checked(body: bytes | bytearray, position: int, limit: int, count: int) -> bool:
     try:
-        check_records(body, 0, count)
+        check_records(body, position, limit, count)
     except InvalidRecord:
         return False
     return True
@@ -77,7 +85,7 @@ def test_a_small_batch_is_taken_exactly_if_it_can_be_decoded(batch: list[Record]
         decoded = None
     assert accepts(body, header.record_count) == (decoded is not None)
     if decoded is not None:
-        survey = survey_records(body, 0, header.record_count)
+        survey = survey_records(body, 0, len(body), header.record_count)
         deltas = [record.timestamp - header.base_timestamp for record in decoded]
         assert survey == (len(body), any(record.key is None for record in decoded), min(0, *deltas), max(0, *deltas))
 
@@ -91,9 +99,10 @@ def test_lengths_are_followed_to_the_end_in_strides_and_in_steps(
     sizes: list[tuple[int, int]], count_off_by: int, rng: random.Random
 ) -> None:
     runs = [Record(timestamp=NOW, value=bytes(size)) for size, repeats in sizes for _ in range(repeats)]
-    data = build_batch([Record(timestamp=NOW, value=b"first")] * SURVEYED_MAX + runs)
+    first = [Record(timestamp=NOW, value=b"first")] * SURVEYED_MAX
+    data = build_batch(first + runs)
     count = read_header(data).record_count + count_off_by
-    prefix_end = survey_records(data, HEADER_SIZE, SURVEYED_MAX).end
+    prefix_end = len(build_batch(first))
     rest = mutated(data[prefix_end:], rng) if runs else b""
     body = data[HEADER_SIZE:prefix_end] + rest
     assert accepts(body, count) == (count >= SURVEYED_MAX and walk(rest, count - SURVEYED_MAX))

@@ -124,9 +124,15 @@ class RealFile:
         return True
 
     def write_at(self, position: int, pieces: Sequence[Buffer]) -> None:
-        # Two pieces are one batch, by far the most frequent write. If it falls short, it is written again as a whole.
-        if len(pieces) != 2 or os.pwritev(self._fd, pieces, position) != len(pieces[0]) + len(pieces[1]):
-            self._write_all(position, pieces)
+        # One or two pieces are one batch, by far the most frequent write. If it falls short, it is written again as a
+        # whole.
+        if len(pieces) == 1:
+            piece = pieces[0]
+            if os.pwrite(self._fd, piece, position) == len(piece):
+                return
+        elif len(pieces) == 2 and os.pwritev(self._fd, pieces, position) == len(pieces[0]) + len(pieces[1]):
+            return
+        self._write_all(position, pieces)
 
     def _write_all(self, position: int, pieces: Sequence[Buffer]) -> None:
         for first in range(0, len(pieces), PIECES_MAX):

@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 from barnabas.log import timestamp_lookup
 from barnabas.log.log_slice import LogSlice
-from barnabas.log.segment import Placed
+from barnabas.log.segment import Placed, Segment
 from barnabas.log.timestamp_lookup import TimestampedOffset
 from barnabas.log.trimmable_log import TrimmableLog
 from barnabas.log.verification import Damage, verify_segments
-from barnabas.records.batch import HEADER_SIZE, Batch, Buffer, with_offsets
+from barnabas.records.batch import HEADER_SIZE, Batch, BatchHeader, Buffer, place, with_offsets
 from barnabas.wire.errors import InvalidRequest, OffsetOutOfRange, RecordListTooLarge
 
 
@@ -71,12 +71,37 @@ class PartitionLog(TrimmableLog):
         self._write(pieces, placed, size, now_ms)
         if leader_epoch > self.epochs.latest_epoch:
             self.epochs.assign(leader_epoch, base_offset)
-        for batch, place in zip(batches, placed, strict=True):
+        for batch, placement in zip(batches, placed, strict=True):
             if batch.header.producer_id >= 0:
-                self.producers.remember(batch.header, place.base_offset)
+                self.producers.remember(batch.header, placement.base_offset)
         self.producers.end_offset = offset
         log_append_time = first.max_timestamp if first.is_log_append_time else -1
         return Appended(base_offset, offset - 1, log_append_time, self.log_start_offset, leader_epoch, False)
+
+    def append_in_place(self, header: BatchHeader, batch: memoryview, *, leader_epoch: int, now_ms: int) -> bool:
+        """As `append`, for one ordinary batch that may be changed where it lies: as short a way as there is.
+
+        Ordinary: of a known epoch, for the active segment, and of no producer that one must keep count of. False if it
+        is not, or if the disk refuses it: nothing has changed then, and `append` does it or says why not.
+        """
+        segment = self.segments.active
+        offset = self.log_end_offset
+        last_offset = offset + header.last_offset_delta
+        if (
+            header.producer_id >= 0
+            or leader_epoch != self.epochs.latest_epoch
+            or self.health.error is not None
+            or self._must_roll(segment, len(batch), last_offset, header.max_timestamp, now_ms)
+        ):
+            return False
+        place(batch, header, offset, leader_epoch)
+        try:
+            segment.append_one(batch, last_offset, header.max_timestamp)
+        except OSError:
+            place(batch, header, header.base_offset, header.leader_epoch)
+            return False
+        self.log_end_offset = self.producers.end_offset = last_offset + 1
+        return True
 
     def append_replicated(self, batches: Sequence[Batch], *, now_ms: int) -> Appended:
         """Append batches as their leader wrote them, with its offsets and epochs."""
@@ -89,8 +114,8 @@ class PartitionLog(TrimmableLog):
                     f"{self.topic_partition} ends at offset {self.log_end_offset}, "
                     f"a replicated batch begins at {header.base_offset}"
                 )
-            place = Placed(header.base_offset, header.last_offset, header.max_timestamp, header.size)
-            self._write([batch.data], [place], place.size, now_ms)
+            placed = Placed(header.base_offset, header.last_offset, header.max_timestamp, header.size)
+            self._write([batch.data], [placed], placed.size, now_ms)
             self.epochs.assign(header.leader_epoch, header.base_offset)
             if header.producer_id >= 0:
                 self.producers.remember(header, header.base_offset)
@@ -99,13 +124,10 @@ class PartitionLog(TrimmableLog):
 
     def _write(self, pieces: Sequence[Buffer], placed: Sequence[Placed], size: int, now_ms: int) -> None:
         """Write to the active segment, or to a new one if it is time for it. On failure nothing has changed."""
-        settings = self.settings
         segment = self.segments.active
         last_offset = placed[-1].last_offset
-        newest = placed[0].max_timestamp if len(placed) == 1 else max(place.max_timestamp for place in placed)
-        if not segment.has_room_for(size, last_offset, settings.segment_bytes, settings.segment_index_bytes) or (
-            segment.size > 0 and segment.waited_for_roll_ms(now_ms, newest) > settings.segment_ms - self._roll_jitter_ms
-        ):
+        newest = placed[0].max_timestamp if len(placed) == 1 else max(each.max_timestamp for each in placed)
+        if self._must_roll(segment, size, last_offset, newest, now_ms):
             segment = self._roll_at(placed[0].base_offset, now_ms)
         try:
             segment.append(pieces, placed)
@@ -117,6 +139,13 @@ class PartitionLog(TrimmableLog):
                 self.health.failure(second, f"cutting off a torn write to {self.topic_partition}")
             raise failure from error
         self.log_end_offset = last_offset + 1
+
+    def _must_roll(self, segment: Segment, size: int, last_offset: int, timestamp: int, now_ms: int) -> bool:
+        settings = self.settings
+        return not segment.has_room_for(size, last_offset, settings.segment_bytes, settings.segment_index_bytes) or (
+            segment.size > 0
+            and segment.waited_for_roll_ms(now_ms, timestamp) > settings.segment_ms - self._roll_jitter_ms
+        )
 
     # Reading
 

@@ -140,32 +140,41 @@ class Segment(IndexedSegment):
         (self._file or self.file).write_at(self.size, pieces)
         self.note(placed)
 
+    def append_one(self, batch: Buffer, last_offset: int, max_timestamp: int) -> None:
+        """The same, of one batch."""
+        (self._file or self.file).write_at(self.size, (batch,))
+        if self.size == 0:
+            self.first_timestamp = max_timestamp
+        self._note_one(last_offset, max_timestamp, len(batch))
+
     def note(self, placed: Sequence[Placed]) -> None:
         """Account for batches that are in the file from `size` on."""
-        offset_index, time_index = self._offset_index, self._time_index
-        assert offset_index is not None
-        assert time_index is not None
-        assert self.max_timestamp is not None
-        position = self.size
-        if position == 0:
+        if self.size == 0:
             self.first_timestamp = max([batch.max_timestamp for batch in placed])
         for _, last_offset, max_timestamp, size in placed:
-            if max_timestamp > self.max_timestamp:
-                self.max_timestamp = max_timestamp
-                self.max_timestamp_offset = last_offset
-            if self._bytes_since_index > self._index_interval_bytes:
-                offset_index.append(last_offset - self.base_offset, position)
-                time_index.append(self.max_timestamp, self.max_timestamp_offset - self.base_offset)
-                self._bytes_since_index = 0
-            self._bytes_since_index += size
-            self._tail_last_offsets.append(last_offset)
-            self._tail_positions.append(position)
-            position += size
-        self.size = position
-        if len(self._tail_positions) > TAIL_BATCHES_MAX:
+            self._note_one(last_offset, max_timestamp, size)
+
+    def _note_one(self, last_offset: int, max_timestamp: int, size: int) -> None:
+        assert self.max_timestamp is not None
+        position = self.size
+        self.size = position + size
+        if max_timestamp > self.max_timestamp:
+            self.max_timestamp = max_timestamp
+            self.max_timestamp_offset = last_offset
+        if self._bytes_since_index > self._index_interval_bytes:
+            assert self._offset_index is not None
+            assert self._time_index is not None
+            self._offset_index.append(last_offset - self.base_offset, position)
+            self._time_index.append(self.max_timestamp, self.max_timestamp_offset - self.base_offset)
+            self._bytes_since_index = 0
+        self._bytes_since_index += size
+        last_offsets, positions = self._tail_last_offsets, self._tail_positions
+        last_offsets.append(last_offset)
+        positions.append(position)
+        if len(positions) > TAIL_BATCHES_MAX:
             cut = TAIL_BATCHES_MAX // 2
-            self._tail_start = self._tail_last_offsets[cut - 1] + 1
-            del self._tail_last_offsets[:cut], self._tail_positions[:cut]
+            self._tail_start = last_offsets[cut - 1] + 1
+            del last_offsets[:cut], positions[:cut]
 
     def cut_torn_tail(self) -> None:
         """After a write that failed half-way: the file ends again where the last good write ended."""

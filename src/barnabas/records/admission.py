@@ -35,7 +35,7 @@ from barnabas.records.batch import (
 )
 from barnabas.records.compression import Codec, codec_of, compress
 from barnabas.records.record import RECORD_SIZE_MIN, decompressed_body, seal
-from barnabas.records.structure import check_end, check_records, survey_records
+from barnabas.records.structure import check_records, survey_records
 from barnabas.wire.errors import (
     CorruptMessage,
     InvalidRecord,
@@ -85,16 +85,24 @@ def admit(records: Buffer | None, rules: AdmissionRules, now_ms: int, *, zstd_is
 
 
 def _plain_batch(records: Buffer, rules: AdmissionRules, now_ms: int) -> Batch | None:
-    """The common case in one go: an uncompressed batch with nothing unusual about it. None: look carefully.
+    body = bytes(records) if isinstance(records, memoryview) else records
+    header = plain_header(body, 0, len(body), rules, now_ms)
+    return None if header is None else Batch(header, memoryview(records))
 
-    Accepts nothing that `_admit_carefully` refuses (a test holds it to that), and says nothing about why not.
+
+def plain_header(
+    buffer: bytes | bytearray, start: int, end: int, rules: AdmissionRules, now_ms: int
+) -> BatchHeader | None:
+    """The common case in one go: from `start` to `end` lies an uncompressed batch with nothing unusual about it.
+
+    None: look carefully. Accepts nothing that `_admit_carefully` refuses (a test holds it to that), and says nothing
+    about why not. For topics that take batches as they are.
     """
-    size = len(records)
+    size = end - start
     if not HEADER_SIZE < size <= rules.max_message_bytes:
         return None
-    header = BatchHeader._make(HEADER_STRUCT.unpack_from(records))
-    base_offset, length, _, magic, crc, attributes, last, first_time, max_time, producer, epoch, sequence, _ = header
-    count = header.record_count
+    header = BatchHeader._make(HEADER_STRUCT.unpack_from(buffer, start))
+    base_offset, length, _, magic, crc, attributes, last, first_ms, max_ms, producer, epoch, sequence, count = header
     latest_ms = now_ms + rules.timestamp_after_max_ms
     if (
         attributes == 0
@@ -104,14 +112,13 @@ def _plain_batch(records: Buffer, rules: AdmissionRules, now_ms: int) -> Batch |
         and 0 < count == last + 1
         and count <= RECORDS_MAX
         and count * RECORD_SIZE_MIN <= size - HEADER_SIZE
-        and NO_TIMESTAMP <= first_time <= latest_ms
-        and NO_TIMESTAMP <= max_time <= latest_ms
+        and NO_TIMESTAMP <= first_ms <= latest_ms
+        and NO_TIMESTAMP <= max_ms <= latest_ms
         and (producer < 0 or (epoch >= 0 and sequence >= 0))
+        and iscsi(memoryview(buffer)[start + ATTRIBUTES_POSITION : end]) == crc
     ):
-        view = memoryview(records)
-        if iscsi(view[ATTRIBUTES_POSITION:]) == crc:
-            check_records(records if isinstance(records, bytes) else bytes(records), HEADER_SIZE, count)
-            return Batch(header, view)
+        check_records(buffer, start + HEADER_SIZE, end, count)
+        return header
     return None
 
 
@@ -199,10 +206,9 @@ def _check_body(header: BatchHeader, body: bytes, rules: AdmissionRules, now_ms:
         raise MessageTooLarge(f"the batch has {count} records; split it: {RECORDS_MAX} are allowed")
     bounds_age = not rules.log_append_time and rules.timestamp_before_max_ms < UNBOUNDED_MS
     if not rules.requires_key and not bounds_age:
-        check_records(body, 0, count)
+        check_records(body, 0, len(body), count)
         return
-    survey = survey_records(body, 0, count)
-    check_end(body, survey.end, count)
+    survey = survey_records(body, 0, len(body), count)
     if rules.requires_key and survey.has_null_key:
         raise InvalidRecord("a compacted topic takes no record without a key")
     if bounds_age:

@@ -151,6 +151,11 @@ def crc_is_valid(batch: Batch) -> bool:
     return crc_of(batch.data) == batch.header.crc
 
 
+def place(batch: memoryview, header: BatchHeader, base_offset: int, leader_epoch: int) -> None:
+    """Give the batch its place in the log where it lies. Its own base offset and epoch undo that."""
+    _OFFSET_AND_EPOCH_STRUCT.pack_into(batch, 0, base_offset, header.batch_length, leader_epoch)
+
+
 def with_offsets(batch: Batch, base_offset: int, leader_epoch: int) -> list[Buffer]:
     """The batch at its place in the log, as pieces for one vectored write; nothing but 16 bytes is copied."""
     return [

@@ -24,6 +24,10 @@ _STEPS_MAX: Final = 2048
 _NULL: Final = 1  # the length -1 as a zigzag varint
 
 
+Bytes = bytes | bytearray
+"""Not a memoryview: indexing one takes twice as long."""
+
+
 class Survey(NamedTuple):
     """What a look at records told."""
 
@@ -33,26 +37,33 @@ class Survey(NamedTuple):
     timestamp_delta_max: int
 
 
-def check_records(body: bytes, position: int, count: int) -> None:
-    """InvalidRecord unless `count` records fill `body` from `position` to its end."""
-    surveyed = min(count, SURVEYED_MAX)
-    end = survey_records(body, position, surveyed).end
-    if surveyed < count:
-        end = _follow_lengths(body, end, count - surveyed)
-    check_end(body, end, count)
+def check_records(body: Bytes, position: int, limit: int, count: int) -> None:
+    """InvalidRecord unless `count` records fill `body` from `position` to `limit`.
+
+    What lies behind the limit may be looked at and decides nothing: a record that reaches there is refused.
+    """
+    if count <= SURVEYED_MAX:
+        end = _survey(body, position, limit, count)[0]
+    else:
+        end = _survey(body, position, limit, SURVEYED_MAX)[0]
+        end = _follow_lengths(body, end, count - SURVEYED_MAX)
+    if end != limit:
+        raise InvalidRecord(f"{limit - end} bytes follow the {count} records that the batch claims")
 
 
-def check_end(body: bytes, end: int, count: int) -> None:
-    if end != len(body):
-        raise InvalidRecord(f"{len(body) - end} bytes follow the {count} records that the batch claims")
+def survey_records(body: Bytes, position: int, limit: int, count: int) -> Survey:
+    """Look at all fields of `count` records, the first of the batch, which fill `body` from `position` to `limit`."""
+    survey = Survey._make(_survey(body, position, limit, count))
+    if survey.end != limit:
+        raise InvalidRecord(f"{limit - survey.end} bytes follow the {count} records that the batch claims")
+    return survey
 
 
-def survey_records(body: bytes, position: int, count: int) -> Survey:
-    """Look at all fields of `count` records, the first of the batch."""
+def _survey(body: Bytes, position: int, limit: int, count: int) -> tuple[int, bool, int, int]:
+    """The fields of a Survey: of the first `count` records, wherever they end."""
     # Numbers of one byte, which most are, are read in place.
     has_null_key = False
     delta_min = delta_max = 0
-    size = len(body)
     try:
         for index in range(count):
             byte = body[position]
@@ -64,8 +75,8 @@ def survey_records(body: bytes, position: int, count: int) -> Survey:
             else:
                 length, position = read_varint(body, position)
                 end = position + length
-            if end > size:
-                raise InvalidRecord(f"a record of {end - position} bytes, {size - position} are left")
+            if end > limit:
+                raise InvalidRecord(f"a record of {end - position} bytes, {limit - position} are left")
             # The byte of attributes has no meaning so far.
             if (byte := body[position + 1]) < 0x80:
                 delta = (byte >> 1) ^ -(byte & 1)
@@ -97,10 +108,10 @@ def survey_records(body: bytes, position: int, count: int) -> Survey:
                 raise InvalidRecord(f"a record's fields end {position - end} bytes from where its length says")
     except IndexError:
         raise InvalidRecord("the batch ends inside a record, or before the last that it claims") from None
-    return Survey(position, has_null_key, delta_min, delta_max)
+    return position, has_null_key, delta_min, delta_max
 
 
-def _skip_bytes(body: bytes, position: int, end: int) -> int:
+def _skip_bytes(body: Bytes, position: int, end: int) -> int:
     byte = body[position]
     if byte & 1:
         length, position = read_varint(body, position)
@@ -118,7 +129,7 @@ def _skip_bytes(body: bytes, position: int, end: int) -> int:
     return position
 
 
-def _skip_headers(body: bytes, position: int, end: int) -> int:
+def _skip_headers(body: Bytes, position: int, end: int) -> int:
     count, position = read_varint(body, position)
     if not 0 <= count <= (end - position) // 2:  # a header is two lengths at least
         raise InvalidRecord(f"{count} headers in the {end - position} bytes left of a record")
@@ -130,8 +141,8 @@ def _skip_headers(body: bytes, position: int, end: int) -> int:
     return position
 
 
-def _follow_lengths(body: bytes, position: int, count: int) -> int:
-    """Where the last of `count` records ends. It may lie beyond the body's end; what lies before is exact."""
+def _follow_lengths(body: Bytes, position: int, count: int) -> int:
+    """Where the last of `count` records ends. It may lie beyond the batch's end; what lies before is exact."""
     steps = _STEPS_MIN
     try:
         while True:
@@ -164,14 +175,14 @@ def _follow_lengths(body: bytes, position: int, count: int) -> int:
         raise InvalidRecord("the batch ends inside a record, or before the last that it claims") from None
 
 
-def _skip_record(body: bytes, position: int) -> int:
+def _skip_record(body: Bytes, position: int) -> int:
     length, position = read_varint(body, position)
     if length < 0:
         raise InvalidRecord("a record of negative length")
     return position + length
 
 
-def _stride(body: bytes, position: int, count: int) -> tuple[int, int]:
+def _stride(body: Bytes, position: int, count: int) -> tuple[int, int]:
     """How many of `count` records, from the first on, have the first one's length, and where the last of them ends."""
     first = body[position]
     end = _skip_record(body, position)

@@ -14,7 +14,7 @@ def append_varint(target: bytearray, value: int) -> None:
     target.append(zigzag)
 
 
-def read_varint(data: bytes, position: int, bits: int = VARINT_BITS) -> tuple[int, int]:
+def read_varint(data: bytes | bytearray, position: int, bits: int = VARINT_BITS) -> tuple[int, int]:
     """The value and the position behind it. IndexError where `data` ends first: the caller says what that means."""
     byte = data[position]
     position += 1

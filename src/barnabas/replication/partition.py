@@ -18,7 +18,7 @@ from barnabas.env import Clock, Timer, Workers
 from barnabas.log.partition_log import Appended, PartitionLog
 from barnabas.model import TopicPartition
 from barnabas.records.admission import AdmissionRules
-from barnabas.records.batch import Batch
+from barnabas.records.batch import Batch, BatchHeader
 from barnabas.wire.errors import (
     FencedLeaderEpoch,
     KafkaError,
@@ -121,19 +121,37 @@ class Partition:
         end_before = log.log_end_offset
         appended = log.append(batches, leader_epoch=self.leader_epoch, now_ms=now_ms)
         if log.log_end_offset != end_before:
-            if (
-                log.unflushed_messages >= log.settings.flush_messages
-                or log.segments.active.base_offset != self._active_base_offset
-            ):
-                self._start_flush(log)
-            elif self._flush_timer is None and log.settings.flush_ms < FLUSH_MS_NEVER:
-                self._flush_later(log, log.settings.flush_ms)
-            self._advance_high_watermark(log)
-            if self._watchers:
-                size = sum(len(batch.data) for batch in batches)
-                for watcher in tuple(self._watchers):
-                    watcher.appended(size)
+            self._after_append(log, sum([len(batch.data) for batch in batches]))
         return appended
+
+    def append_in_place(self, header: BatchHeader, batch: memoryview, *, now_ms: int) -> int:
+        """As `append`, for one ordinary batch that may be changed where it lies; committed when this returns.
+
+        Its base offset. -1: it is not ordinary (see `PartitionLog.append_in_place`), or a commit takes longer here, and
+        nothing has changed.
+        """
+        log = self._log
+        if log is None or self.leader != self._node_id or log.settings.flush_messages <= 1:
+            return -1
+        base_offset = log.log_end_offset
+        if not log.append_in_place(header, batch, leader_epoch=self.leader_epoch, now_ms=now_ms):
+            return -1
+        self._after_append(log, len(batch))
+        return base_offset
+
+    def _after_append(self, log: PartitionLog, size: int) -> None:
+        settings = log.settings
+        if (
+            log.log_end_offset - log.recovery_point >= settings.flush_messages
+            or log.segments.active.base_offset != self._active_base_offset
+        ):
+            self._start_flush(log)
+        elif self._flush_timer is None and settings.flush_ms < FLUSH_MS_NEVER:
+            self._flush_later(log, settings.flush_ms)
+        self._advance_high_watermark(log)
+        if self._watchers:
+            for watcher in tuple(self._watchers):
+                watcher.appended(size)
 
     def is_committed(self, last_offset: int) -> bool:
         return last_offset < self.log.high_watermark
