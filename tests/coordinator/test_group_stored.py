@@ -128,7 +128,8 @@ def test_every_version_of_a_group_is_read(value: bytes) -> None:
 
 
 def test_other_kinds_of_groups_are_skipped() -> None:
-    assert decode_record(b"\0\3\0\1g", b"\0\0") is None
+    streams = b"\0\x11\0\1g"
+    assert decode_record(streams, b"\0\0") is None
 
 
 @pytest.mark.parametrize(

@@ -399,3 +399,19 @@ class DuplicateVoter(KafkaError):
 
 class VoterNotFound(KafkaError):
     code = ErrorCode.voter_not_found
+
+
+class FencedMemberEpoch(KafkaError):
+    code = ErrorCode.fenced_member_epoch
+
+
+class UnreleasedInstanceId(KafkaError):
+    code = ErrorCode.unreleased_instance_id
+
+
+class UnsupportedAssignor(KafkaError):
+    code = ErrorCode.unsupported_assignor
+
+
+class StaleMemberEpoch(KafkaError):
+    code = ErrorCode.stale_member_epoch

@@ -5,14 +5,23 @@ from typing import Any
 
 from barnabas.coordinator.decision import Decision, Now, Release
 from barnabas.coordinator.group.classic_group import JOIN, SYNC, ClassicGroup
+from barnabas.coordinator.group.consumer.replay import CONSUMER_REPLAYS
 from barnabas.coordinator.group.expiry import EXPIRY_KEY, decide_expiry, schedule_expiry
 from barnabas.coordinator.group.leave import on_session_timer
 from barnabas.coordinator.group.member import SESSION
 from barnabas.coordinator.group.rebalance import on_join_timer, on_sync_timer, prepare_rebalance
 from barnabas.coordinator.group.store import GroupStore
-from barnabas.coordinator.group.stored import GroupCoordinatorRecord, decode_record, encode_record
+from barnabas.coordinator.group.stored import (
+    GroupCoordinatorRecord,
+    GroupRecord,
+    OffsetRecord,
+    decode_record,
+    encode_record,
+)
 from barnabas.coordinator.ports import KeyValue
 from barnabas.wire.errors import NotCoordinator
+
+_REPLAYS = CONSUMER_REPLAYS
 
 
 class GroupShard(GroupStore):
@@ -21,6 +30,14 @@ class GroupShard(GroupStore):
 
     def decode(self, key: bytes, value: bytes | None) -> GroupCoordinatorRecord | None:
         return decode_record(key, value)
+
+    def replay(self, record: GroupCoordinatorRecord) -> None:
+        if isinstance(record, OffsetRecord):
+            self.replay_offset(record)
+        elif isinstance(record, GroupRecord):
+            self.replay_group(record)
+        else:
+            _REPLAYS[type(record.key)](self, record.key, record.value)
 
     def on_loaded(self, now: Now) -> Decision[None]:
         """Bring the stored groups to life. Their members have a whole session timeout to be heard of."""

@@ -1,0 +1,161 @@
+"""A consumer group of KIP-848 in memory. Only replay changes it, apart from what is marked as soft.
+
+state         when
+Empty         it has no members
+Assigning     the target assignment is older than the group epoch
+Reconciling   not all members have come to the target assignment
+Stable        all have
+Dead          deleted
+"""
+
+import uuid
+from enum import Enum
+from typing import Final, NamedTuple
+
+from barnabas.coordinator.group.consumer.member import ConsumerMember, MemberState, OwnedPartitions
+from barnabas.coordinator.group.modern.group import ModernGroup, add_counts
+
+
+class ConsumerGroupState(Enum):
+    EMPTY = "Empty"
+    ASSIGNING = "Assigning"
+    RECONCILING = "Reconciling"
+    STABLE = "Stable"
+    DEAD = "Dead"
+
+
+class ResolvedRegex(NamedTuple):
+    topics: frozenset[str]
+    version: int
+    """Of the metadata log: topics made later have not been looked at."""
+    timestamp_ms: int
+
+
+NOTHING_RESOLVED: Final = ResolvedRegex(frozenset(), 0, 0)
+
+
+class ConsumerGroup(ModernGroup[ConsumerMember]):
+    kind: Final = "Consumer"
+    protocol_type: Final = "consumer"
+
+    def __init__(self, group_id: str) -> None:
+        super().__init__(group_id)
+        self.static_members: dict[str, str] = {}
+        """Member ids by group instance id; every value is a key of `members`."""
+        self.owners: dict[uuid.UUID, dict[int, str]] = {}
+        """Who has a partition, or has yet to give it up. At most one member has it."""
+        self.regexes: dict[str, int] = {}
+        """How many members subscribe with a regular expression."""
+        self.resolved: dict[str, ResolvedRegex] = {}
+        self.assignors: dict[str, int] = {}
+        """How many members ask for a server-side assignor."""
+        self.classic_protocols: dict[str, int] = {}
+        """How many of the members that speak the classic protocol support one of its assignors."""
+        self.classic_size = 0
+        self.has_partition_metadata = False
+        """Whether Kafka 4.0 left a record that is to be deleted."""
+
+        self.resolving = False
+        """Soft: regular expressions are being resolved."""
+        self.assigning_epoch: int | None = None
+        """Soft: a target assignment is being computed off the loop for this group epoch."""
+
+    # What is so
+
+    @property
+    def state(self) -> ConsumerGroupState:
+        if not self.members:
+            return ConsumerGroupState.EMPTY
+        if self.group_epoch > self.target_epoch:
+            return ConsumerGroupState.ASSIGNING
+        if all(member.is_reconciled_to(self.target_epoch) for member in self.members.values()):
+            return ConsumerGroupState.STABLE
+        return ConsumerGroupState.RECONCILING
+
+    def static_member(self, instance_id: str | None) -> ConsumerMember | None:
+        member_id = None if instance_id is None else self.static_members.get(instance_id)
+        return None if member_id is None else self.members[member_id]
+
+    def owner(self, topic_id: uuid.UUID, partition: int) -> str | None:
+        return self.owners.get(topic_id, {}).get(partition)
+
+    def topics_of(self, member: ConsumerMember) -> frozenset[str]:
+        """The names of all topics it subscribes to, as far as its regular expression is resolved."""
+        resolved = self.resolved.get(member.regex, NOTHING_RESOLVED).topics
+        return member.subscribed_topic_names | resolved if resolved else member.subscribed_topic_names
+
+    def is_subscribed_to(self, topic: str) -> bool:
+        return topic in self.names_subscribed or any(topic in regex.topics for regex in self.resolved.values())
+
+    def supports_classic(self, protocol_type: str, protocols: "dict[str, bytes]") -> bool:
+        if protocol_type != self.protocol_type:
+            return False
+        if not self.members:
+            return bool(protocols)
+        return any(self.classic_protocols.get(name, 0) == self.classic_size for name in protocols)
+
+    def waits_for_others(self, member: ConsumerMember) -> bool:
+        """Whether a partition that it shall have has not been given up yet."""
+        return member.state is MemberState.UNRELEASED_PARTITIONS and any(
+            partition not in member.assigned.get(topic_id, {}) and self.owner(topic_id, partition) is not None
+            for topic_id, partitions in self.target_of(member.member_id).items()
+            for partition in partitions
+        )
+
+    def preferred_assignor(self, before: ConsumerMember | None, after: ConsumerMember | None) -> str | None:
+        """What most members ask for, once `after` has taken the place of `before`."""
+        counts = dict(self.assignors)
+        add_counts(counts, _assignor(before), -1)
+        add_counts(counts, _assignor(after), 1)
+        return max(counts, key=counts.__getitem__, default=None)
+
+    # What happens
+
+    def put(self, member: ConsumerMember) -> None:
+        before = self.members.get(member.member_id)
+        super().put(member)
+        self._count_member(before, -1)
+        self._count_member(member, 1)
+        if before is not None:
+            self._release(before)
+        for owned in (member.assigned, member.pending_revocation):
+            for topic_id, partitions in owned.items():
+                self.owners.setdefault(topic_id, {}).update(dict.fromkeys(partitions, member.member_id))
+        if member.instance_id is not None:
+            self.static_members[member.instance_id] = member.member_id
+
+    def remove(self, member_id: str) -> ConsumerMember | None:
+        before = super().remove(member_id)
+        if before is not None:
+            self._count_member(before, -1)
+            self._release(before)
+            if before.instance_id is not None and self.static_members.get(before.instance_id) == member_id:
+                del self.static_members[before.instance_id]
+        return before
+
+    def _count_member(self, member: ConsumerMember | None, step: int) -> None:
+        if member is None:
+            return
+        add_counts(self.regexes, (member.regex,) if member.regex else (), step)
+        add_counts(self.assignors, _assignor(member), step)
+        if member.classic is not None:
+            self.classic_size += step
+            add_counts(self.classic_protocols, tuple(dict(member.classic.protocols)), step)
+
+    def _release(self, member: ConsumerMember) -> None:
+        for owned in (member.assigned, member.pending_revocation):
+            self._release_partitions(member.member_id, owned)
+
+    def _release_partitions(self, member_id: str, owned: OwnedPartitions) -> None:
+        for topic_id, partitions in owned.items():
+            owners = self.owners.get(topic_id, {})
+            for partition in partitions:
+                # After a compaction the log may show a later owner before the end of an earlier one.
+                if owners.get(partition) == member_id:
+                    del owners[partition]
+            if not owners:
+                self.owners.pop(topic_id, None)
+
+
+def _assignor(member: ConsumerMember | None) -> tuple[str, ...]:
+    return () if member is None or member.server_assignor is None else (member.server_assignor,)

@@ -1,0 +1,198 @@
+"""One member of a consumer group, as a value: every change makes another one.
+
+What it subscribes to comes from the member; what it has is what the coordinator has granted it, and what it has been
+told to give up and has not yet. Both count as its own: nobody else gets such a partition before it is released.
+"""
+
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from typing import Final, NamedTuple, cast
+
+from barnabas.coordinator.group.consumer.stored import (
+    StoredClassicMember,
+    StoredClassicProtocol,
+    StoredCurrentAssignment,
+    StoredMemberMetadata,
+    StoredOwnedPartitions,
+)
+from barnabas.coordinator.group.member import ClientInfo, Protocols
+
+OwnedPartitions = Mapping[uuid.UUID, Mapping[int, int]]
+"""By topic id, partitions with the member epoch since which the member has them. Never changed after it was made."""
+
+NOTHING: Final[OwnedPartitions] = {}
+UNKNOWN_CLIENT: Final = ClientInfo("", "")
+
+JOIN_EPOCH: Final = 0
+LEAVE_EPOCH: Final = -1
+STATIC_LEAVE_EPOCH: Final = -2
+"""A static member says that it will be back: its partitions are kept for it until its session ends."""
+
+
+class MemberState(IntEnum):
+    STABLE = 0
+    """It has what the target assignment of its epoch gives it."""
+    UNREVOKED_PARTITIONS = 1
+    """It has been told to give up partitions, and has not said that it did."""
+    UNRELEASED_PARTITIONS = 2
+    """It waits for partitions that others have not given up."""
+    UNKNOWN = 127
+    """Stored by a version that knows more."""
+
+    @classmethod
+    def of(cls, value: int) -> "MemberState":
+        return cls(value) if value in cls._value2member_map_ else cls.UNKNOWN
+
+
+class ClassicFacts(NamedTuple):
+    """Of a member that speaks the classic protocol: what it needs besides."""
+
+    session_timeout_ms: int
+    protocols: tuple[tuple[str, bytes], ...]
+    """The most wanted first. A consumer group has no common protocol: each member is told its own first."""
+
+    @property
+    def protocol(self) -> str:
+        return self.protocols[0][0]
+
+    @property
+    def subscription(self) -> bytes:
+        return self.protocols[0][1]
+
+    def as_protocols(self) -> Protocols:
+        return dict(self.protocols)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsumerMember:
+    member_id: str
+    member_epoch: int = JOIN_EPOCH
+    previous_member_epoch: int = -1
+    """The answer that told the member its epoch may have been lost: then it comes with this one."""
+    state: MemberState = MemberState.STABLE
+    instance_id: str | None = None
+    rack_id: str | None = None
+    rebalance_timeout_ms: int = -1
+    client: ClientInfo = UNKNOWN_CLIENT
+    subscribed_topic_names: frozenset[str] = frozenset()
+    subscribed_topic_regex: str | None = ""
+    server_assignor: str | None = None
+    assigned: OwnedPartitions = field(default_factory=dict)
+    pending_revocation: OwnedPartitions = field(default_factory=dict)
+    classic: ClassicFacts | None = None
+
+    def is_reconciled_to(self, target_epoch: int) -> bool:
+        return self.state is MemberState.STABLE and self.member_epoch == target_epoch
+
+    @property
+    def regex(self) -> str:
+        """The empty string where there is none."""
+        return self.subscribed_topic_regex or ""
+
+    def owns(self, topic_id: uuid.UUID | None, partition: int) -> int | None:
+        """The member epoch since which it has the partition, also if it is to give it up; None if it has it not."""
+        if topic_id is None:
+            return None
+        since = self.assigned.get(topic_id, {}).get(partition)
+        return since if since is not None else self.pending_revocation.get(topic_id, {}).get(partition)
+
+    def at_epoch(self, epoch: int, state: MemberState, assigned: OwnedPartitions) -> "ConsumerMember":
+        return replace(
+            self,
+            member_epoch=epoch,
+            previous_member_epoch=self.member_epoch,
+            state=state,
+            assigned=assigned,
+            pending_revocation=NOTHING,
+        )
+
+    # As it is stored
+
+    def with_metadata(self, stored: StoredMemberMetadata) -> "ConsumerMember":
+        # A tagged field that is not there: kio's declaration cannot say that it may be null.
+        classic = cast("StoredClassicMember | None", stored.classic_member_metadata)
+        return replace(
+            self,
+            instance_id=stored.instance_id,
+            rack_id=stored.rack_id,
+            client=ClientInfo(stored.client_id, stored.client_host),
+            subscribed_topic_names=frozenset(stored.subscribed_topic_names),
+            subscribed_topic_regex=stored.subscribed_topic_regex,
+            rebalance_timeout_ms=stored.rebalance_timeout_ms,
+            server_assignor=stored.server_assignor,
+            classic=None
+            if classic is None
+            else ClassicFacts(
+                classic.session_timeout_ms, tuple((each.name, each.metadata) for each in classic.supported_protocols)
+            ),
+        )
+
+    def stored_metadata(self) -> StoredMemberMetadata:
+        classic = self.classic
+        return StoredMemberMetadata(
+            instance_id=self.instance_id,
+            rack_id=self.rack_id,
+            client_id=self.client.client_id,
+            client_host=self.client.client_host,
+            subscribed_topic_names=tuple(sorted(self.subscribed_topic_names)),
+            subscribed_topic_regex=self.subscribed_topic_regex,
+            rebalance_timeout_ms=self.rebalance_timeout_ms,
+            server_assignor=self.server_assignor,
+            classic_member_metadata=cast(StoredClassicMember, None)
+            if classic is None
+            else StoredClassicMember(
+                session_timeout_ms=classic.session_timeout_ms,
+                supported_protocols=tuple(
+                    StoredClassicProtocol(name=name, metadata=metadata) for name, metadata in classic.protocols
+                ),
+            ),
+        )
+
+    def with_assignment(self, stored: StoredCurrentAssignment | None) -> "ConsumerMember":
+        if stored is None:
+            stored = StoredCurrentAssignment(
+                member_epoch=LEAVE_EPOCH, previous_member_epoch=LEAVE_EPOCH, state=self.state
+            )
+        return replace(
+            self,
+            member_epoch=stored.member_epoch,
+            previous_member_epoch=stored.previous_member_epoch,
+            state=MemberState.of(stored.state),
+            assigned=_owned(stored.assigned_partitions, stored.member_epoch),
+            pending_revocation=_owned(stored.partitions_pending_revocation, stored.member_epoch),
+        )
+
+    def stored_assignment(self) -> StoredCurrentAssignment:
+        return StoredCurrentAssignment(
+            member_epoch=self.member_epoch,
+            previous_member_epoch=self.previous_member_epoch,
+            state=self.state.value,
+            assigned_partitions=_stored(self.assigned),
+            partitions_pending_revocation=_stored(self.pending_revocation),
+        )
+
+
+def _owned(stored: Iterable[StoredOwnedPartitions], member_epoch: int) -> OwnedPartitions:
+    owned: dict[uuid.UUID, Mapping[int, int]] = {}
+    for topic in stored:
+        epochs = topic.assignment_epochs
+        if epochs is None or len(epochs) != len(topic.partitions):
+            epochs = (max(member_epoch, 0),) * len(topic.partitions)
+        if topic.topic_id is not None:
+            owned[topic.topic_id] = dict(zip(topic.partitions, epochs, strict=True))
+    return owned
+
+
+def _stored(owned: OwnedPartitions) -> tuple[StoredOwnedPartitions, ...]:
+    return tuple(
+        StoredOwnedPartitions(
+            topic_id=topic_id, partitions=tuple(partitions), assignment_epochs=tuple(partitions.values())
+        )
+        for topic_id, partitions in owned.items()
+    )
+
+
+def since_epoch(partitions: Mapping[uuid.UUID, Iterable[int]], epoch: int) -> OwnedPartitions:
+    return {topic_id: dict.fromkeys(sorted(indexes), epoch) for topic_id, indexes in partitions.items()}

@@ -1,0 +1,34 @@
+"""`range`: of every topic each subscriber gets one run of partitions, all in the same order of members.
+
+So topics with equally many partitions and subscribers are assigned alike, which joins by key need. Not sticky: who has
+what follows from the members' names alone (static members by their instance id, before all others).
+"""
+
+import uuid
+from collections.abc import Mapping
+
+from barnabas.coordinator.group.modern.assignor import GroupSpec, MemberSpec
+from barnabas.coordinator.group.modern.partitions import Partitions
+from barnabas.coordinator.group.modern.topics import utf16_order
+
+
+def assign_range(spec: GroupSpec) -> Mapping[str, Partitions]:
+    assigned: dict[str, dict[uuid.UUID, frozenset[int]]] = {member_id: {} for member_id in spec.members}
+    subscribers: dict[uuid.UUID, list[str]] = {}
+    for member_id in sorted(spec.members, key=lambda member_id: _order(member_id, spec.members[member_id])):
+        for topic_id in spec.members[member_id].topic_ids:
+            subscribers.setdefault(topic_id, []).append(member_id)
+    for topic_id, member_ids in subscribers.items():
+        quota, extra = divmod(spec.partition_counts[topic_id], len(member_ids))
+        start = 0
+        for position, member_id in enumerate(member_ids):
+            end = start + quota + (position < extra)
+            if start < end:
+                assigned[member_id][topic_id] = frozenset(range(start, end))
+            start = end
+    return assigned
+
+
+def _order(member_id: str, member: MemberSpec) -> tuple[bool, bytes]:
+    is_dynamic = member.instance_id is None
+    return is_dynamic, utf16_order(member_id if member.instance_id is None else member.instance_id)

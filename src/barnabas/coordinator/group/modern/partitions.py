@@ -1,0 +1,34 @@
+"""Partitions by topic id: what a member shall have, and what it has."""
+
+import uuid
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from barnabas.wire.entities import array_of, uuid_field
+from barnabas.wire.entity_versions import versions
+
+Partitions = Mapping[uuid.UUID, frozenset[int]]
+"""Never changed after it was made. Topics without partitions do not appear."""
+
+NO_PARTITIONS: Final[Partitions] = {}
+
+
+@versions(0, 0, flexible_since=0)
+class StoredTopicPartitions:
+    topic_id: uuid.UUID | None = uuid_field()
+    partitions: tuple[int, ...] = array_of("int32")
+
+
+def to_stored(partitions: Partitions) -> tuple[StoredTopicPartitions, ...]:
+    return tuple(
+        StoredTopicPartitions(topic_id=topic_id, partitions=tuple(sorted(indexes)))
+        for topic_id, indexes in partitions.items()
+    )
+
+
+def from_stored(stored: Iterable[StoredTopicPartitions]) -> Partitions:
+    return {
+        topic.topic_id: frozenset(topic.partitions)
+        for topic in stored
+        if topic.topic_id is not None and topic.partitions
+    }

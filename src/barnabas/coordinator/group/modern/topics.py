@@ -1,0 +1,114 @@
+"""The cluster's topics as groups see them: ids, partition counts, and a hash that tells whether any of it has changed.
+
+A group stores the hash of the topics it subscribes to. As long as the catalog's `version` is the one at which a group
+compared last, there is nothing to compare; so a heartbeat pays one comparison of numbers for noticing every new topic,
+partition and rack. Hashes are Kafka 4.3's, to the bit: a log that moves between the two starts no rebalance.
+"""
+
+import struct
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+
+import xxhash
+
+from barnabas.metadata.image import BrokerImage, ClusterImage, TopicImage, TopicsImage
+
+_HASH_FORMAT = 0
+"""Kafka puts this byte first, so that a later way of hashing gives other hashes."""
+
+
+class TopicCatalog:
+    """One for all partitions of a coordinator. Reads the current image whenever it is asked."""
+
+    def __init__(self, image: Callable[[], ClusterImage]) -> None:
+        self._image = image
+        self._topics: TopicsImage | None = None
+        self._brokers: Mapping[int, BrokerImage] | None = None
+        self._version = 0
+        self._names_version = 0
+        self._hashes: dict[str, tuple[TopicImage, int]] = {}
+
+    @property
+    def topics(self) -> TopicsImage:
+        self._refresh()
+        assert self._topics is not None
+        return self._topics
+
+    @property
+    def version(self) -> int:
+        """Grows whenever a topic, a partition or a broker may have changed."""
+        self._refresh()
+        return self._version
+
+    @property
+    def names_version(self) -> int:
+        """The offset of the metadata log at which there was a new topic last, as far as we have seen."""
+        self._refresh()
+        return self._names_version
+
+    def topic_ids(self, names: Iterable[str]) -> frozenset[uuid.UUID]:
+        """Of those that exist."""
+        by_name = self.topics.by_name
+        return frozenset(topic.id for name in names if (topic := by_name.get(name)) is not None)
+
+    def hash_of(self, names: Iterable[str]) -> int:
+        by_name = self.topics.by_name
+        hashes = [self._topic_hash(by_name[name]) for name in sorted(names, key=utf16_order) if name in by_name]
+        if not hashes:
+            return 0
+        return _signed(xxhash.xxh3_64_intdigest(struct.pack(f"<{len(hashes)}q", *hashes)))
+
+    def _refresh(self) -> None:
+        image = self._image()
+        if image.topics is self._topics and image.brokers is self._brokers:
+            return
+        before = {} if self._topics is None else self._topics.by_name
+        if self._topics is None or image.topics.by_name.keys() - before.keys():
+            self._names_version = image.offset
+        if image.brokers is not self._brokers:
+            self._hashes.clear()  # racks
+        self._topics, self._brokers = image.topics, image.brokers
+        self._version += 1
+
+    def _topic_hash(self, topic: TopicImage) -> int:
+        known = self._hashes.get(topic.name)
+        if known is not None and known[0] is topic:
+            return known[1]
+        assert self._brokers is not None
+        topic_hash = hash_topic(topic, self._brokers)
+        self._hashes[topic.name] = (topic, topic_hash)
+        return topic_hash
+
+
+def hash_topic(topic: TopicImage, brokers: Mapping[int, BrokerImage]) -> int:
+    hasher = xxhash.xxh3_64()
+    high, low = divmod(topic.id.int, 1 << 64)
+    hasher.update(struct.pack("<bQQ", _HASH_FORMAT, high, low) + _string(topic.name))
+    hasher.update(struct.pack("<i", len(topic.partitions)))
+    for index in range(len(topic.partitions)):
+        hasher.update(struct.pack("<i", index))
+        replicas = topic.partitions[index].replicas if index in topic.partitions else ()
+        for rack in sorted(rack for replica in replicas if (rack := _rack(brokers, replica)) is not None):
+            hasher.update(struct.pack("<i", len(rack.encode("utf-16-le")) // 2) + _string(rack))
+    return _signed(hasher.intdigest())
+
+
+@lru_cache(maxsize=16_384)
+def utf16_order(text: str) -> bytes:
+    """Java's order of strings: by UTF-16 code units."""
+    return text.encode("utf-16-be", "surrogatepass")
+
+
+def _rack(brokers: Mapping[int, BrokerImage], broker_id: int) -> str | None:
+    broker = brokers.get(broker_id)
+    return None if broker is None else broker.rack
+
+
+def _string(text: str) -> bytes:
+    units = text.encode("utf-16-le", "surrogatepass")
+    return units + struct.pack("<i", len(units) // 2)
+
+
+def _signed(value: int) -> int:
+    return value - (1 << 64) if value >> 63 else value

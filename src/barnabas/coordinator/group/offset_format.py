@@ -1,0 +1,155 @@
+"""Committed offsets as they are stored. By far the most frequent record: a commit of 100 partitions makes 100 of them.
+
+`encode_offset` packs what is written every time (version 4) by hand, and `decode_offset` unpacks it so, in a fraction
+of the time that the declared format takes. Both have a plain twin, which serves all other versions.
+"""
+
+import struct
+import uuid
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from barnabas.coordinator.ports import KeyValue
+from barnabas.wire.entities import decode_entity, encode_entity, int32, int64, kafka_entity, string, uuid_field
+from barnabas.wire.entity_versions import decode_version, encode_version, only, since, versions
+from barnabas.wire.primitives import uvarint
+
+LEGACY_OFFSET_COMMIT: Final = 0
+OFFSET_COMMIT: Final = 1
+
+NO_TIMESTAMP: Final = -1
+
+
+@kafka_entity(version=0, flexible=False)
+class OffsetCommitKey:
+    group: str = string()
+    topic: str = string()
+    partition: int = int32()
+
+
+@versions(0, 4, flexible_since=4)
+class StoredOffset:
+    offset: int = int64()
+    leader_epoch: int = since(3, int32(-1))
+    metadata: str = string()
+    commit_timestamp: int = int64()
+    expire_timestamp: int = only(1, int64(NO_TIMESTAMP))
+    topic_id: uuid.UUID | None = since(4, uuid_field(tag=0))
+
+
+_VERSION: Final = 4
+_EXPIRING_VERSION: Final = 1
+"""The only one that can say when an offset expires."""
+
+_KEY_TYPE: Final = OFFSET_COMMIT.to_bytes(2, "big")
+_VALUE_HEAD: Final = struct.Struct(">hqi")
+_int64: Final = struct.Struct(">q")
+_int32: Final = struct.Struct(">i")
+_NO_TAGS: Final = b"\0"
+_TOPIC_ID_TAG: Final = b"\1\0\x10"
+"""One tagged field: number 0, of 16 bytes."""
+
+
+class CommittedOffset(NamedTuple):
+    offset: int
+    leader_epoch: int
+    metadata: str
+    commit_timestamp_ms: int
+    expire_timestamp_ms: int = NO_TIMESTAMP
+    """Only where an old client asked for its own retention; otherwise the broker's rules hold."""
+    topic_id: uuid.UUID | None = None
+
+
+class OffsetRecord(NamedTuple):
+    group_id: str
+    topic: str
+    partition: int
+    value: CommittedOffset | None
+
+
+def encode_offset(record: OffsetRecord) -> KeyValue:
+    value = record.value
+    if value is not None and value.expire_timestamp_ms != NO_TIMESTAMP:
+        return encode_offset_plainly(record)
+    key = _KEY_TYPE + _text(record.group_id) + _text(record.topic) + _int32.pack(record.partition)
+    if value is None:
+        return KeyValue(key, None)
+    metadata = value.metadata.encode()
+    packed = (
+        _VALUE_HEAD.pack(_VERSION, value.offset, value.leader_epoch)
+        + uvarint(len(metadata) + 1)
+        + metadata
+        + _int64.pack(value.commit_timestamp_ms)
+    )
+    return KeyValue(key, packed + (_NO_TAGS if value.topic_id is None else _TOPIC_ID_TAG + value.topic_id.bytes))
+
+
+@lru_cache(maxsize=4_096)
+def _text(text: str) -> bytes:
+    data = text.encode()
+    return len(data).to_bytes(2, "big") + data
+
+
+def encode_offset_plainly(record: OffsetRecord) -> KeyValue:
+    key = _KEY_TYPE + encode_entity(
+        OffsetCommitKey(group=record.group_id, topic=record.topic, partition=record.partition)
+    )
+    value = record.value
+    if value is None:
+        return KeyValue(key, None)
+    stored = StoredOffset(
+        offset=value.offset,
+        leader_epoch=value.leader_epoch,
+        metadata=value.metadata,
+        commit_timestamp=value.commit_timestamp_ms,
+        expire_timestamp=value.expire_timestamp_ms,
+        topic_id=value.topic_id,
+    )
+    expires = value.expire_timestamp_ms != NO_TIMESTAMP
+    return KeyValue(key, encode_version(stored, _EXPIRING_VERSION if expires else _VERSION))
+
+
+def decode_offset(key: bytes, value: bytes | None) -> OffsetRecord:
+    stored_key = decode_entity(OffsetCommitKey, key, 2)
+    committed = None if value is None else _unpacked(value) or _decode_value_plainly(value)
+    return OffsetRecord(stored_key.group, stored_key.topic, stored_key.partition, committed)
+
+
+def decode_offset_plainly(key: bytes, value: bytes | None) -> OffsetRecord:
+    stored_key = decode_entity(OffsetCommitKey, key, 2)
+    committed = None if value is None else _decode_value_plainly(value)
+    return OffsetRecord(stored_key.group, stored_key.topic, stored_key.partition, committed)
+
+
+def _unpacked(value: bytes) -> CommittedOffset | None:
+    """None: it is not what `encode_offset` writes."""
+    if len(value) <= _VALUE_HEAD.size or value[_VALUE_HEAD.size] > 0x7F:
+        return None
+    version, offset, leader_epoch = _VALUE_HEAD.unpack_from(value)
+    metadata_end = _VALUE_HEAD.size + value[_VALUE_HEAD.size]
+    tags = metadata_end + _int64.size
+    topic_id = None
+    if value[tags : tags + len(_TOPIC_ID_TAG)] == _TOPIC_ID_TAG and len(value) == tags + len(_TOPIC_ID_TAG) + 16:
+        topic_id = uuid.UUID(bytes=value[-16:])
+    elif value[tags:] != _NO_TAGS:
+        return None
+    if version != _VERSION or value[_VALUE_HEAD.size] == 0:
+        return None
+    try:
+        metadata = value[_VALUE_HEAD.size + 1 : metadata_end].decode()
+    except UnicodeDecodeError:
+        return None
+    (commit_timestamp_ms,) = _int64.unpack_from(value, metadata_end)
+    return CommittedOffset(offset, leader_epoch, metadata, commit_timestamp_ms, topic_id=topic_id)
+
+
+def _decode_value_plainly(value: bytes) -> CommittedOffset:
+    stored = decode_version(StoredOffset, value)
+    return CommittedOffset(
+        offset=stored.offset,
+        leader_epoch=stored.leader_epoch,
+        metadata=stored.metadata,
+        commit_timestamp_ms=stored.commit_timestamp,
+        expire_timestamp_ms=stored.expire_timestamp,
+        topic_id=stored.topic_id,
+    )

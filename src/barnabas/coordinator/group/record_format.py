@@ -1,0 +1,33 @@
+"""Kinds of records in __consumer_offsets: a type, the format of the key, the formats of the value.
+
+Key: type (int16), then the body of the key. Value: version (int16), then the body; none is a tombstone. A kind's key
+class stands for the kind: a `StateRecord` is stored, found and replayed by the class of its key.
+"""
+
+from typing import Any, NamedTuple
+
+from barnabas.coordinator.ports import KeyValue
+from barnabas.wire.entities import decode_entity, encode_entity
+from barnabas.wire.entity_versions import decode_version, encode_version
+
+
+class StateRecord(NamedTuple):
+    key: Any
+    value: Any | None
+
+
+class RecordFormat(NamedTuple):
+    type_id: int
+    key: type[Any]
+    value: type[Any]
+    """Declared with `versions`: all of them are read."""
+    written_version: int = 0
+
+    def encode(self, record: StateRecord) -> KeyValue:
+        key = self.type_id.to_bytes(2, "big") + encode_entity(record.key)
+        return KeyValue(key, None if record.value is None else encode_version(record.value, self.written_version))
+
+    def decode(self, key: bytes, value: bytes | None) -> StateRecord:
+        return StateRecord(
+            decode_entity(self.key, key, 2), None if value is None else decode_version(self.value, value)
+        )
