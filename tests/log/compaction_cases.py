@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from log_fixtures import NOW_MS, PARTITION, SMALL, TOPIC_ID, open_store, read_all
+from log_fixtures import NOW_MS, PARTITION, SMALL, TOPIC_ID, append_marker, open_store, read_all, verified
 from msgspec import json
 
 from barnabas.env import Disk
@@ -39,7 +39,6 @@ def put(
     base_sequence: int = -1,
     log_append_time: int | None = None,
     transactional: bool = False,
-    control: bool = False,
 ) -> int:
     """Append one batch; returns its base offset."""
     batch = build_batch(
@@ -52,14 +51,18 @@ def put(
         base_sequence=base_sequence,
         log_append_time=log_append_time,
         transactional=transactional,
-        control=control,
     )
-    if control:  # no client can send one
-        appended = log.append_replicated([read_batch(batch)], now_ms=NOW_MS)
-    else:
-        appended = log.append([read_batch(batch)], leader_epoch=3, now_ms=NOW_MS)
+    guard = verified(log, producer_id, sequence=base_sequence) if transactional else None
+    appended = log.append([read_batch(batch)], leader_epoch=3, now_ms=NOW_MS, guard=guard)
     log.high_watermark = log.log_end_offset
     return appended.base_offset
+
+
+def end(log: PartitionLog, producer_id: int, *, commit: bool) -> int:
+    """End the producer's transaction; returns the offset of the marker."""
+    offset = append_marker(log, producer_id, commit=commit).base_offset
+    log.high_watermark = log.log_end_offset
+    return offset
 
 
 def put_each(log: PartitionLog, rows: Iterable[Row]) -> None:

@@ -5,10 +5,12 @@ import uuid
 
 from barnabas.env import Disk
 from barnabas.log.log_store import LogStore
-from barnabas.log.partition_log import PartitionLog
+from barnabas.log.partition_log import Appended, PartitionLog
 from barnabas.log.settings import LogSettings
+from barnabas.log.transactions import VerificationGuard
 from barnabas.model import TopicPartition
 from barnabas.records.batch import Batch, read_batch, split_batches
+from barnabas.records.control import EndTransactionMarker, marker_batch
 from barnabas.records.record import Record, build_batch
 
 NOW_MS = 1_700_000_000_000
@@ -29,6 +31,7 @@ def make_batch(
     codec: int = 0,
     base_offset: int = 0,
     leader_epoch: int = -1,
+    transactional: bool = False,
 ) -> Batch:
     records = [Record(base_offset + n, timestamp + n, b"key", value) for n in range(count)]
     return read_batch(
@@ -40,7 +43,32 @@ def make_batch(
             producer_id=producer_id,
             producer_epoch=producer_epoch,
             base_sequence=base_sequence,
+            transactional=transactional,
         )
+    )
+
+
+def verified(log: PartitionLog, producer_id: int, *, epoch: int = 0, sequence: int = 0) -> VerificationGuard | None:
+    """What lets a transactional batch in: its coordinator was asked, and agreed."""
+    return log.begin_verification(producer_id, epoch, sequence, supports_epoch_bump=False, now_ms=NOW_MS)
+
+
+def append_marker(
+    log: PartitionLog,
+    producer_id: int,
+    *,
+    commit: bool,
+    epoch: int = 0,
+    coordinator_epoch: int = 0,
+    transaction_version: int = 0,
+) -> Appended:
+    marker = EndTransactionMarker(commit, coordinator_epoch)
+    return log.append_marker(
+        marker_batch(marker, producer_id=producer_id, producer_epoch=epoch, now_ms=NOW_MS),
+        marker,
+        leader_epoch=0,
+        now_ms=NOW_MS,
+        transaction_version=transaction_version,
     )
 
 

@@ -3,18 +3,31 @@
 from dataclasses import replace
 
 import pytest
-from compaction_cases import COMPACTED, RETENTION_MS, clean, new_log, put, put_each, record_at, records_of, values_of
-from log_fixtures import NOW_MS, PARTITION, open_log, open_store, read_all
+from compaction_cases import (
+    COMPACTED,
+    RETENTION_MS,
+    Row,
+    clean,
+    end,
+    new_log,
+    put,
+    put_each,
+    record_at,
+    records_of,
+    values_of,
+)
+from log_fixtures import NOW_MS, PARTITION, append_marker, open_log, open_store, read_all
 
 from barnabas.log.compaction import CleanerSettings
 from barnabas.log.compaction_core import group_segments
 from barnabas.log.compaction_job import CompactionJob, SourceSegment
 from barnabas.log.compaction_map import ENTRY_OVERHEAD_BYTES, LatestOffsets
 from barnabas.log.file_names import CLEANED
+from barnabas.log.partition_log import PartitionLog
 from barnabas.records.compression import Codec
-from barnabas.records.control import ControlType, encode_control_key
-from barnabas.records.record import Record
+from barnabas.records.record import Record, decode_records
 from barnabas.testing.disk import SimulatedDisk
+from barnabas.wire.errors import InvalidProducerEpoch
 
 
 @pytest.fixture
@@ -155,29 +168,99 @@ def test_the_newest_batch_of_a_producer_outlives_its_records(disk: SimulatedDisk
     put(reopened, (b"k", b"5"), producer_id=7, base_sequence=3)
 
 
-def test_transactional_records_supersede_nothing(disk: SimulatedDisk) -> None:
-    """They may have been aborted; but what a plain record supersedes must go, or its tombstone could raise it again."""
+def txn(log: PartitionLog, *rows: Row, sequence: int, producer_id: int = 7) -> int:
+    return put(log, *rows, producer_id=producer_id, base_sequence=sequence, transactional=True)
+
+
+def pairs_of(log: PartitionLog) -> list[Row]:
+    """Of the records that are not markers."""
+    batches = [batch for batch in read_all(log) if not batch.header.is_control]
+    return [(each.key, each.value) for batch in batches for each in decode_records(batch, max_bytes=1 << 20)]
+
+
+def markers_of(log: PartitionLog) -> list[int]:
+    batches = [batch for batch in read_all(log) if batch.header.is_control and batch.header.record_count]
+    return [batch.header.base_offset for batch in batches]
+
+
+def test_aborted_records_go_and_supersede_nothing_committed_ones_do(disk: SimulatedDisk) -> None:
     store, log = new_log(disk)
-    put(log, (b"a", b"plain"), (b"b", b"plain"))
-    put(log, (b"a", b"txn"), (b"b", None), (b"c", b"txn"), producer_id=7, base_sequence=0, transactional=True)
-    put(log, (encode_control_key(ControlType.ABORT), b"marker"), producer_id=7, transactional=True, control=True)
-    put(log, (b"c", None))
-    log.roll(NOW_MS)
-    clean(disk, store)
-    marker = encode_control_key(ControlType.ABORT)
-    assert [(record.key, record.value) for record in records_of(log)] == [
-        (b"a", b"plain"),
-        (b"b", b"plain"),
-        (b"a", b"txn"),
-        (b"b", None),
-        (marker, b"marker"),
-        (b"c", None),
-    ]
+    put(log, (b"a", b"plain"), (b"b", b"plain"), (b"c", b"plain"))
+    txn(log, (b"a", b"aborted"), (b"b", None), sequence=0)
+    aborted = end(log, 7, commit=False)
+    txn(log, (b"b", b"committed"), (b"c", None), sequence=2)
+    committed = end(log, 7, commit=True)
     put(log, (b"d", b"v"))
     log.roll(NOW_MS)
-    clean(disk, store, now_ms=NOW_MS + 10**9)
-    assert (b"b", None) in [(record.key, record.value) for record in records_of(log)]
-    assert b"c" not in [record.key for record in records_of(log)]
+    clean(disk, store)
+    kept: list[Row] = [(b"a", b"plain"), (b"b", b"committed"), (b"c", None), (b"d", b"v")]
+    assert pairs_of(log) == kept
+    assert markers_of(log) == [aborted, committed]
+    assert log.aborted_transactions(0, 100) == [(7, 3, aborted, aborted + 1)], "who has read the first record needs it"
+
+
+def test_a_marker_goes_when_its_records_are_gone_and_its_horizon_has_passed(disk: SimulatedDisk) -> None:
+    store, log = new_log(disk)
+    txn(log, (b"a", b"aborted"), sequence=0)
+    first = end(log, 7, commit=False)
+    txn(log, (b"a", b"committed"), sequence=1)
+    second = end(log, 7, commit=True)
+    put(log, (b"a", b"plain"))
+    txn(log, (b"z", b"newest of its producer"), sequence=2)
+    third = end(log, 7, commit=True)
+    later_ms = NOW_MS
+    seen = []
+    for _ in range(4):
+        put(log, (b"filler", b"v"))
+        log.roll(NOW_MS)
+        clean(disk, store, now_ms=later_ms)
+        assert [pair for pair in pairs_of(log) if pair[0] != b"filler"] == [
+            (b"a", b"plain"),
+            (b"z", b"newest of its producer"),
+        ]
+        seen.append((markers_of(log), log.aborted_transactions(0, 100)))
+        later_ms += RETENTION_MS
+    assert seen == [
+        ([first, second, third], [(7, 0, first, first + 1)]),  # the records were still there when it began
+        ([first, second, third], []),  # now the markers have a horizon
+        ([third], []),
+        ([third], []),
+    ]
+
+
+def test_the_last_marker_keeps_a_silent_producers_epoch(disk: SimulatedDisk) -> None:
+    store, log = new_log(disk)
+    txn(log, (b"a", b"v"), sequence=0)
+    append_marker(log, 7, commit=False, epoch=1)
+    log.high_watermark = log.log_end_offset
+    for n in range(4):
+        put(log, (b"filler", b"v"))
+        log.roll(NOW_MS)
+        clean(disk, store, now_ms=NOW_MS + n * RETENTION_MS)
+    assert pairs_of(log) == [(b"filler", b"v")]
+    store.close()
+    for name in disk.list_dir(log.directory):
+        if name.endswith(".snapshot"):
+            disk.remove(f"{log.directory}/{name}")
+    reopened = open_log(disk, COMPACTED)
+    with pytest.raises(InvalidProducerEpoch):
+        put(reopened, (b"a", b"zombie"), producer_id=7, base_sequence=0)
+
+
+def test_an_abort_behind_the_cleaned_segments_counts(disk: SimulatedDisk) -> None:
+    """It stands in the active segment, whose index no file holds yet."""
+    store, log = new_log(disk)
+    put(log, (b"a", b"plain"))
+    txn(log, (b"a", b"aborted"), sequence=0)
+    log.roll(NOW_MS)
+    put(log, (b"b", b"v"))
+    log.roll(NOW_MS)
+    marker = end(log, 7, commit=False)
+    compaction = clean(disk, store)
+    assert compaction is not None
+    assert compaction.job.end_offset == marker
+    assert pairs_of(log) == [(b"a", b"plain"), (b"b", b"v")]
+    assert log.aborted_transactions(0, 100) == [(7, 1, marker, marker + 1)]
 
 
 def test_an_open_transaction_holds_the_cleaner_back(disk: SimulatedDisk) -> None:
@@ -229,6 +312,8 @@ def test_groups_stay_within_a_segment(disk: SimulatedDisk) -> None:
             first_dirty_offset=0,
             end_offset=2**40,
             last_offsets={},
+            marker_epochs={},
+            aborted=[],
             now_ms=NOW_MS,
             delete_retention_ms=0,
             segment_bytes=100,

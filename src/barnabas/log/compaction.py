@@ -28,7 +28,7 @@ from barnabas.env import Disk
 from barnabas.log.compaction_choice import Dirtiness, choose_dirtiest
 from barnabas.log.compaction_core import remove_cleaned
 from barnabas.log.compaction_job import CleanedGroup, CompactionJob, Failed, Finished, Message, SourceSegment
-from barnabas.log.file_names import CLEANED, LOG
+from barnabas.log.file_names import CLEANED, LOG, TXN_INDEX
 from barnabas.log.log_store import LogStore
 from barnabas.log.segment import Segment
 from barnabas.model import TopicPartition
@@ -110,6 +110,10 @@ def plan(dirtiness: Dirtiness, cleaner: CleanerSettings, now_ms: int) -> Compact
             for producer_id, entry in log.producers.producers.items()
             if entry.batches and entry.batches[-1].last_offset < dirtiness.end_offset
         },
+        marker_epochs={
+            producer_id: entry.epoch for producer_id, entry in log.producers.producers.items() if not entry.batches
+        },
+        aborted=log.aborted_transactions(log.segments[0].base_offset, dirtiness.end_offset),
         now_ms=now_ms,
         delete_retention_ms=settings.delete_retention_ms,
         segment_bytes=settings.segment_bytes,
@@ -171,6 +175,7 @@ class Compaction:
             cache=log._cache,
             suffix=CLEANED,
         )
+        cleaned.has_aborted = self._disk.exists(cleaned.path(TXN_INDEX))
         path = cleaned.path(LOG)
         if not self._disk.exists(path) or self._disk.size(path) != group.size:
             raise CompactionAborted(f"{path} is not what the worker said it wrote")

@@ -80,11 +80,7 @@ def measure(log: PartitionLog, cleaner_offset: int | None, now_ms: int) -> Dirti
 
 def _first_uncleanable_offset(log: PartitionLog, dirty: Sequence[Segment], now_ms: int) -> int:
     """The base offset of the first segment to leave alone."""
-    open_transactions = [
-        entry.txn_first_offset for entry in log.producers.producers.values() if entry.txn_first_offset >= 0
-    ]
-    stable_offset = min([log.high_watermark, *open_transactions])
-    end_offset = log.segments[max(log.segments.floor_slot(stable_offset), 0)].base_offset
+    end_offset = log.segments[max(log.segments.floor_slot(log.last_stable_offset), 0)].base_offset
     lag_ms = log.settings.min_compaction_lag_ms
     if lag_ms > 0:
         for segment in dirty:

@@ -18,6 +18,7 @@ from barnabas.log.batch_scan import scan_batches
 from barnabas.log.compaction_filter import BatchFilter
 from barnabas.log.compaction_job import CleanedGroup, CompactionJob, Finished, SourceSegment, Step
 from barnabas.log.compaction_map import LatestOffsets
+from barnabas.log.compaction_transactions import TransactionsMet
 from barnabas.log.file_names import CLEANED, LOG, OFFSET_INDEX, TIME_INDEX, file_name, parse_file_name
 from barnabas.log.index_cache import IndexCache
 from barnabas.log.segment import RELATIVE_OFFSET_MAX, Placed, Segment
@@ -41,6 +42,8 @@ def compact(job: CompactionJob, disk: Disk, pace: Pace = lambda _: None) -> Iter
         latest,
         end_offset=end_offset,
         last_offsets=job.last_offsets,
+        marker_epochs=job.marker_epochs,
+        transactions=TransactionsMet(job.aborted),
         now_ms=job.now_ms,
         delete_retention_ms=job.delete_retention_ms,
     )
@@ -97,12 +100,16 @@ def _map_dirty_section(job: CompactionJob, disk: Disk, latest: LatestOffsets, pa
     """Returns the offset up to which all keys found room."""
     start_offset = job.first_dirty_offset
     next_bases = [*(source.base_offset for source in job.sources[1:]), job.end_offset]
+    transactions = TransactionsMet(job.aborted)
     for source, next_base in zip(job.sources, next_bases, strict=True):
         if next_base <= start_offset:
             continue
         for _, batch in _read_batches(job, disk, source, pace):
             header = batch.header
-            if header.last_offset < start_offset or header.is_control or header.is_transactional:
+            if header.is_control:
+                transactions.is_needless_marker(batch)
+                continue
+            if transactions.is_aborted(header) or header.last_offset < start_offset:
                 continue
             if not latest.add(decode_records(batch, max_bytes=DECODED_BYTES_MAX), start_offset=start_offset):
                 return header.base_offset
@@ -126,8 +133,11 @@ def _clean_group(
         suffix=CLEANED,
     )
     cleaned: CleanedGroup | None = None
+    batches.transactions.still_needed.clear()
     try:
         if _write_kept(job, disk, group, batches, pace, target) or len(group) > 1:
+            for aborted in batches.transactions.still_needed:
+                target.add_aborted(aborted)
             _finish(disk, target)
             cleaned = CleanedGroup([source.base_offset for source in group], target.size)
     finally:
@@ -175,9 +185,8 @@ def _write_kept(
 def _finish(disk: Disk, target: Segment) -> None:
     """All files of the segment, and their names, are on the device."""
     target.seal()
-    target.file.sync()
-    for kind in (OFFSET_INDEX, TIME_INDEX):
-        file = disk.open(target.path(kind))
+    for path in target.existing_paths():
+        file = disk.open(path)
         try:
             file.sync()
         finally:

@@ -7,15 +7,17 @@ the horizon removed it.
 
 Batches keep their base and last offset, codec, producer and sequence, whatever they lose. A batch that loses
 everything goes, unless it is the newest of its producer (its sequence number is needed to recognise retries after a
-restart) or the last of its segment (it says up to where the segment reaches); of those the header stays.
+restart; of a producer without records, the marker that holds its epoch) or the last of its segment (it says up to where
+the segment reaches); of those the header stays.
 
-Transactions: whether a transactional record was committed is not asked here. So it supersedes nothing, and its
-tombstones stay; it goes when a later plain record has its key. Control batches stay as they are.
+Records of aborted transactions go at once. A marker that no record is left for gets a delete horizon as a tombstone
+does (`compaction_transactions.py`). Control batches of other kinds stay as they are.
 """
 
 from collections.abc import Mapping, Sequence
 
 from barnabas.log.compaction_map import LatestOffsets
+from barnabas.log.compaction_transactions import TransactionsMet
 from barnabas.log.timestamp_lookup import DECODED_BYTES_MAX
 from barnabas.records.batch import (
     CODEC_MASK,
@@ -35,12 +37,16 @@ class BatchFilter:
         *,
         end_offset: int,
         last_offsets: Mapping[int, int],
+        marker_epochs: Mapping[int, int],
+        transactions: TransactionsMet,
         now_ms: int,
         delete_retention_ms: int,
     ) -> None:
         self._latest = latest
         self._end_offset = end_offset
         self._last_offsets = last_offsets
+        self._marker_epochs = marker_epochs
+        self.transactions = transactions
         self._now_ms = now_ms
         self._delete_retention_ms = delete_retention_ms
         self.records_read = 0
@@ -50,26 +56,47 @@ class BatchFilter:
         """The batch's own bytes if it stays as it is, new ones if it changes, None if it goes."""
         header = batch.header
         self.records_read += header.record_count
-        if header.is_control or header.base_offset >= self._end_offset:
+        if header.is_control:
+            return self._apply_to_control(batch, is_last)
+        if self.transactions.is_aborted(header):
+            return self._without_records(batch, is_last)
+        if header.base_offset >= self._end_offset:
             self.records_kept += header.record_count
             return batch.data
         records = decode_records(batch, max_bytes=DECODED_BYTES_MAX)
-        keep_tombstones = (
-            header.is_transactional or not header.has_delete_horizon or self._now_ms < header.base_timestamp
-        )
+        keep_tombstones = not header.has_delete_horizon or self._now_ms < header.base_timestamp
         kept = [record for record in records if self._stays(record, keep_tombstones)]
-        self.records_kept += len(kept)
         if not kept:
-            return _emptied(header) if is_last or self._is_newest_of_producer(header) else None
+            return self._without_records(batch, is_last)
+        self.records_kept += len(kept)
         horizon_ms = header.base_timestamp if header.has_delete_horizon else None
-        sets_horizon = (
-            horizon_ms is None and not header.is_transactional and any(record.value is None for record in kept)
-        )
-        if sets_horizon:
+        if horizon_ms is None and any(record.value is None for record in kept):
             horizon_ms = self._now_ms + self._delete_retention_ms
         elif len(kept) == len(records):
             return batch.data
         return _rebuilt(header, kept, horizon_ms)
+
+    def _apply_to_control(self, batch: Batch, is_last: bool) -> Buffer | None:
+        header = batch.header
+        if not self.transactions.is_needless_marker(batch):
+            self.records_kept += header.record_count
+            return batch.data
+        if header.has_delete_horizon:
+            if self._now_ms >= header.base_timestamp:
+                return self._without_records(batch, is_last)
+        elif header.record_count == 0:
+            return self._without_records(batch, is_last)
+        self.records_kept += header.record_count
+        if header.has_delete_horizon:
+            return batch.data
+        records = decode_records(batch, max_bytes=DECODED_BYTES_MAX)
+        return _rebuilt(header, records, self._now_ms + self._delete_retention_ms)
+
+    def _without_records(self, batch: Batch, is_last: bool) -> Buffer | None:
+        header = batch.header
+        if not (is_last or self._is_newest_of_producer(header)):
+            return None
+        return batch.data if header.record_count == 0 else _emptied(header)
 
     def _stays(self, record: Record, keep_tombstones: bool) -> bool:
         return (
@@ -79,6 +106,8 @@ class BatchFilter:
         )
 
     def _is_newest_of_producer(self, header: BatchHeader) -> bool:
+        if header.is_control:
+            return self._marker_epochs.get(header.producer_id) == header.producer_epoch
         return header.has_producer_id and self._last_offsets.get(header.producer_id) == header.last_offset
 
 
@@ -93,6 +122,7 @@ def _rebuilt(header: BatchHeader, records: Sequence[Record], delete_horizon_ms: 
         base_sequence=header.base_sequence,
         leader_epoch=header.leader_epoch,
         transactional=header.is_transactional,
+        control=header.is_control,
         delete_horizon_ms=delete_horizon_ms,
         keep_offsets=True,
         last_offset=header.last_offset,

@@ -8,6 +8,8 @@ one that did not.
 
 from msgspec import Struct
 
+from barnabas.log.transaction_index import AbortedTransaction
+
 
 class SourceSegment(Struct, frozen=True):
     base_offset: int
@@ -24,6 +26,10 @@ class CompactionJob(Struct, frozen=True, kw_only=True):
     """The base offset of the first segment that is left alone."""
     last_offsets: dict[int, int]
     """By producer id: the last offset of its newest batch, which must survive with its sequence number."""
+    marker_epochs: dict[int, int]
+    """By id of a producer whose records are not known any more: its epoch, which must survive in a marker."""
+    aborted: list[AbortedTransaction]
+    """All that reach into the segments."""
     now_ms: int
     delete_retention_ms: int
     segment_bytes: int

@@ -1,4 +1,4 @@
-"""A segment's files: the `.log`, its two sparse indexes, and their names.
+"""A segment's files: the `.log`, its two sparse indexes, its aborted transactions, and their names.
 
 The indexes of a sealed segment are loaded when they are needed, each on its own, and dropped when memory is short.
 One that is missing or damaged is rebuilt from the headers of the batches. An index can also be wrong without looking
@@ -6,16 +6,17 @@ wrong; `Segment.seek` finds that out.
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from barnabas.env import Disk, File
 from barnabas.log.batch_scan import DamagedBatch, scan_headers
-from barnabas.log.file_names import DELETED, LOG, OFFSET_INDEX, SEGMENT_KINDS, TIME_INDEX, file_name
+from barnabas.log.file_names import DELETED, LOG, OFFSET_INDEX, SEGMENT_KINDS, TIME_INDEX, TXN_INDEX, file_name
 from barnabas.log.index_cache import IndexCache
 from barnabas.log.index_file import CorruptIndex
 from barnabas.log.offset_index import OffsetIndex
 from barnabas.log.time_index import ENTRY_BYTES as TIME_ENTRY_BYTES
 from barnabas.log.time_index import TimeIndex
+from barnabas.log.transaction_index import AbortedTransaction, TransactionIndex
 from barnabas.records.batch import BatchHeader
 
 logger = logging.getLogger(__name__)
@@ -29,8 +30,10 @@ class IndexedSegment:
         "_index_interval_bytes",
         "_offset_index",
         "_time_index",
+        "_transaction_index",
         "base_offset",
         "directory",
+        "has_aborted",
         "max_timestamp",
         "max_timestamp_offset",
         "sealed",
@@ -61,6 +64,9 @@ class IndexedSegment:
         self._file: File | None = None
         self._offset_index: OffsetIndex | None = None
         self._time_index: TimeIndex | None = None
+        self._transaction_index: TransactionIndex | None = None
+        self.has_aborted = False
+        """Whether an ABORT marker in it ended a transaction: then it has a transaction index, in memory or a file."""
         self._cache = cache
         self._index_interval_bytes = index_interval_bytes
 
@@ -129,13 +135,34 @@ class IndexedSegment:
         assert self._time_index is not None
         return self._time_index
 
+    def transaction_index(self) -> TransactionIndex:
+        """CorruptIndex: only a look at all batches since some earlier snapshot of the producers can mend it."""
+        if self._transaction_index is None:
+            content = self._disk.read_file(self.path(TXN_INDEX)) if self.has_aborted else b""
+            self._transaction_index = TransactionIndex.load(content, self.base_offset)
+            if self.sealed:
+                self._account()
+        return self._transaction_index
+
+    def replace_transaction_index(self, entries: Iterable[AbortedTransaction]) -> None:
+        """For one that was found damaged."""
+        self._transaction_index = TransactionIndex(replaces_file=True)
+        self.has_aborted = False
+        for entry in entries:
+            self.add_aborted(entry)
+        self._transaction_index.persist(self._disk, self.path(TXN_INDEX))
+
+    def add_aborted(self, entry: AbortedTransaction) -> None:
+        self.transaction_index().append(entry)
+        self.has_aborted = True
+
     def _rebuild_because(self, error: Exception) -> None:
         logger.warning("an index of %s is missing or damaged (%s): rebuilding both", self.path(LOG), error)
         self.rebuild_indexes()
 
     def _account(self) -> None:
-        loaded = (index.size_bytes for index in (self._offset_index, self._time_index) if index is not None)
-        self._cache.add(self, sum(loaded))
+        indexes = (self._offset_index, self._time_index, self._transaction_index)
+        self._cache.add(self, sum(index.size_bytes for index in indexes if index is not None))
 
     def _load_offset_index(self) -> OffsetIndex:
         index = OffsetIndex.load(self._disk.read_file(self.path(OFFSET_INDEX)))
@@ -156,7 +183,7 @@ class IndexedSegment:
             self._account()
 
     def drop_indexes(self) -> None:
-        self._offset_index = self._time_index = None
+        self._offset_index = self._time_index = self._transaction_index = None
 
     def rebuild_indexes(self) -> None:
         """From the headers. A damaged batch ends the walk: what lies behind it cannot be found, nor served."""
@@ -190,6 +217,8 @@ class IndexedSegment:
         offset_index, time_index = self.indexes()
         offset_index.persist(self._disk, self.path(OFFSET_INDEX))
         time_index.persist(self._disk, self.path(TIME_INDEX))
+        if self._transaction_index is not None:
+            self._transaction_index.persist(self._disk, self.path(TXN_INDEX))
 
     # Files
 

@@ -27,6 +27,11 @@ class LogSlice:
         self.size = size
         """In bytes. The last batch may be cut off, the first never is."""
 
+    @property
+    def bounding_offset(self) -> int | None:
+        """No record of it lies at or past this offset; None: not known, any that its reader may have."""
+        return self._segment.bounding_offset(self.position + self.size)
+
     def try_read(self) -> bytes | None:
         """The bytes, if they can be had without waiting for the device and need no check; else None: call `read`."""
         segment = self._segment

@@ -60,6 +60,11 @@ class OffsetIndex:
         slot = bisect_right(self.offsets, relative_offset) - 1
         return (self.offsets[slot], self.positions[slot]) if slot >= 0 else (-1, 0)
 
+    def offset_at_or_after(self, position: int) -> int | None:
+        """The relative offset of the first entry whose batch does not begin before `position`; None: there is none."""
+        slot = bisect_left(self.positions, position)
+        return self.offsets[slot] if slot < len(self.positions) else None
+
     def last(self) -> tuple[int, int]:
         return (self.offsets[-1], self.positions[-1]) if self.offsets else (-1, 0)
 

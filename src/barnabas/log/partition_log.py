@@ -1,8 +1,8 @@
 """One partition on disk: appended to by its leader or from its leader, read by consumers and followers.
 
-Offsets: `log_start_offset <= high_watermark <= log_end_offset`. What lies below the log start is gone for readers
-even where its segment is still there; what lies at or above the high watermark is not committed yet, and readers are
-kept from it by the `end_offset` they pass.
+Offsets: `log_start_offset <= last_stable_offset <= high_watermark <= log_end_offset`. What lies below the log start is
+gone for readers even where its segment is still there; what lies at or above the high watermark is not committed yet,
+and readers are kept from it, or from records of open transactions, by the `end_offset` they pass.
 
 Batches stay opaque: an append is arithmetic on headers and one vectored write. The log belongs to the loop; anything
 that waits for the device comes out as a job (`begin_flush`, `due_deletions`, `LogSlice.read`).
@@ -12,13 +12,18 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from barnabas.log import timestamp_lookup
+from barnabas.log.index_file import CorruptIndex
 from barnabas.log.log_slice import LogSlice
+from barnabas.log.producer_rebuild import replay_batch
 from barnabas.log.segment import Placed, Segment
 from barnabas.log.timestamp_lookup import TimestampedOffset
+from barnabas.log.transaction_index import AbortedTransaction
+from barnabas.log.transactions import VerificationGuard
 from barnabas.log.trimmable_log import TrimmableLog
 from barnabas.log.verification import Damage, verify_segments
 from barnabas.records.batch import HEADER_SIZE, Batch, BatchHeader, Buffer, place, with_offsets
-from barnabas.wire.errors import InvalidRequest, OffsetOutOfRange, RecordListTooLarge
+from barnabas.records.control import EndTransactionMarker
+from barnabas.wire.errors import CorruptMessage, InvalidRequest, OffsetOutOfRange, RecordListTooLarge
 
 
 class Appended(NamedTuple):
@@ -35,8 +40,13 @@ class Appended(NamedTuple):
 class PartitionLog(TrimmableLog):
     # Appending
 
-    def append(self, batches: Sequence[Batch], *, leader_epoch: int, now_ms: int) -> Appended:
-        """Append as the leader: offsets are assigned, retries of idempotent producers recognised, gaps refused."""
+    def append(
+        self, batches: Sequence[Batch], *, leader_epoch: int, now_ms: int, guard: VerificationGuard | None = None
+    ) -> Appended:
+        """Append as the leader: offsets are assigned, retries of idempotent producers recognised, gaps refused.
+
+        A batch that opens a transaction needs the `guard` that `begin_verification` gave.
+        """
         if self.health.error is not None:
             self.health.check()
         first = batches[0].header
@@ -51,7 +61,32 @@ class PartitionLog(TrimmableLog):
                     leader_epoch,
                     True,
                 )
-            self.producers.check([batch.header for batch in batches])
+            self.producers.check(
+                [batch.header for batch in batches],
+                guard,
+                must_verify=self.settings.transaction_partition_verification,
+            )
+        return self._append(batches, leader_epoch, now_ms)
+
+    def append_marker(
+        self, batch: Batch, marker: EndTransactionMarker, *, leader_epoch: int, now_ms: int, transaction_version: int
+    ) -> Appended:
+        """End a producer's transaction, if one is open. `batch` is the control batch that holds `marker`."""
+        self.health.check()
+        self.producers.check_marker(batch.header, marker, transaction_version)
+        return self._append([batch], leader_epoch, now_ms, marker)
+
+    def begin_verification(
+        self, producer_id: int, epoch: int, sequence: int, *, supports_epoch_bump: bool, now_ms: int
+    ) -> VerificationGuard | None:
+        """Called before the coordinator is asked about a batch; None: its transaction is open here already."""
+        return self.producers.begin_verification(
+            producer_id, epoch, sequence, supports_epoch_bump=supports_epoch_bump, now_ms=now_ms
+        )
+
+    def _append(
+        self, batches: Sequence[Batch], leader_epoch: int, now_ms: int, marker: EndTransactionMarker | None = None
+    ) -> Appended:
         base_offset = offset = self.log_end_offset
         pieces: list[Buffer] = []
         placed: list[Placed] = []
@@ -71,10 +106,14 @@ class PartitionLog(TrimmableLog):
         self._write(pieces, placed, size, now_ms)
         if leader_epoch > self.epochs.latest_epoch:
             self.epochs.assign(leader_epoch, base_offset)
-        for batch, placement in zip(batches, placed, strict=True):
-            if batch.header.producer_id >= 0:
-                self.producers.remember(batch.header, placement.base_offset)
+        if marker is not None:
+            self._note_aborted(self.producers.remember_marker(batches[0].header, base_offset, marker))
+        else:
+            for batch, placement in zip(batches, placed, strict=True):
+                if batch.header.producer_id >= 0:
+                    self.producers.remember(batch.header, placement.base_offset)
         self.producers.end_offset = offset
+        first = batches[0].header
         log_append_time = first.max_timestamp if first.is_log_append_time else -1
         return Appended(base_offset, offset - 1, log_append_time, self.log_start_offset, leader_epoch, False)
 
@@ -118,7 +157,7 @@ class PartitionLog(TrimmableLog):
             self._write([batch.data], [placed], placed.size, now_ms)
             self.epochs.assign(header.leader_epoch, header.base_offset)
             if header.producer_id >= 0:
-                self.producers.remember(header, header.base_offset)
+                self._note_aborted(replay_batch(self.producers, batch))
             self.producers.end_offset = self.log_end_offset
         return Appended(first.base_offset, self.log_end_offset - 1, -1, self.log_start_offset, self.latest_epoch, False)
 
@@ -146,6 +185,11 @@ class PartitionLog(TrimmableLog):
             segment.size > 0
             and segment.waited_for_roll_ms(now_ms, timestamp) > settings.segment_ms - self._roll_jitter_ms
         )
+
+    def _note_aborted(self, aborted: AbortedTransaction | None) -> None:
+        if aborted is not None:
+            self.segments.active.add_aborted(aborted)
+            self.segments.has_aborted = True
 
     # Reading
 
@@ -192,6 +236,25 @@ class PartitionLog(TrimmableLog):
             return None
         size = min(end - position, max(max_bytes, first_size))
         return LogSlice(segment, self.health, offset=offset, position=position, size=size)
+
+    def aborted_transactions(self, start_offset: int, end_offset: int) -> list[AbortedTransaction]:
+        """The aborted ones that reach into `[start_offset, end_offset)`, for a reader that wants committed records."""
+        found: list[AbortedTransaction] = []
+        if not self.segments.has_aborted:
+            return found
+        try:
+            for slot in range(max(self.segments.floor_slot(start_offset), 0), len(self.segments)):
+                segment = self.segments[slot]
+                if segment.has_aborted and segment.transaction_index().collect(start_offset, end_offset, found):
+                    break
+        except OSError as error:
+            raise self.health.failure(error, f"reading the aborted transactions of {self.topic_partition}") from error
+        except CorruptIndex as error:
+            raise CorruptMessage(
+                f"the aborted transactions of {self.topic_partition} are damaged ({error}). "
+                "They are read from the batches when the broker is started again"
+            ) from error
+        return found
 
     def offset_for_timestamp(self, timestamp: int) -> TimestampedOffset | None:
         """The first record at or after the timestamp."""

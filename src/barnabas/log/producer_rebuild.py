@@ -1,13 +1,21 @@
-"""The producer state as of an offset: the newest sound snapshot at or below it, and the batches after that snapshot."""
+"""The producer state as of an offset: the newest sound snapshot at or below it, and the batches after that snapshot.
+
+A transaction index that is damaged is made anew the same way: which transactions a segment's markers aborted follows
+from those that were open where it begins.
+"""
 
 import logging
 from collections.abc import Sequence
+from itertools import pairwise
 
 from barnabas.env import Disk
-from barnabas.log.batch_scan import DamagedBatch
 from barnabas.log.producer_snapshot import CorruptSnapshot, decode_snapshot, list_snapshots, snapshot_path
 from barnabas.log.producer_state import ProducerState
 from barnabas.log.segment import Segment
+from barnabas.log.transaction_index import AbortedTransaction
+from barnabas.records.batch import Batch, BatchHeader, read_batch
+from barnabas.records.control import read_marker
+from barnabas.wire.errors import InvalidRecord, KafkaError
 
 logger = logging.getLogger(__name__)
 
@@ -21,21 +29,49 @@ def rebuild_producers(
     end_offset: int,
 ) -> ProducerState:
     """Snapshots past `end_offset` and damaged ones are removed on the way."""
+    for offset in list_snapshots(disk, directory):
+        if offset > end_offset:
+            disk.remove(snapshot_path(directory, offset))
     state = _newest_snapshot(disk, directory, log_start_offset, end_offset)
+    _read_on(state, segments, end_offset)
+    return state
+
+
+def mend_transaction_index(disk: Disk, directory: str, segments: Sequence[Segment], *, log_start_offset: int) -> None:
+    """Make the transaction index of the last of the segments anew."""
+    damaged = segments[-1]
+    state = _newest_snapshot(disk, directory, log_start_offset, damaged.base_offset)
+    _read_on(state, segments[:-1], damaged.base_offset)
+    damaged.replace_transaction_index(_read_segment(damaged, state, 2**63))
+
+
+def replay_batch(state: ProducerState, batch: Batch) -> AbortedTransaction | None:
+    """Account for a batch that is in the log; what it aborted belongs into its segment's index."""
+    header = batch.header
+    if header.is_control:
+        try:
+            marker = read_marker(batch)
+        except InvalidRecord as error:
+            logger.warning("the control batch at offset %d says nothing: %s", header.base_offset, error)
+            return None
+        return state.remember_marker(header, header.base_offset, marker)
+    state.remember(header, header.base_offset)
+    return None
+
+
+def _read_on(state: ProducerState, segments: Sequence[Segment], end_offset: int) -> None:
     if state.end_offset < end_offset:
-        for segment, next_base in zip(segments, [*(s.base_offset for s in segments[1:]), end_offset], strict=True):
+        ends = [*(following.base_offset for _, following in pairwise(segments)), end_offset]
+        for segment, next_base in zip(segments, ends, strict=False):
             if next_base > state.end_offset and segment.base_offset < end_offset:
                 _read_segment(segment, state, end_offset)
         state.end_offset = end_offset
-    return state
 
 
 def _newest_snapshot(disk: Disk, directory: str, log_start_offset: int, end_offset: int) -> ProducerState:
     for offset in reversed(list_snapshots(disk, directory)):
         path = snapshot_path(directory, offset)
-        if offset > end_offset:
-            disk.remove(path)
-        elif offset >= log_start_offset:
+        if log_start_offset <= offset <= end_offset:
             try:
                 return ProducerState(offset, decode_snapshot(disk.read_file(path)))
             except CorruptSnapshot as error:
@@ -44,19 +80,30 @@ def _newest_snapshot(disk: Disk, directory: str, log_start_offset: int, end_offs
     return ProducerState(log_start_offset)
 
 
-def _read_segment(segment: Segment, state: ProducerState, end_offset: int) -> None:
+def _read_segment(segment: Segment, state: ProducerState, end_offset: int) -> list[AbortedTransaction]:
+    aborted: list[AbortedTransaction] = []
     start_offset = max(state.end_offset, segment.base_offset)
     try:
         found = segment.seek(start_offset)
         if found is None:
-            return
-        for _, header in segment.headers(found[0]):
+            return aborted
+        for position, header in segment.headers(found[0]):
             if header.base_offset >= end_offset:
-                return
+                break
             if header.has_producer_id and header.base_offset >= start_offset:
-                state.remember(header, header.base_offset)
-    except DamagedBatch as damage:
-        logger.warning("%s; producers that wrote after it there are forgotten", damage)
+                transaction = replay_batch(state, _with_content(segment, position, header))
+                if transaction is not None:
+                    aborted.append(transaction)
+    except KafkaError as damage:
+        logger.warning("%s: %s; producers that wrote after it there are forgotten", segment, damage)
+    return aborted
+
+
+def _with_content(segment: Segment, position: int, header: BatchHeader) -> Batch:
+    """What a control batch says stands in its record; of others the header tells all."""
+    if not header.is_control:
+        return Batch(header, memoryview(b""))
+    return read_batch(segment.file.read_at(position, header.size))
 
 
 def remove_stray_snapshots(disk: Disk, directory: str, segments: Sequence[Segment]) -> None:

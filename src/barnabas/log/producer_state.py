@@ -1,25 +1,43 @@
-"""Idempotence: what each producer wrote last to a partition, so that retries are recognised and gaps refused.
+"""Idempotence and transactions: what each producer wrote last to a partition, so that retries are recognised, gaps and
+zombies refused, and open transactions known.
 
-Rules, as Kafka has them since 2.5:
+Rules, as Kafka 4.3 has them:
 - a producer id that is not known here (new, expired, or its records gone) may start with any sequence;
 - a batch with an older epoch than the last seen is fenced; a newer epoch starts at sequence 0;
 - within an epoch sequences follow one another, wrapping from 2^31-1 to 0;
-- a batch with exactly the sequences of one of the last five is a retry, answered with the offsets of the original.
+- a batch with exactly the sequences of one of the last five is a retry, answered with the offsets of the original;
+- a producer's first transactional batch opens a transaction and needs a verification guard (`transactions.py`); until a
+  marker ends it, the producer writes transactional batches only. With transaction.version 2 that first batch has
+  sequence 0 if nothing is known of the epoch yet;
+- a marker is fenced by a newer coordinator epoch, and by a newer producer epoch. With transaction.version 2 every
+  transaction ends with a raised epoch, so a marker of the producer's own epoch is late: it is refused while a
+  transaction is open, and let pass as a repetition if none is. The marker's epoch becomes the producer's.
 
-Batches are checked before they are written (`find_duplicate`, `check`) and remembered after (`remember`). Batches
-from a leader or from our own log are remembered unchecked: somebody accepted them.
+Batches are checked before they are written (`find_duplicate`, `check`, `check_marker`) and remembered after
+(`remember`, `remember_marker`). Batches from a leader or from our own log are remembered unchecked: somebody accepted
+them. Batches without a sequence are a coordinator's own: nobody repeats those.
 """
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
+from barnabas.log.transaction_index import AbortedTransaction
+from barnabas.log.transactions import OpenTransactions, VerificationGuard
 from barnabas.records.batch import BatchHeader
-from barnabas.wire.errors import InvalidProducerEpoch, OutOfOrderSequenceNumber
+from barnabas.records.control import EndTransactionMarker
+from barnabas.wire.errors import (
+    InvalidProducerEpoch,
+    InvalidTxnState,
+    OutOfOrderSequenceNumber,
+    TransactionCoordinatorFenced,
+)
 
 BATCHES_KEPT: Final = 5
 """As many as a client may have in flight."""
 
 SEQUENCE_MASK: Final = 0x7FFFFFFF
+EPOCH_MAX: Final = 2**15 - 1
+TRANSACTION_VERSION_2: Final = 2
 
 
 class BatchMetadata(NamedTuple):
@@ -53,6 +71,7 @@ class ProducerEntry:
         """Oldest first, at most BATCHES_KEPT, all of `epoch`."""
         self.last_timestamp = last_timestamp
         self.coordinator_epoch = coordinator_epoch
+        """Of the coordinator that ended its last transaction here; -1: none did."""
         self.txn_first_offset = txn_first_offset
         """Where its open transaction began; -1: none is open."""
 
@@ -61,61 +80,154 @@ class ProducerEntry:
         return self.batches[-1].last_sequence if self.batches else -1
 
 
+UNKNOWN: Final = ProducerEntry(-1, [])
+
+
 class ProducerState:
-    __slots__ = ("_seen", "end_offset", "producers")
+    __slots__ = ("_seen", "end_offset", "guards", "producers", "transactions")
 
     def __init__(self, end_offset: int = 0, producers: dict[int, ProducerEntry] | None = None) -> None:
         self.producers = producers if producers is not None else {}
         self.end_offset = end_offset
         """The state covers every batch below."""
+        self.transactions = OpenTransactions()
+        self.guards: dict[int, VerificationGuard] = {}
+        """By producer id: whose partition is being verified, or was and its first batch has not come."""
         self._seen: dict[int, int] = {}
         """Producers of old records at the last look, and the last offset of each."""
+        began = sorted((entry.txn_first_offset, producer_id) for producer_id, entry in self.producers.items())
+        for first_offset, producer_id in began:
+            if first_offset >= 0:
+                self.transactions.begin(producer_id, first_offset)
+
+    # Data batches
 
     def find_duplicate(self, header: BatchHeader) -> BatchMetadata | None:
         entry = self.producers.get(header.producer_id)
-        if entry is None or entry.epoch != header.producer_epoch:
+        if entry is None or entry.epoch != header.producer_epoch or header.base_sequence < 0:
             return None
         for batch in entry.batches:
             if batch.last_sequence == header.last_sequence and batch.first_sequence == header.base_sequence:
                 return batch
         return None
 
-    def check(self, headers: Iterable[BatchHeader]) -> None:
-        """Raise if batches that a client wants to append, in this order, are fenced or out of sequence."""
+    def check(
+        self, headers: Iterable[BatchHeader], guard: VerificationGuard | None = None, *, must_verify: bool = True
+    ) -> None:
+        """Raise if batches that a client wants to append, in this order, are fenced, out of sequence or unverified."""
         ahead: dict[int, tuple[int, int]] = {}
         for header in headers:
             producer_id = header.producer_id
             if producer_id < 0:
                 continue
+            entry = self.producers.get(producer_id, UNKNOWN)
             if producer_id in ahead:
                 epoch, last_sequence = ahead[producer_id]
             else:
-                entry = self.producers.get(producer_id)
-                epoch, last_sequence = (entry.epoch, entry.last_sequence) if entry is not None else (-1, -1)
+                epoch, last_sequence = entry.epoch, entry.last_sequence
+                if header.is_transactional and not (entry.txn_first_offset >= 0 and epoch == header.producer_epoch):
+                    _check_epoch(header, epoch)
+                    if must_verify and (guard is None or self.guards.get(producer_id) is not guard):
+                        raise InvalidTxnState(
+                            f"no transaction of producer {producer_id} is known to include this partition"
+                        )
             if epoch >= 0:
-                _check_one(header, epoch, last_sequence)
+                _check_epoch(header, epoch)
+            if header.base_sequence >= 0:
+                if self.guards and producer_id in self.guards:
+                    _check_first_sequence(header, entry, self.guards[producer_id])
+                if epoch >= 0:
+                    _check_sequence(header, epoch, last_sequence)
+            if entry.txn_first_offset >= 0 and not header.is_transactional:
+                raise InvalidTxnState(f"producer {producer_id} has a transaction open and sent a batch outside of it")
             ahead[producer_id] = (header.producer_epoch, header.last_sequence)
 
     def remember(self, header: BatchHeader, base_offset: int) -> None:
-        """Account for a batch with a producer id that is now in the log at `base_offset`."""
-        entry = self.producers.get(header.producer_id)
-        if entry is None:
-            entry = self.producers[header.producer_id] = ProducerEntry(header.producer_epoch, [])
-        elif entry.epoch != header.producer_epoch:
-            entry.epoch = header.producer_epoch
-            entry.batches.clear()
+        """Account for a data batch with a producer id that is now in the log at `base_offset`."""
+        entry = self._entry(header)
         entry.last_timestamp = header.max_timestamp
-        if header.is_control:
-            entry.txn_first_offset = -1
-            return
         last_offset = base_offset + header.last_offset_delta
         entry.batches.append(
             BatchMetadata(header.last_sequence, last_offset, header.last_offset_delta, header.max_timestamp)
         )
         if len(entry.batches) > BATCHES_KEPT:
             del entry.batches[0]
-        if header.is_transactional and entry.txn_first_offset < 0:
-            entry.txn_first_offset = base_offset
+        if header.is_transactional:
+            self.guards.pop(header.producer_id, None)
+            if entry.txn_first_offset < 0:
+                entry.txn_first_offset = base_offset
+                self.transactions.begin(header.producer_id, base_offset)
+
+    def _entry(self, header: BatchHeader) -> ProducerEntry:
+        """The producer's entry, at the epoch of this batch."""
+        entry = self.producers.get(header.producer_id)
+        if entry is None:
+            entry = self.producers[header.producer_id] = ProducerEntry(header.producer_epoch, [])
+        elif entry.epoch != header.producer_epoch:
+            entry.epoch = header.producer_epoch
+            entry.batches.clear()
+        return entry
+
+    # Transactions
+
+    def begin_verification(
+        self, producer_id: int, epoch: int, sequence: int, *, supports_epoch_bump: bool, now_ms: int
+    ) -> VerificationGuard | None:
+        """None: a transaction of the producer is open here, so there is nothing to ask."""
+        entry = self.producers.get(producer_id, UNKNOWN)
+        if epoch < entry.epoch:
+            raise InvalidProducerEpoch(
+                f"producer {producer_id} has epoch {epoch}, epoch {entry.epoch} was seen already"
+            )
+        if entry.txn_first_offset >= 0 and entry.epoch == epoch:
+            return None
+        guard = self.guards.get(producer_id)
+        if guard is None:
+            guard = self.guards[producer_id] = VerificationGuard(
+                epoch=epoch, sequence=sequence, supports_epoch_bump=supports_epoch_bump, started_ms=now_ms
+            )
+        else:
+            guard.note(epoch=epoch, sequence=sequence)
+        return guard
+
+    def check_marker(self, header: BatchHeader, marker: EndTransactionMarker, transaction_version: int) -> None:
+        """Raise if a marker that a coordinator wants to append is a zombie's."""
+        entry = self.producers.get(header.producer_id, UNKNOWN)
+        epoch = header.producer_epoch
+        if transaction_version >= TRANSACTION_VERSION_2 and epoch == entry.epoch:
+            if entry.txn_first_offset >= 0 and epoch != EPOCH_MAX:
+                raise InvalidProducerEpoch(
+                    f"a marker of epoch {epoch} of producer {header.producer_id} is of an earlier transaction: "
+                    "one that begins in an epoch ends in the next"
+                )
+        elif epoch < entry.epoch:
+            _check_epoch(header, entry.epoch)
+        if marker.coordinator_epoch < entry.coordinator_epoch:
+            raise TransactionCoordinatorFenced(
+                f"coordinator epoch {marker.coordinator_epoch} ends a transaction of producer {header.producer_id}, "
+                f"epoch {entry.coordinator_epoch} was seen already"
+            )
+
+    def remember_marker(
+        self, header: BatchHeader, base_offset: int, marker: EndTransactionMarker | None
+    ) -> AbortedTransaction | None:
+        """Account for a control batch that is in the log; what it aborted belongs into the segment's index."""
+        guard = self.guards.get(header.producer_id)
+        # With transaction.version 2 the next transaction may have begun to verify before this one's marker came.
+        if guard is not None and not (guard.supports_epoch_bump and guard.epoch == header.producer_epoch):
+            del self.guards[header.producer_id]
+        entry = self._entry(header)
+        if marker is None:  # emptied by compaction: it stands for the epoch only
+            return None
+        entry.last_timestamp = header.max_timestamp
+        entry.coordinator_epoch = marker.coordinator_epoch
+        first_offset, entry.txn_first_offset = entry.txn_first_offset, -1
+        if first_offset < 0:
+            return None
+        stable_offset = self.transactions.end(first_offset, base_offset)
+        return (
+            None if marker.commit else AbortedTransaction(header.producer_id, first_offset, base_offset, stable_offset)
+        )
 
     def expire(self, now_ms: int, expiration_ms: int) -> None:
         """Forget producers that wrote nothing for so long, unless a transaction of theirs is open.
@@ -132,18 +244,39 @@ class ProducerState:
                 del self.producers[producer_id]
             else:
                 self._seen[producer_id] = last_offset
+        for producer_id, guard in list(self.guards.items()):
+            if now_ms - guard.started_ms >= expiration_ms:
+                del self.guards[producer_id]
 
 
-def _check_one(header: BatchHeader, epoch: int, last_sequence: int) -> None:
-    who = f"producer {header.producer_id}"
+def _check_epoch(header: BatchHeader, epoch: int) -> None:
     if header.producer_epoch < epoch:
-        raise InvalidProducerEpoch(f"{who} has epoch {header.producer_epoch}, epoch {epoch} was seen already")
+        raise InvalidProducerEpoch(
+            f"producer {header.producer_id} has epoch {header.producer_epoch}, epoch {epoch} was seen already"
+        )
+
+
+def _check_first_sequence(header: BatchHeader, entry: ProducerEntry, guard: VerificationGuard) -> None:
+    if guard.supports_epoch_bump and header.base_sequence != 0 and not entry.batches:
+        raise OutOfOrderSequenceNumber(
+            f"producer {header.producer_id} begins with sequence {header.base_sequence} instead of 0"
+        )
+    if header.base_sequence > guard.lowest_sequence:
+        raise OutOfOrderSequenceNumber(
+            f"producer {header.producer_id} sent sequence {header.base_sequence}, "
+            f"{guard.lowest_sequence} came before it and waits"
+        )
+
+
+def _check_sequence(header: BatchHeader, epoch: int, last_sequence: int) -> None:
     if header.producer_epoch > epoch:
         if header.base_sequence != 0:
             raise OutOfOrderSequenceNumber(
-                f"{who} starts epoch {header.producer_epoch} with sequence {header.base_sequence} instead of 0"
+                f"producer {header.producer_id} starts epoch {header.producer_epoch} "
+                f"with sequence {header.base_sequence} instead of 0"
             )
     elif header.base_sequence != (last_sequence + 1) & SEQUENCE_MASK:
         raise OutOfOrderSequenceNumber(
-            f"{who} sent sequence {header.base_sequence}, {(last_sequence + 1) & SEQUENCE_MASK} comes next"
+            f"producer {header.producer_id} sent sequence {header.base_sequence}, "
+            f"{(last_sequence + 1) & SEQUENCE_MASK} comes next"
         )

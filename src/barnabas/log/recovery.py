@@ -19,7 +19,13 @@ from barnabas.log.batch_scan import DamagedBatch, scan_batches
 from barnabas.log.checkpoint_file import CorruptCheckpoint
 from barnabas.log.epoch_cache import EpochCache
 from barnabas.log.index_cache import IndexCache
-from barnabas.log.producer_rebuild import rebuild_producers, remove_stray_snapshots
+from barnabas.log.index_file import CorruptIndex
+from barnabas.log.producer_rebuild import (
+    mend_transaction_index,
+    rebuild_producers,
+    remove_stray_snapshots,
+    replay_batch,
+)
 from barnabas.log.producer_snapshot import write_snapshot
 from barnabas.log.producer_state import ProducerState
 from barnabas.log.segment import Placed, Segment
@@ -56,6 +62,9 @@ def load_log(
     )
     epochs = _load_epochs(disk, directory, segments)
     first_unflushed = len(segments) if clean_shutdown else _floor(segments, recovery_point or 0)
+    for slot, segment in enumerate(segments[:first_unflushed]):
+        if segment.has_aborted:
+            _check_transaction_index(disk, directory, segments[: slot + 1], log_start_offset)
     producers: ProducerState | None = None
     if first_unflushed < len(segments):
         log_start = max(log_start_offset, segments[0].base_offset)
@@ -115,6 +124,17 @@ def load_log(
         epochs=epochs,
         producers=producers,
     )
+
+
+def _check_transaction_index(disk: Disk, directory: str, segments: Sequence[Segment], log_start_offset: int) -> None:
+    """Of the last of the segments. A wrong one would pass aborted records for committed ones."""
+    try:
+        segments[-1].transaction_index()
+    except CorruptIndex as error:
+        logger.warning("the aborted transactions of %s are damaged (%s): reading the batches", segments[-1], error)
+        mend_transaction_index(
+            disk, directory, segments, log_start_offset=max(log_start_offset, segments[0].base_offset)
+        )
 
 
 def _end_offset(active: Segment) -> int:
@@ -197,11 +217,14 @@ def recover_segment(segment: Segment, epochs: EpochCache, producers: ProducerSta
     damage: DamagedBatch | None = None
     producers.end_offset = max(producers.end_offset, segment.base_offset)
     try:
-        for _, (header, _) in scan_batches(segment.file, 0, file_size, next_offset=segment.base_offset):
+        for _, batch in scan_batches(segment.file, 0, file_size, next_offset=segment.base_offset):
+            header = batch.header
             segment.note([Placed(header.base_offset, header.last_offset, header.max_timestamp, header.size)])
             _note_epoch(epochs, header)
             if header.has_producer_id and header.base_offset >= producers.end_offset:
-                producers.remember(header, header.base_offset)
+                aborted = replay_batch(producers, batch)
+                if aborted is not None:
+                    segment.add_aborted(aborted)
             producers.end_offset = max(producers.end_offset, header.next_offset)
     except DamagedBatch as found:
         damage = found

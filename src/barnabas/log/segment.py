@@ -20,6 +20,7 @@ from barnabas.log.index_cache import IndexCache
 from barnabas.log.indexed_segment import IndexedSegment
 from barnabas.log.offset_index import OffsetIndex
 from barnabas.log.time_index import TimeIndex
+from barnabas.log.transaction_index import TransactionIndex
 from barnabas.records.batch import Buffer
 
 logger = logging.getLogger(__name__)
@@ -125,6 +126,8 @@ class Segment(IndexedSegment):
     def activate(self, next_offset: int) -> None:
         """Make this the segment that is appended to, from `next_offset` on."""
         offset_index, _ = self.indexes()
+        if self.has_aborted:
+            self.transaction_index()
         self._cache.forget(self)
         self.largest_timestamp()
         self.rolling_timestamp()
@@ -229,6 +232,10 @@ class Segment(IndexedSegment):
         offset_index, time_index = self.indexes()
         offset_index.truncate_to(offset - self.base_offset)
         time_index.truncate_to(offset - self.base_offset)
+        if self.has_aborted:
+            transaction_index = self.transaction_index()
+            transaction_index.truncate_to(offset)
+            self.has_aborted = len(transaction_index) > 0
         end_offset = offset
         if found is not None:
             _, header = next(self.headers(found[0]))
@@ -249,6 +256,8 @@ class Segment(IndexedSegment):
     def start_over(self) -> None:
         """Forget what is known of its content; a recovery is about to `note` every batch it finds sound."""
         self._offset_index, self._time_index = OffsetIndex(), TimeIndex()
+        self._transaction_index = TransactionIndex(replaces_file=self.has_aborted)
+        self.has_aborted = False
         self.size = self.trusted_from = self.verified_to = 0
         self.first_timestamp = None
         self.max_timestamp, self.max_timestamp_offset = -1, self.base_offset
@@ -274,6 +283,14 @@ class Segment(IndexedSegment):
             logger.warning("%s; rebuilding the indexes, one of them may be wrong", damage)
             self.rebuild_indexes()
             return self._seek_from(offset, *self.offset_index().lookup(offset - self.base_offset))
+
+    def bounding_offset(self, position: int) -> int | None:
+        """An offset near to it that no batch before `position` reaches; None: only the segment's end is known."""
+        if self._tail_positions and position >= self._tail_positions[0]:
+            slot = bisect_left(self._tail_positions, position)
+            return self._tail_last_offsets[slot - 1] + 1 if 0 < slot < len(self._tail_positions) else None
+        relative = self.offset_index().offset_at_or_after(position)
+        return None if relative is None else self.base_offset + relative
 
     def _seek_from(self, offset: int, relative: int, position: int) -> tuple[int, int] | None:
         for at, header in scan_headers(self.file, position, self.size, next_offset=self.base_offset):

@@ -2,13 +2,13 @@
 
 What each leftover means, as in Kafka:
 - `.deleted`: was about to be removed; remove it;
-- `.cleaned`: the cleaner had not finished; remove it;
+- `.cleaned`: the cleaner had not finished; remove it, unless its `.log` is a `.swap` already: then it was complete;
 - `.swap`: a finished replacement. The segments it was cleaned from go, then it takes their place;
 - an index without its `.log`: remove it.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from barnabas.env import Disk
 from barnabas.log.file_names import (
@@ -17,6 +17,7 @@ from barnabas.log.file_names import (
     LOG,
     PRODUCER_SNAPSHOT,
     SWAP,
+    TXN_INDEX,
     FileName,
     file_name,
     parse_file_name,
@@ -33,7 +34,7 @@ def load_segments(
     """All segments found, ascending. Nothing is read but the directory and the sizes."""
 
     def segment_at(base_offset: int, suffix: str = "") -> Segment:
-        return Segment(
+        segment = Segment(
             disk,
             directory,
             base_offset,
@@ -43,42 +44,58 @@ def load_segments(
             cache=cache,
             suffix=suffix,
         )
+        if FileName(base_offset, TXN_INDEX, suffix) in names:
+            segment.has_aborted = disk.size(segment.path(TXN_INDEX)) > 0
+        return segment
 
-    names = [name for name in map(parse_file_name, disk.list_dir(directory)) if name is not None]
+    names = _list(disk, directory)
     if any(name.suffix for name in names):
-        _remove(disk, directory, [name for name in names if name.suffix in (DELETED, CLEANED)])
-        swapped = [segment_at(name.offset, SWAP) for name in names if name.kind == LOG and name.suffix == SWAP]
+        _complete_cleaned(disk, directory, names)
+        names = _list(disk, directory)
+        _remove(disk, directory, sorted(name for name in names if name.suffix in (DELETED, CLEANED)))
+        swapped = [segment_at(name.offset, SWAP) for name in sorted(names) if (name.kind, name.suffix) == (LOG, SWAP)]
         if swapped:
             _finish_swap(disk, directory, names, swapped)
         _remove_swap_leftovers(disk, directory)
-        names = [name for name in map(parse_file_name, disk.list_dir(directory)) if name is not None]
+        names = _list(disk, directory)
     bases = sorted(name.offset for name in names if name.kind == LOG)
     known = set(bases)
-    orphans = [name for name in names if name.kind not in (LOG, PRODUCER_SNAPSHOT) and name.offset not in known]
+    orphans = sorted(name for name in names if name.kind not in (LOG, PRODUCER_SNAPSHOT) and name.offset not in known)
     if orphans:
         logger.warning("removing indexes without a segment in %s: %s", directory, orphans)
         _remove(disk, directory, orphans)
     return [segment_at(base_offset) for base_offset in bases]
 
 
-def _finish_swap(disk: Disk, directory: str, names: Sequence[FileName], swapped: Sequence[Segment]) -> None:
+def _list(disk: Disk, directory: str) -> set[FileName]:
+    return {name for name in map(parse_file_name, disk.list_dir(directory)) if name is not None}
+
+
+def _complete_cleaned(disk: Disk, directory: str, names: Collection[FileName]) -> None:
+    """A segment's files become `.swap` one by one, the `.log` first: go on with those that were not reached."""
+    for name in sorted(names):
+        if name.suffix == CLEANED and name.kind != LOG and FileName(name.offset, LOG, SWAP) in names:
+            disk.rename(f"{directory}/{file_name(*name)}", f"{directory}/{file_name(name.offset, name.kind, SWAP)}")
+
+
+def _finish_swap(disk: Disk, directory: str, names: Collection[FileName], swapped: Sequence[Segment]) -> None:
     start = min(segment.base_offset for segment in swapped)
     end = max(max(segment.next_offset(), segment.base_offset + 1) for segment in swapped)
     for segment in swapped:
         segment.close()
-    replaced = [
+    replaced = sorted(
         name for name in names if not name.suffix and name.kind != PRODUCER_SNAPSHOT and start <= name.offset < end
-    ]
+    )
     logger.info("completing an interrupted cleaning in %s: segments from %d to %d", directory, start, end)
     _remove(disk, directory, replaced)
-    for name in filter(None, map(parse_file_name, disk.list_dir(directory))):
+    for name in sorted(_list(disk, directory)):
         if name.suffix == SWAP:
             disk.rename(f"{directory}/{file_name(*name)}", f"{directory}/{file_name(name.offset, name.kind)}")
 
 
 def _remove_swap_leftovers(disk: Disk, directory: str) -> None:
     """Indexes in the `.swap` state whose `.log` was renamed before the crash: take them as they are."""
-    for name in filter(None, map(parse_file_name, disk.list_dir(directory))):
+    for name in sorted(_list(disk, directory)):
         if name.suffix == SWAP:
             disk.rename(f"{directory}/{file_name(*name)}", f"{directory}/{file_name(name.offset, name.kind)}")
 

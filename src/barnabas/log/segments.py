@@ -7,7 +7,7 @@ from barnabas.log.segment import Segment
 
 
 class Segments:
-    __slots__ = ("_bases", "_segments", "active", "sealed_bytes")
+    __slots__ = ("_bases", "_segments", "active", "has_aborted", "sealed_bytes")
 
     def __init__(self, segments: Sequence[Segment]) -> None:
         """At least one: a log always has a segment to append to."""
@@ -58,4 +58,5 @@ class Segments:
     def _changed(self) -> None:
         self._bases = [segment.base_offset for segment in self._segments]
         self.active = self._segments[-1]
+        self.has_aborted = any(segment.has_aborted for segment in self._segments)
         self.sealed_bytes = sum(segment.size for segment in self._segments[:-1])

@@ -35,3 +35,5 @@ class LogSettings:
 
     max_message_bytes: int = 1024**2 + 12
     producer_id_expiration_ms: int = DAY_MS
+    transaction_partition_verification: bool = True
+    """Whether a transaction begins in a partition only after its coordinator was asked."""

@@ -15,7 +15,7 @@ from barnabas.env import Disk, File
 from barnabas.log.directory_health import DirectoryHealth
 from barnabas.log.epoch_cache import FILE_NAME as EPOCH_FILE_NAME
 from barnabas.log.epoch_cache import EpochCache
-from barnabas.log.file_names import OFFSET_INDEX, TIME_INDEX
+from barnabas.log.file_names import OFFSET_INDEX, TIME_INDEX, TXN_INDEX
 from barnabas.log.index_cache import IndexCache
 from barnabas.log.jobs import DeletionJob, FlushJob
 from barnabas.log.partition_metadata import FILE_NAME as METADATA_FILE_NAME
@@ -144,6 +144,17 @@ class StoredLog:
         return self.epochs.latest_epoch
 
     @property
+    def last_stable_offset(self) -> int:
+        """Below it every transaction has ended, and its end is committed: `<= high_watermark`."""
+        transactions = self.producers.transactions
+        if not transactions:
+            return self.high_watermark
+        unstable = transactions.first_unstable(self.high_watermark)
+        if unstable is None:
+            return self.high_watermark
+        return min(max(unstable, self.log_start_offset), self.high_watermark)
+
+    @property
     def unflushed_messages(self) -> int:
         return self.log_end_offset - self.recovery_point
 
@@ -222,7 +233,7 @@ class StoredLog:
             return None
         directories = [self.directory]
         paths = [snapshot_path(self.directory, segment.base_offset) for segment in (*unsynced, self.segments.active)]
-        paths += [segment.path(kind) for segment in unsynced for kind in (OFFSET_INDEX, TIME_INDEX)]
+        paths += [segment.path(kind) for segment in unsynced for kind in (OFFSET_INDEX, TIME_INDEX, TXN_INDEX)]
         try:
             if self.epochs.dirty:
                 self.epochs.persist(self._disk, self.directory)

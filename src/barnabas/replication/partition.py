@@ -16,9 +16,11 @@ from typing import Final, Protocol
 
 from barnabas.env import Clock, Timer, Workers
 from barnabas.log.partition_log import Appended, PartitionLog
+from barnabas.log.transactions import VerificationGuard
 from barnabas.model import TopicPartition
 from barnabas.records.admission import AdmissionRules
 from barnabas.records.batch import Batch, BatchHeader
+from barnabas.records.control import EndTransactionMarker, marker_batch
 from barnabas.wire.errors import (
     FencedLeaderEpoch,
     KafkaError,
@@ -67,6 +69,8 @@ class Partition:
         self._clock = clock
         self._workers = workers
         self._watchers: set[Watcher] = set()
+        self._committed_watchers: set[Watcher] = set()
+        """Those who may read up to the last stable offset only."""
         self._commit_waiters: list[tuple[int, asyncio.Future[None]]] = []
         self._flushing: asyncio.Task[None] | None = None
         self._flush_timer: Timer | None = None
@@ -114,12 +118,16 @@ class Partition:
 
     # --- writing
 
-    def append(self, batches: Sequence[Batch], *, now_ms: int) -> Appended:
-        """Written when this returns; committed when `high_watermark` has passed it."""
+    def append(self, batches: Sequence[Batch], *, now_ms: int, guard: VerificationGuard | None = None) -> Appended:
+        """Written when this returns; committed when `high_watermark` has passed it.
+
+        A batch that opens a transaction needs a `guard` from `begin_verification`, and that the transaction's
+        coordinator was asked meanwhile: InvalidTxnState without.
+        """
         self.check_leader()
         log = self.log
         end_before = log.log_end_offset
-        appended = log.append(batches, leader_epoch=self.leader_epoch, now_ms=now_ms)
+        appended = log.append(batches, leader_epoch=self.leader_epoch, now_ms=now_ms, guard=guard)
         if log.log_end_offset != end_before:
             self._after_append(log, sum([len(batch.data) for batch in batches]))
         return appended
@@ -139,6 +147,59 @@ class Partition:
         self._after_append(log, len(batch))
         return base_offset
 
+    # --- transactions
+
+    @property
+    def last_stable_offset(self) -> int:
+        return self.log.last_stable_offset
+
+    def begin_verification(
+        self, producer_id: int, epoch: int, base_sequence: int, *, supports_epoch_bump: bool = True
+    ) -> VerificationGuard | None:
+        """Begin to ask whether the partition belongs to the producer's transaction; None: it is open here already.
+
+        `supports_epoch_bump`: the client knows transaction.version 2, where asking means adding, and where every
+        transaction begins with sequence 0. InvalidProducerEpoch: a newer epoch wrote here.
+        """
+        self.check_leader()
+        return self.log.begin_verification(
+            producer_id, epoch, base_sequence, supports_epoch_bump=supports_epoch_bump, now_ms=self._clock.now_ms()
+        )
+
+    def append_marker(
+        self,
+        producer_id: int,
+        producer_epoch: int,
+        coordinator_epoch: int,
+        *,
+        commit: bool,
+        now_ms: int,
+        transaction_version: int,
+    ) -> Appended:
+        """End a producer's transaction with a control batch; committed when `high_watermark` has passed it.
+
+        InvalidProducerEpoch, TransactionCoordinatorFenced: a newer producer or coordinator was here.
+        """
+        self.check_leader()
+        marker = EndTransactionMarker(commit, coordinator_epoch)
+        batch = marker_batch(
+            marker,
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            now_ms=now_ms,
+            log_append_time=self.admission_rules.log_append_time,
+        )
+        log = self.log
+        appended = log.append_marker(
+            batch, marker, leader_epoch=self.leader_epoch, now_ms=now_ms, transaction_version=transaction_version
+        )
+        self._after_append(log, len(batch.data))
+        for watcher in tuple(self._committed_watchers):
+            watcher.wake()  # not only the marker can be read now, but the records before it
+        return appended
+
+    # --- after an append
+
     def _after_append(self, log: PartitionLog, size: int) -> None:
         settings = log.settings
         if (
@@ -151,6 +212,9 @@ class Partition:
         self._advance_high_watermark(log)
         if self._watchers:
             for watcher in tuple(self._watchers):
+                watcher.appended(size)
+        if self._committed_watchers and log.last_stable_offset == log.high_watermark:
+            for watcher in tuple(self._committed_watchers):
                 watcher.appended(size)
 
     def is_committed(self, last_offset: int) -> bool:
@@ -222,11 +286,12 @@ class Partition:
 
     # --- waiting for more
 
-    def watch(self, watcher: Watcher) -> None:
-        self._watchers.add(watcher)
+    def watch(self, watcher: Watcher, *, committed_only: bool = False) -> None:
+        (self._committed_watchers if committed_only else self._watchers).add(watcher)
 
     def unwatch(self, watcher: Watcher) -> None:
         self._watchers.discard(watcher)
+        self._committed_watchers.discard(watcher)
 
     def wake_all(self, error: Exception) -> None:
         """The replica is gone or led by another: no waiter will get what it waits for."""
@@ -237,7 +302,7 @@ class Partition:
         self.wake_watchers()
 
     def wake_watchers(self) -> None:
-        for watcher in tuple(self._watchers):
+        for watcher in (*self._watchers, *self._committed_watchers):
             watcher.wake()
 
     def discard(self) -> None:

@@ -1,0 +1,115 @@
+"""The aborted transactions of a segment, in Kafka's `.txnindex` files: those whose ABORT marker lies in the segment.
+
+    version i16 (0) | producer id i64 | first offset i64 | last offset i64 | last stable offset i64
+
+The last offset is that of the marker; it increases from entry to entry. The last stable offset is where it stood right
+after the marker: the first offset of the oldest transaction that was open then, else the offset after the marker. So
+every entry that concerns offsets below it comes no later: a search can stop there. An abort may lie far behind the
+records it is about, so a search goes on over later segments until such an entry is found.
+
+A file exists only where something was aborted.
+"""
+
+import struct
+from array import array
+from bisect import bisect_left
+from typing import Final, NamedTuple
+
+from barnabas.env import Disk
+from barnabas.log.index_file import CorruptIndex, write_entries
+
+VERSION: Final = 0
+ENTRY: Final = struct.Struct(">hqqqq")
+ENTRY_BYTES: Final = ENTRY.size
+
+
+class AbortedTransaction(NamedTuple):
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    """Of the marker."""
+    last_stable_offset: int
+
+
+class TransactionIndex:
+    __slots__ = ("_dirty", "_first_offsets", "_last_offsets", "_on_disk", "_producer_ids", "_stable_offsets")
+
+    def __init__(self, *, replaces_file: bool = False) -> None:
+        """`replaces_file`: a file is there, and what is in it counts no more."""
+        self._producer_ids = array("q")
+        self._first_offsets = array("q")
+        self._last_offsets = array("q")
+        self._stable_offsets = array("q")
+        self._on_disk = 0
+        self._dirty = replaces_file
+
+    @classmethod
+    def load(cls, content: bytes, base_offset: int) -> "TransactionIndex":
+        if len(content) % ENTRY_BYTES:
+            raise CorruptIndex(f"{len(content)} bytes are no multiple of {ENTRY_BYTES}")
+        index = cls()
+        previous = base_offset - 1
+        for version, *fields in ENTRY.iter_unpack(content):
+            entry = AbortedTransaction(*fields)
+            if version != VERSION:
+                raise CorruptIndex(f"version {version} is unknown")
+            if entry.last_offset <= previous or not 0 <= entry.first_offset <= entry.last_offset:
+                raise CorruptIndex(f"{entry} does not follow offset {previous}")
+            previous = entry.last_offset
+            index._add(entry)
+        index._on_disk = len(index)
+        return index
+
+    def __len__(self) -> int:
+        return len(self._last_offsets)
+
+    @property
+    def size_bytes(self) -> int:
+        return len(self) * ENTRY_BYTES
+
+    def entries(self) -> list[AbortedTransaction]:
+        return [self._entry(slot) for slot in range(len(self))]
+
+    def _entry(self, slot: int) -> AbortedTransaction:
+        return AbortedTransaction(
+            self._producer_ids[slot], self._first_offsets[slot], self._last_offsets[slot], self._stable_offsets[slot]
+        )
+
+    def append(self, entry: AbortedTransaction) -> None:
+        if self._last_offsets and entry.last_offset <= self._last_offsets[-1]:
+            raise ValueError(f"{entry} does not follow offset {self._last_offsets[-1]}")
+        self._add(entry)
+        self._dirty = True
+
+    def _add(self, entry: AbortedTransaction) -> None:
+        self._producer_ids.append(entry.producer_id)
+        self._first_offsets.append(entry.first_offset)
+        self._last_offsets.append(entry.last_offset)
+        self._stable_offsets.append(entry.last_stable_offset)
+
+    def collect(self, start_offset: int, end_offset: int, found: list[AbortedTransaction]) -> bool:
+        """Add the transactions that reach into `[start_offset, end_offset)`; True: no later segment has any more."""
+        for slot in range(bisect_left(self._last_offsets, start_offset), len(self)):
+            if self._first_offsets[slot] < end_offset:
+                found.append(self._entry(slot))
+            if self._stable_offsets[slot] >= end_offset:
+                return True
+        return False
+
+    def truncate_to(self, offset: int) -> None:
+        """Forget aborts whose marker is at or past the offset."""
+        count = bisect_left(self._last_offsets, offset)
+        if count < len(self):
+            for column in (self._producer_ids, self._first_offsets, self._last_offsets, self._stable_offsets):
+                del column[count:]
+            self._on_disk = min(self._on_disk, count)
+            self._dirty = True
+
+    def persist(self, disk: Disk, path: str) -> None:
+        if not self._dirty:
+            return
+        first = self._on_disk
+        entries = b"".join(ENTRY.pack(VERSION, *self._entry(slot)) for slot in range(first, len(self)))
+        write_entries(disk, path, position=first * ENTRY_BYTES, entries=entries)
+        self._on_disk = len(self)
+        self._dirty = False
