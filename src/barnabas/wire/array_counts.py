@@ -12,8 +12,6 @@ on them. Only then is the message walked to its end, and read again without them
 
 import dataclasses
 import struct
-import types
-import typing
 from collections.abc import Callable
 from functools import cache
 from typing import Any, Final, NamedTuple
@@ -21,6 +19,7 @@ from typing import Any, Final, NamedTuple
 from kio.serial import entity_reader
 
 from barnabas.wire.primitives import read_uvarint, uvarint
+from barnabas.wire.schema_fields import FieldShape, shape_of
 
 UNBOUNDED: Final = 2**31 - 1
 
@@ -210,7 +209,7 @@ def _entity(entity_type: Any, elements_max: int) -> _Walk:
     steps: list[tuple[int, Any]] = []
     tagged: dict[int, _Walk] = {}
     for field in dataclasses.fields(entity_type):
-        field_steps = _field(field.type, field.metadata.get("kafka_type"), flexible, elements_max)
+        field_steps = _field(shape_of(field), flexible, elements_max)
         if (tag := field.metadata.get("tag")) is None:
             steps += field_steps
         else:
@@ -220,21 +219,19 @@ def _entity(entity_type: Any, elements_max: int) -> _Walk:
     return _Walk(steps)
 
 
-def _field(kind: Any, kafka_type: str | None, flexible: bool, elements_max: int) -> list[tuple[int, Any]]:
-    is_nullable = isinstance(kind, types.UnionType)
-    if is_nullable:  # only unions with None exist
-        kind = next(member for member in typing.get_args(kind) if member is not types.NoneType)
-    if typing.get_origin(kind) is tuple:
-        element = _Walk(_field(typing.get_args(kind)[0], kafka_type, flexible, elements_max))
-        return [(_COMPACT_ARRAY if flexible else _ARRAY, (element, -1 if is_nullable else 0, elements_max))]
-    if hasattr(kind, "__flexible__"):
-        walk = _entity(kind, elements_max)
-        return [(_NULLABLE_ENTITY, walk)] if is_nullable else list(walk.steps)
-    if kafka_type in _SIZES:
-        return [(_FIXED, _SIZES[kafka_type])]
+def _field(shape: FieldShape, flexible: bool, elements_max: int) -> list[tuple[int, Any]]:
+    if shape.is_array:
+        element = _Walk(_field(shape._replace(is_array=False, is_nullable=False), flexible, elements_max))
+        count_min = -1 if shape.is_nullable else 0
+        return [(_COMPACT_ARRAY if flexible else _ARRAY, (element, count_min, elements_max))]
+    if shape.entity is not None:
+        walk = _entity(shape.entity, elements_max)
+        return [(_NULLABLE_ENTITY, walk)] if shape.is_nullable else list(walk.steps)
+    if shape.kafka_type in _SIZES:
+        return [(_FIXED, _SIZES[shape.kafka_type])]
     if flexible:
         return [(_COMPACT, None)]
-    return [(_STRING if kafka_type == "string" else _BYTES, None)]
+    return [(_STRING if shape.kafka_type == "string" else _BYTES, None)]
 
 
 def _merge_fixed(steps: list[tuple[int, Any]]) -> list[tuple[int, Any]]:

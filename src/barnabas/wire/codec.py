@@ -2,28 +2,25 @@
 
 Decoding: kio builds the class of that version. What the version lacks is set once as attributes of that class, so an
 old request answers to every name of the shape (`wire/messages`) and nothing is copied.
-Encoding: kio's writer asks an object for the fields of its version and ignores the rest, so the shape serves as it is.
+Encoding: a writer asks an object for the fields of its version and ignores the rest, so the shape serves as it is.
 """
 
 import dataclasses
 import importlib
-import io
 from collections.abc import Callable
 from functools import cache
 from types import ModuleType
 from typing import Any, Final
 
-from kio.serial import entity_writer
 from kio.serial.errors import SerialError
 
 from barnabas.wire.array_counts import UNBOUNDED, Reader, checked_reader
+from barnabas.wire.compiled_writer import Write, compiled_writer
 from barnabas.wire.errors import InvalidRequest
 
 # In one array. Each costs 10 to 50 us to handle and to answer, and a megabyte of a request holds half a million empty
 # names. Twice as many as the partitions that one request can create.
 REQUEST_ELEMENTS_MAX: Final = 20_000
-
-Writer = Callable[[io.BytesIO, object], None]
 
 
 class MalformedMessage(InvalidRequest):
@@ -66,6 +63,11 @@ def encode_response(api_name: str, version: int, response: object) -> bytes:
     return _encode(_writer(api_name, version, "response"), response)
 
 
+def response_schema(api_name: str, version: int) -> Any:
+    """kio's class of the response, prepared for our shapes."""
+    return message_schema(api_name, version, "response")
+
+
 def is_flexible(api_name: str, version: int) -> bool:
     return bool(_root(_schema(api_name, version, "request")).__flexible__)
 
@@ -80,10 +82,10 @@ def _decode(read: Reader, payload: memoryview | bytes, position: int) -> tuple[A
     return message, position + size
 
 
-def _encode(write: Writer, message: object) -> bytes:
-    buffer = io.BytesIO()
-    write(buffer, message)
-    return buffer.getvalue()
+def _encode(write: Write, message: object) -> bytes:
+    out = bytearray()
+    write(out, message)
+    return bytes(out)
 
 
 @cache
@@ -94,10 +96,16 @@ def _reader(api_name: str, version: int, kind: str) -> Reader:
 
 
 @cache
-def _writer(api_name: str, version: int, kind: str) -> Writer:
+def _writer(api_name: str, version: int, kind: str) -> Write:
+    return compiled_writer(message_schema(api_name, version, kind))
+
+
+@cache
+def message_schema(api_name: str, version: int, kind: str) -> Any:
+    """kio's class of a request or a response, made ready to write our shapes."""
     schema = _schema(api_name, version, kind)
     _share_defaults(schema, importlib.import_module(f"barnabas.wire.messages.{api_name}"))
-    return entity_writer(_root(schema))
+    return _root(schema)
 
 
 def _schema(api_name: str, version: int, kind: str) -> ModuleType:
@@ -122,7 +130,7 @@ def _answer_to_every_name(schema: ModuleType, shapes: ModuleType) -> None:
 
 
 def _share_defaults(schema: ModuleType, shapes: ModuleType) -> None:
-    """kio leaves out a tagged field that equals the schema's default; an entity of ours never equals one of kio's."""
+    """A tagged field that equals the schema's default is left out; an entity of ours never equals one of kio's."""
     for entity in _entities(schema):
         for field in dataclasses.fields(entity):
             if dataclasses.is_dataclass(field.default):

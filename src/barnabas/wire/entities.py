@@ -1,4 +1,4 @@
-"""Kafka's own record formats, declared as dataclasses in kio's style and served by its reader and writer.
+"""Kafka's own record formats, declared as dataclasses in kio's style and served by its reader and our writer.
 
 A room that stores such records (`metadata`, `coordinator`) declares them with `kafka_entity`
 and the field functions from here:
@@ -10,17 +10,16 @@ and the field functions from here:
 """
 
 import dataclasses
-import io
 import uuid
 from collections.abc import Callable, Hashable
 from functools import cache
 from typing import Any, TypeVar, cast, dataclass_transform
 
-from kio.serial import entity_writer
 from kio.serial.errors import SerialError
 from kio.static.constants import EntityType
 
 from barnabas.wire.array_counts import Reader, checked_reader
+from barnabas.wire.compiled_writer import compiled_writer
 from barnabas.wire.errors import CorruptMessage
 
 T = TypeVar("T")
@@ -123,9 +122,9 @@ def _repr(entity: Any) -> str:
 
 
 def encode_entity(entity: object) -> bytes:
-    buffer = io.BytesIO()
-    _writer(cast(Hashable, type(entity)))(buffer, entity)
-    return buffer.getvalue()
+    out = bytearray()
+    compiled_writer(cast(Hashable, type(entity)))(out, entity)
+    return bytes(out)
 
 
 def decode_entity(entity_type: type[T], payload: bytes, position: int = 0) -> T:
@@ -139,8 +138,3 @@ def decode_entity(entity_type: type[T], payload: bytes, position: int = 0) -> T:
 @cache
 def _reader(entity_type: Hashable) -> Reader:
     return checked_reader(entity_type)
-
-
-@cache
-def _writer(entity_type: Hashable) -> Callable[[io.BytesIO, object], None]:
-    return cast(Callable[[io.BytesIO, object], None], entity_writer(cast(Any, entity_type)))
