@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from barnabas.coordinator.ports import EndMarker, TransactionalProducer
 from barnabas.wire.errors import KafkaError
 
 R = TypeVar("R")
@@ -33,6 +34,20 @@ class Release(NamedTuple):
     """A response, or the KafkaError that takes its place."""
 
 
+class InTransaction(NamedTuple):
+    """A record of a producer's transaction, as it is replayed: it counts once the transaction is committed."""
+
+    producer_id: int
+    record: Any
+
+
+class TransactionEnd(NamedTuple):
+    """A transaction has ended, as it is replayed: its records count, or are forgotten."""
+
+    producer_id: int
+    commit: bool
+
+
 @dataclass(slots=True, eq=False)
 class Decision(Generic[R]):
     response: R | Parked[R] | KafkaError
@@ -41,6 +56,15 @@ class Decision(Generic[R]):
     records: list[Any] = field(default_factory=list)
     atomic: bool = True
     """Whether the records belong into one batch. Tombstones of a clean-up do not, and may be too many for one."""
+
+    producer: TransactionalProducer | None = None
+    """The records belong to this producer's transaction and are replayed as `InTransaction`."""
+
+    marker: EndMarker | None = None
+    """Instead of records: a transaction ends here, which is replayed as `TransactionEnd`."""
+
+    sends: list[Any] = field(default_factory=list)
+    """For the shell to act on once the records are committed."""
 
     releases: list[Release] = field(default_factory=list)
     """Parked responses that go out at once: they tell nothing that these records still have to make durable."""

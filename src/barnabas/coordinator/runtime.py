@@ -12,12 +12,13 @@ States of a partition: absent (NotCoordinator) > loading (CoordinatorLoadInProgr
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Hashable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Hashable, Iterator, Sequence
+from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
-from barnabas.coordinator.decision import Decision, Now, Parked, Release
+from barnabas.coordinator.decision import Decision, InTransaction, Now, Parked, Release, TransactionEnd
 from barnabas.coordinator.errors import coordinator_error
-from barnabas.coordinator.ports import CoordinatorLog, KeyValue
+from barnabas.coordinator.ports import CoordinatorLog, KeyValue, LoggedBatch
 from barnabas.coordinator.timers import Timers
 from barnabas.env import Clock, Timer
 from barnabas.wire.errors import CoordinatorLoadInProgress, KafkaError, NotCoordinator, RequestTimedOut
@@ -38,7 +39,8 @@ class Shard(Protocol):
     def decode(self, key: bytes, value: bytes | None) -> Any | None:
         """None for a kind of record that is not known here; CorruptMessage for a broken one."""
 
-    def replay(self, record: Any) -> None: ...
+    def replay(self, record: Any) -> None:
+        """A record, or `InTransaction` or `TransactionEnd` where the log has transactional records."""
 
     def on_loaded(self, now: Now) -> Decision[None]: ...
 
@@ -69,11 +71,30 @@ class _Active(Generic[S]):
         """The last append that is not committed yet; all before it are settled no later than it."""
 
 
+class Pending(Generic[R]):
+    """A response that waits, for its records to be committed or for another decision."""
+
+    __slots__ = ("_wait",)
+
+    def __init__(self, wait: Callable[[], Awaitable[R]]) -> None:
+        self._wait = wait
+
+    def __await__(self) -> Generator[Any, None, R]:
+        return self._wait().__await__()
+
+
 class CoordinatorRuntime(Generic[S]):
     def __init__(
-        self, *, log: CoordinatorLog, clock: Clock, new_shard: Callable[[int], S], commit_timeout_ms: int
+        self,
+        *,
+        log: CoordinatorLog,
+        clock: Clock,
+        new_shard: Callable[[int], S],
+        commit_timeout_ms: int,
+        send: Callable[[int, Any], None] | None = None,
     ) -> None:
-        """`new_shard` is told the epoch in which this broker leads the partition."""
+        """`new_shard` is told the epoch in which this broker leads the partition; `send` gets `Decision.sends`."""
+        self._send = send
         self._log = log
         self._clock = clock
         self._new_shard = new_shard
@@ -89,6 +110,11 @@ class CoordinatorRuntime(Generic[S]):
         return sorted(self._partitions)
 
     async def write(self, partition: int, decide: Callable[[S, Now], Decision[R]]) -> R:
+        outcome = self.submit(partition, decide)
+        return await outcome if isinstance(outcome, Pending) else outcome
+
+    def submit(self, partition: int, decide: Callable[[S, Now], Decision[R]]) -> R | Pending[R]:
+        """As `write`, but where nothing has to be waited for the response is there when this returns."""
         active = self._active(partition)
         now = self._now()
         decision = decide(active.shard, now)
@@ -98,12 +124,27 @@ class CoordinatorRuntime(Generic[S]):
             self._parked[response] = waiting
             try:
                 self._carry_out(active, decision, now)
-                return await waiting
-            finally:
-                self._parked.pop(response, None)
+            except BaseException:
+                del self._parked[response]
+                raise
+            return Pending(partial(self._released, response, waiting))
         outcome = self._carry_out(active, decision, now)
+        if outcome is None and active.unsettled is not None:
+            outcome = active.unsettled  # what it tells may rest on records that are not committed yet
         if outcome is not None:
-            await self._settled(outcome)
+            return Pending(partial(self._when_settled, outcome, response))
+        if isinstance(response, KafkaError):
+            raise response
+        return response
+
+    async def _released(self, parked: Parked[R], waiting: "asyncio.Future[R]") -> R:
+        try:
+            return await waiting
+        finally:
+            self._parked.pop(parked, None)
+
+    async def _when_settled(self, outcome: "_Settled | KafkaError", response: R | KafkaError) -> R:
+        await self._settled(outcome)
         if isinstance(response, KafkaError):
             raise response
         return response
@@ -125,13 +166,10 @@ class CoordinatorRuntime(Generic[S]):
         mark = self._partitions[partition] = _Loading()
         shard = self._new_shard(leader_epoch)
         try:
-            async for records in self._log.read_all(partition):
+            async for batch in self._log.read_all(partition):
                 if self._partitions.get(partition) is not mark:
                     return
-                for record in records:
-                    known = None if record.key is None else shard.decode(record.key, record.value)
-                    if known is not None:
-                        shard.replay(known)
+                _replay_logged(shard, batch)
         except BaseException:
             if self._partitions.get(partition) is mark:
                 del self._partitions[partition]
@@ -163,7 +201,7 @@ class CoordinatorRuntime(Generic[S]):
     def _carry_out(self, active: _Active[S], decision: Decision[Any], now: Now) -> "_Settled | KafkaError | None":
         """None: all is committed. A future: it will be settled. An error: nothing was written."""
         outcome: _Settled | KafkaError | None = None
-        if decision.records:
+        if decision.records or decision.marker is not None:
             try:
                 outcome = self._append(active, decision, now)
             except KafkaError as error:
@@ -174,7 +212,7 @@ class CoordinatorRuntime(Generic[S]):
                 self._arm(active)
                 return outcome
         self._release(decision.releases)
-        if outcome is None and decision.on_committed is not None:
+        if outcome is None:
             self._follow_up(active, decision, None)
         self._arm(active)
         return outcome
@@ -182,10 +220,17 @@ class CoordinatorRuntime(Generic[S]):
     def _append(self, active: _Active[S], decision: Decision[Any], now: Now) -> _Settled | None:
         shard = active.shard
         awaited: list[Awaitable[None]] = []
-        for records in [decision.records] if decision.atomic else _chunks(shard, decision.records):
-            committed = self._log.append(active.partition, [shard.encode(record) for record in records], now.wall_ms)
+        producer, marker = decision.producer, decision.marker
+        if marker is not None:
+            committed = self._log.append_marker(active.partition, marker, now.wall_ms)
+            shard.replay(TransactionEnd(marker.producer_id, marker.commit))
+            if committed is not None:
+                awaited.append(committed)
+        for records in _batches(shard, decision):
+            encoded = [shard.encode(record) for record in records]
+            committed = self._log.append(active.partition, encoded, now.wall_ms, producer)
             for record in records:
-                shard.replay(record)
+                shard.replay(record if producer is None else InTransaction(producer.producer_id, record))
             if committed is not None:
                 awaited.append(committed)
         if not awaited:
@@ -213,6 +258,9 @@ class CoordinatorRuntime(Generic[S]):
     def _follow_up(self, active: _Active[S], decision: Decision[Any], error: KafkaError | None) -> None:
         now = self._now()
         if error is None:
+            for message in decision.sends:
+                assert self._send is not None
+                self._send(active.partition, message)
             follow_up = decision.on_committed(now) if decision.on_committed is not None else None
         else:
             follow_up = decision.on_failed(error, now) if decision.on_failed is not None else None
@@ -285,6 +333,23 @@ def _error_of(done: "asyncio.Future[Any]") -> KafkaError | None:
         return coordinator_error(error)
     logger.error("a coordinator's write failed", exc_info=error)
     return KafkaError(f"the coordinator's write failed: {error}")
+
+
+def _replay_logged(shard: Shard, batch: LoggedBatch) -> None:
+    producer_id = batch.producer_id
+    if producer_id is not None and batch.commit is not None:
+        shard.replay(TransactionEnd(producer_id, batch.commit))
+        return
+    for record in batch.records:
+        known = None if record.key is None else shard.decode(record.key, record.value)
+        if known is not None:
+            shard.replay(known if producer_id is None else InTransaction(producer_id, known))
+
+
+def _batches(shard: Shard, decision: Decision[Any]) -> Sequence[Sequence[Any]]:
+    if not decision.records:
+        return ()
+    return (decision.records,) if decision.atomic else tuple(_chunks(shard, decision.records))
 
 
 def _chunks(shard: Shard, records: Sequence[Any]) -> Iterator[list[Any]]:

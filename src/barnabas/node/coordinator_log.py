@@ -2,10 +2,12 @@
 
 from collections.abc import AsyncIterator, Awaitable, Sequence
 
-from barnabas.coordinator.ports import KeyValue
+from barnabas.coordinator.ports import EndMarker, KeyValue, LoggedBatch, TransactionalProducer
 from barnabas.env import Workers
-from barnabas.records.batch import read_batch, split_batches
+from barnabas.records.batch import Batch, read_batch, split_batches
+from barnabas.records.control import read_marker
 from barnabas.records.record import Record, build_batch, decode_records
+from barnabas.replication.partition import Partition
 from barnabas.replication.replicas import Replicas
 
 # Small enough that decoding one read does not hold the loop for long: some 2 us a record.
@@ -20,15 +22,40 @@ class TopicCoordinatorLog:
         self._replicas = replicas
         self._workers = workers
 
-    def append(self, partition: int, records: Sequence[KeyValue], now_ms: int) -> Awaitable[None] | None:
+    def append(
+        self,
+        partition: int,
+        records: Sequence[KeyValue],
+        now_ms: int,
+        producer: TransactionalProducer | None = None,
+    ) -> Awaitable[None] | None:
         target = self._replicas.get(self._topic, partition)
-        batch = build_batch([Record(timestamp=now_ms, key=key, value=value) for key, value in records])
-        appended = target.append([read_batch(batch)], now_ms=now_ms)
-        if target.is_committed(appended.last_offset):
-            return None
-        return target.wait_committed(appended.last_offset)
+        written = [Record(timestamp=now_ms, key=key, value=value) for key, value in records]
+        if producer is None:
+            appended = target.append([read_batch(build_batch(written))], now_ms=now_ms)
+        else:
+            batch = build_batch(
+                written,
+                producer_id=producer.producer_id,
+                producer_epoch=producer.producer_epoch,
+                transactional=True,
+            )
+            appended = target.append([read_batch(batch)], now_ms=now_ms, guard=producer.guard)
+        return _committed(target, appended.last_offset)
 
-    async def read_all(self, partition: int) -> AsyncIterator[Sequence[Record]]:
+    def append_marker(self, partition: int, marker: EndMarker, now_ms: int) -> Awaitable[None] | None:
+        target = self._replicas.get(self._topic, partition)
+        appended = target.append_marker(
+            marker.producer_id,
+            marker.producer_epoch,
+            marker.coordinator_epoch,
+            commit=marker.commit,
+            now_ms=now_ms,
+            transaction_version=marker.transaction_version,
+        )
+        return _committed(target, appended.last_offset)
+
+    async def read_all(self, partition: int) -> AsyncIterator[LoggedBatch]:
         source = self._replicas.get(self._topic, partition)
         offset = source.log.log_start_offset
         while True:
@@ -39,5 +66,17 @@ class TopicCoordinatorLog:
             data = await self._workers.run(located.read)
             for batch in split_batches(data):
                 offset = batch.header.next_offset
-                if not batch.header.is_control:
-                    yield decode_records(batch, max_bytes=DECOMPRESSED_BYTES_MAX)
+                yield _logged(batch)
+
+
+def _committed(partition: Partition, last_offset: int) -> Awaitable[None] | None:
+    return None if partition.is_committed(last_offset) else partition.wait_committed(last_offset)
+
+
+def _logged(batch: Batch) -> LoggedBatch:
+    header = batch.header
+    if header.is_control:
+        marker = read_marker(batch)
+        return LoggedBatch((), header.producer_id, marker.commit) if marker is not None else LoggedBatch(())
+    records = decode_records(batch, max_bytes=DECOMPRESSED_BYTES_MAX)
+    return LoggedBatch(records, header.producer_id if header.is_transactional else None)

@@ -1,0 +1,120 @@
+"""From the decision to the end: Prepare is stored, every partition gets its marker, Complete is stored.
+
+Once Prepare is committed there is no way back, and the shell sends the markers until all are written. After a crash in
+between they are sent again: to write a marker twice does no harm, since the second finds no transaction open.
+"""
+
+from typing import NamedTuple
+
+from barnabas.coordinator.decision import Decision, Now
+from barnabas.coordinator.ports import EndMarker
+from barnabas.coordinator.txn.states import (
+    COMPLETE_ABORT,
+    COMPLETE_COMMIT,
+    COMPLETING,
+    IDLE,
+    PREPARE_ABORT,
+    PREPARE_COMMIT,
+    TransactionState,
+)
+from barnabas.coordinator.txn.store import TransactionStore
+from barnabas.coordinator.txn.transaction import (
+    EPOCH_BUMP_SINCE,
+    EPOCH_MAX,
+    NO_EPOCH,
+    NO_PRODUCER_ID,
+    Transaction,
+)
+from barnabas.model import TopicPartition
+
+
+class Completion(NamedTuple):
+    """What the shell has to do for a transaction whose outcome is decided."""
+
+    transactional_id: str
+    marker: EndMarker
+    partitions: frozenset[TopicPartition]
+
+
+def completion_of(store: TransactionStore, transactional_id: str, prepared: Transaction) -> Completion:
+    marker = EndMarker(
+        prepared.producer_id,
+        prepared.producer_epoch,
+        store.coordinator_epoch,
+        prepared.state is PREPARE_COMMIT,
+        prepared.client_version,
+    )
+    return Completion(transactional_id, marker, prepared.partitions)
+
+
+def prepared(
+    transaction: Transaction,
+    state: TransactionState,
+    *,
+    client_version: int,
+    next_producer_id: int = NO_PRODUCER_ID,
+    now_ms: int,
+) -> Transaction:
+    """The outcome of the transaction. With transaction.version 2 it takes the producer to its next epoch."""
+    epoch, last_epoch = transaction.producer_epoch, transaction.last_producer_epoch
+    if client_version >= EPOCH_BUMP_SINCE:
+        epoch, last_epoch = min(epoch + 1, EPOCH_MAX), epoch
+    return transaction.moved_to(
+        state,
+        producer_epoch=epoch,
+        last_producer_epoch=last_epoch,
+        next_producer_id=next_producer_id,
+        client_version=client_version,
+        start_ms=now_ms if transaction.state in IDLE else transaction.start_ms,
+        last_update_ms=now_ms,
+    )
+
+
+def completed(prepared: Transaction, now_ms: int) -> Transaction:
+    producer = prepared.producer
+    if prepared.client_version >= EPOCH_BUMP_SINCE and prepared.next_producer_id != NO_PRODUCER_ID:
+        producer = producer._replace(producer_id=prepared.next_producer_id, producer_epoch=0)
+    return prepared.moved_to(
+        COMPLETE_COMMIT if prepared.state is PREPARE_COMMIT else COMPLETE_ABORT,
+        producer_id=producer.producer_id,
+        producer_epoch=producer.producer_epoch,
+        next_producer_id=NO_PRODUCER_ID,
+        partitions=frozenset(),
+        last_update_ms=now_ms,
+    )
+
+
+def fenced(store: TransactionStore, transaction: Transaction, now: Now) -> Transaction | None:
+    """An ongoing transaction aborted against its producer's will: the producer's epoch is over.
+
+    None: the epochs of its id are used up, and there is no new id at hand.
+    """
+    client_version = store.transaction_version()
+    if client_version < EPOCH_BUMP_SINCE:
+        bumped = transaction._replace(
+            producer_epoch=min(transaction.producer_epoch + 1, EPOCH_MAX), last_producer_epoch=NO_EPOCH
+        )
+        return prepared(bumped, PREPARE_ABORT, client_version=0, now_ms=now.wall_ms)
+    next_producer_id = store.producer_id_after(transaction)
+    if next_producer_id is None:
+        return None
+    return prepared(
+        transaction,
+        PREPARE_ABORT,
+        client_version=client_version,
+        next_producer_id=next_producer_id,
+        now_ms=now.wall_ms,
+    )
+
+
+def decide_complete(store: TransactionStore, completion: Completion, now: Now) -> Decision[None]:
+    """Every marker is written."""
+    transaction = store.transactions.get(completion.transactional_id)
+    marker = completion.marker
+    if (
+        transaction is None
+        or transaction.state not in COMPLETING
+        or transaction.producer != (marker.producer_id, marker.producer_epoch)
+    ):
+        return Decision(None)  # another round has completed it
+    return Decision(None, [store.record(completion.transactional_id, completed(transaction, now.wall_ms))])

@@ -1,0 +1,177 @@
+"""What handlers call: the transactions of all partitions of __transaction_state that this broker coordinates.
+
+An error of the whole request is raised as a KafkaError. While a transaction is being completed the next one cannot
+begin: Kafka has clients ask again, here they wait a little first. On one node markers are written at once, so that
+there is seldom anything to wait for.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import TypeVar
+
+from barnabas.coordinator.decision import Decision, Now
+from barnabas.coordinator.key_hash import partition_of
+from barnabas.coordinator.ports import CoordinatorLog, ProducerIds, TransactionMarkers
+from barnabas.coordinator.runtime import CoordinatorRuntime, Pending
+from barnabas.coordinator.txn.add_partitions import PartitionClaim, decide_add_partitions, verify_partitions
+from barnabas.coordinator.txn.completion import Completion, decide_complete
+from barnabas.coordinator.txn.describe import described, filter_of, listed, undescribed
+from barnabas.coordinator.txn.end_txn import EndTxn, decide_end_txn
+from barnabas.coordinator.txn.init_producer_id import InitProducerId, ProducerIdNeeded, decide_init_producer_id
+from barnabas.coordinator.txn.marker_sender import MarkerSender
+from barnabas.coordinator.txn.settings import TransactionSettings
+from barnabas.coordinator.txn.shard import TransactionShard
+from barnabas.coordinator.txn.stored import TRANSACTIONAL_ID_BYTES_MAX
+from barnabas.coordinator.txn.transaction import EPOCH_BUMP_SINCE, ProducerIdAndEpoch
+from barnabas.env import Clock
+from barnabas.model import TopicPartition
+from barnabas.wire.errors import ConcurrentTransactions, InvalidRequest, KafkaError, NotCoordinator
+from barnabas.wire.messages import describe_transactions
+from barnabas.wire.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
+
+R = TypeVar("R")
+Results = Mapping[TopicPartition, KafkaError | None]
+
+
+class TransactionCoordinator:
+    def __init__(
+        self,
+        *,
+        log: CoordinatorLog,
+        markers: TransactionMarkers,
+        producer_ids: ProducerIds,
+        clock: Clock,
+        settings: TransactionSettings,
+        transaction_version: Callable[[], int],
+        partition_count: int,
+    ) -> None:
+        self.partition_count = partition_count
+        """Of __transaction_state. May be set until the first partition is loaded."""
+        self._clock = clock
+        self._settings = settings
+        self._producer_ids = producer_ids
+        self._runtime = CoordinatorRuntime(
+            log=log,
+            clock=clock,
+            new_shard=lambda epoch: TransactionShard(
+                coordinator_epoch=epoch,
+                settings=settings,
+                producer_ids=producer_ids,
+                transaction_version=transaction_version,
+            ),
+            commit_timeout_ms=settings.commit_timeout_ms,
+            send=self._send,
+        )
+        self._sender = MarkerSender(markers, clock, complete=self._complete)
+
+    def _send(self, partition: int, completion: Completion) -> None:
+        self._sender.send(partition, completion)
+
+    def _complete(self, partition: int, completion: Completion) -> Pending[None] | None:
+        return self._runtime.submit(partition, lambda shard, now: decide_complete(shard, completion, now))
+
+    def expect(self, partition: int) -> None:
+        """This broker leads the partition now and will `load` it shortly."""
+        self._runtime.expect(partition)
+
+    async def load(self, partition: int, leader_epoch: int) -> None:
+        """This broker leads the partition now: read it, complete what was decided, and serve."""
+        self._sender.forget(partition)
+        await self._runtime.load(partition, leader_epoch)
+
+    def unload(self, partition: int) -> None:
+        """Another broker leads it now, and completes what was decided."""
+        self._sender.forget(partition)
+        self._runtime.unload(partition)
+
+    async def init_producer_id(self, request: InitProducerId) -> ProducerIdAndEpoch:
+        return await self._with_producer_ids(
+            request.transactional_id, lambda shard, now: decide_init_producer_id(shard, request, now)
+        )
+
+    async def end(self, request: EndTxn) -> ProducerIdAndEpoch:
+        """The id and epoch for the producer's next transaction. The outcome is durable; markers may still follow."""
+        return await self._with_producer_ids(
+            request.transactional_id, lambda shard, now: decide_end_txn(shard, request, now)
+        )
+
+    async def add_partitions(
+        self,
+        transactional_id: str,
+        producer_id: int,
+        producer_epoch: int,
+        partitions: Sequence[TopicPartition],
+        *,
+        verify_only: bool,
+        client_version: int = EPOCH_BUMP_SINCE,
+    ) -> Results:
+        """The outcome for each partition; None is success. Added are all of them or none."""
+        claim = PartitionClaim(transactional_id, producer_id, producer_epoch, partitions)
+        try:
+            if verify_only:
+                return await self._runtime.read(
+                    self._home(transactional_id), lambda shard: verify_partitions(shard, claim)
+                )
+            await self._write(
+                transactional_id, lambda shard, now: decide_add_partitions(shard, claim, client_version, now)
+            )
+        except KafkaError as error:
+            return dict.fromkeys(partitions, error)
+        return dict.fromkeys(partitions)
+
+    def try_add_partitions(
+        self, transactional_id: str, producer_id: int, producer_epoch: int, partitions: Sequence[TopicPartition]
+    ) -> Results | None:
+        """As `add_partitions`, for who wants to go on without a pause. None: it takes one, so await that."""
+        claim = PartitionClaim(transactional_id, producer_id, producer_epoch, partitions)
+        try:
+            outcome = self._runtime.submit(
+                self._home(transactional_id),
+                lambda shard, now: decide_add_partitions(shard, claim, EPOCH_BUMP_SINCE, now),
+            )
+        except ConcurrentTransactions:
+            return None
+        except KafkaError as error:
+            return dict.fromkeys(partitions, error)
+        return None if isinstance(outcome, Pending) else dict.fromkeys(partitions)
+
+    async def list(self, request: ListTransactionsRequest) -> ListTransactionsResponse:
+        chosen, unknown_states = filter_of(request)
+        now_ms = self._clock.now_ms()
+        states = []
+        for partition in self._runtime.partitions():
+            with suppress(NotCoordinator):  # it moved while we were reading others
+                states += await self._runtime.read(partition, lambda shard: list(listed(shard, chosen, now_ms)))
+        return ListTransactionsResponse(unknown_state_filters=tuple(unknown_states), transaction_states=tuple(states))
+
+    async def describe(self, transactional_id: str) -> describe_transactions.TransactionState:
+        try:
+            return await self._runtime.read(
+                self._home(transactional_id), lambda shard: described(shard, transactional_id)
+            )
+        except KafkaError as error:
+            return undescribed(transactional_id, error.code)
+
+    def _home(self, transactional_id: str) -> int:
+        if not transactional_id:
+            raise InvalidRequest("the transactional id is empty")
+        if len(transactional_id.encode(errors="surrogatepass")) > TRANSACTIONAL_ID_BYTES_MAX:
+            raise InvalidRequest(f"the transactional id has more than {TRANSACTIONAL_ID_BYTES_MAX} bytes")
+        return partition_of(transactional_id, self.partition_count)
+
+    async def _write(self, transactional_id: str, decide: Callable[[TransactionShard, Now], Decision[R]]) -> R:
+        partition = self._home(transactional_id)
+        try:
+            return await self._runtime.write(partition, decide)
+        except ConcurrentTransactions:
+            await self._sender.wait(partition, transactional_id, self._settings.completion_wait_ms)
+        return await self._runtime.write(partition, decide)
+
+    async def _with_producer_ids(
+        self,
+        transactional_id: str,
+        decide: Callable[[TransactionShard, Now], Decision[ProducerIdAndEpoch | ProducerIdNeeded]],
+    ) -> ProducerIdAndEpoch:
+        while isinstance(answer := await self._write(transactional_id, decide), ProducerIdNeeded):
+            await self._producer_ids.refill()
+        return answer

@@ -1,0 +1,66 @@
+"""The state of one partition of __transaction_state.
+
+Durable, changed by `replay` and nothing else: `transactions`, and `ongoing`, which follows from it. Everything about a
+transactional id is in its last record, so replaying the log gives the same. Soft: `timers`.
+"""
+
+from collections.abc import Callable
+
+from barnabas.coordinator.decision import Now
+from barnabas.coordinator.ports import ProducerIds
+from barnabas.coordinator.timers import Timers
+from barnabas.coordinator.txn.settings import TransactionSettings
+from barnabas.coordinator.txn.states import ONGOING
+from barnabas.coordinator.txn.stored import TransactionRecord, value_version
+from barnabas.coordinator.txn.transaction import NO_PRODUCER_ID, Transaction
+
+TIMEOUTS = ("timeouts",)
+EXPIRY = ("expiry",)
+
+
+class TransactionStore:
+    def __init__(
+        self,
+        *,
+        coordinator_epoch: int,
+        settings: TransactionSettings,
+        producer_ids: ProducerIds,
+        transaction_version: Callable[[], int],
+    ) -> None:
+        """`transaction_version` is the finalised level of the feature."""
+        self.coordinator_epoch = coordinator_epoch
+        """The epoch in which this broker leads the partition: markers carry it, and fence an earlier coordinator's."""
+        self.settings = settings
+        self.producer_ids = producer_ids
+        self.transaction_version = transaction_version
+        self.transactions: dict[str, Transaction] = {}
+        self.ongoing: dict[str, None] = {}
+        """The ids whose transaction is Ongoing: the only ones that a timeout can end."""
+        self.timers = Timers()
+
+    def record(self, transactional_id: str, transaction: Transaction | None) -> TransactionRecord:
+        return TransactionRecord(transactional_id, transaction, value_version(self.transaction_version()))
+
+    def producer_id_after(self, transaction: Transaction) -> int | None:
+        """The id that follows where the next epoch is the last; -1 where epochs are left; None: `refill` first."""
+        return self.producer_ids.take() if transaction.is_epoch_exhausted else NO_PRODUCER_ID
+
+    def replay(self, record: TransactionRecord) -> None:
+        transactional_id, transaction, _ = record
+        if transaction is None:
+            self.transactions.pop(transactional_id, None)
+            self.ongoing.pop(transactional_id, None)
+            return
+        self.transactions[transactional_id] = transaction
+        if transaction.state is ONGOING:
+            self.ongoing[transactional_id] = None
+        else:
+            self.ongoing.pop(transactional_id, None)
+
+    def schedule_timeouts(self, now: Now) -> None:
+        if self.timers.deadline_ms(TIMEOUTS) is None:
+            self.timers.set(TIMEOUTS, now.monotonic_ms + self.settings.timeout_check_interval_ms)
+
+    def schedule_expiry(self, now: Now) -> None:
+        if self.timers.deadline_ms(EXPIRY) is None:
+            self.timers.set(EXPIRY, now.monotonic_ms + self.settings.expiration_check_interval_ms)

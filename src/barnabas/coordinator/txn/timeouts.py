@@ -1,0 +1,48 @@
+"""Transactions that take too long, and transactional ids that nobody uses any more.
+
+Both are looked for now and then, as in Kafka: the first every 10 seconds, the second every hour.
+"""
+
+from typing import Final
+
+from barnabas.coordinator.decision import Decision, Now
+from barnabas.coordinator.txn.completion import completion_of, fenced
+from barnabas.coordinator.txn.states import IDLE
+from barnabas.coordinator.txn.store import TIMEOUTS, TransactionStore
+from barnabas.coordinator.txn.transaction import TIMEOUT_MS_NEVER, Transaction
+
+PRODUCER_ID_WAIT_MS: Final = 100
+"""How soon to look again where a new producer id is needed first."""
+
+
+def decide_timeouts(store: TransactionStore, now: Now) -> Decision[None]:
+    """Abort what is overdue. The epoch goes with it, so whatever its producer still does comes too late."""
+    decision: Decision[None] = Decision(None, atomic=False)
+    for transactional_id in store.ongoing:
+        transaction = store.transactions[transactional_id]
+        if not _is_overdue(transaction, now.wall_ms):
+            continue
+        aborted = fenced(store, transaction, now)
+        if aborted is None:
+            store.timers.set(TIMEOUTS, now.monotonic_ms + PRODUCER_ID_WAIT_MS)
+            continue
+        decision.records.append(store.record(transactional_id, aborted))
+        decision.sends.append(completion_of(store, transactional_id, aborted))
+    if len(store.ongoing) > len(decision.records):
+        store.schedule_timeouts(now)
+    return decision
+
+
+def _is_overdue(transaction: Transaction, now_ms: int) -> bool:
+    return transaction.timeout_ms != TIMEOUT_MS_NEVER and transaction.start_ms + transaction.timeout_ms < now_ms
+
+
+def decide_expiry(store: TransactionStore, now: Now) -> Decision[None]:
+    decision: Decision[None] = Decision(None, atomic=False)
+    expired_before_ms = now.wall_ms - store.settings.transactional_id_expiration_ms
+    for transactional_id, transaction in store.transactions.items():
+        if transaction.state in IDLE and transaction.last_update_ms <= expired_before_ms:
+            decision.records.append(store.record(transactional_id, None))
+    if len(store.transactions) > len(decision.records):
+        store.schedule_expiry(now)
+    return decision
