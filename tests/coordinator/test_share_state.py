@@ -1,6 +1,8 @@
 """The share coordinator's core: ranges laid over ranges, fencing, snapshots, and a crash after any record."""
 
 import uuid
+from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -47,7 +49,7 @@ class Log:
     def new_shard(self) -> ShareShard:
         return ShareShard(self.settings, lambda key: key in self.partitions)
 
-    def carry_out(self, decision: Decision[object]) -> object:
+    def carry_out(self, decision: Decision[Any]) -> object:
         for record in decision.records:
             self.records.append(self.shard.encode(record))
             self.shard.replay(record)
@@ -92,7 +94,7 @@ def test_where_ranges_overlap_the_later_state_of_the_later_delivery_holds(news: 
         for offset, rank in by_offset([new]).items():
             expected[offset] = max(rank, expected.get(offset, rank))
     assert by_offset(laid) == expected
-    for before, after in zip(laid, laid[1:], strict=False):
+    for before, after in pairwise(laid):
         assert before.last_offset < after.first_offset
         assert before.last_offset + 1 < after.first_offset or before[2:] != after[2:]
     assert by_offset(pruned(laid, start)) == {offset: rank for offset, rank in expected.items() if offset >= start}
@@ -182,7 +184,8 @@ def test_who_is_not_written_to_is_snapshotted_once() -> None:
     later = Now(NOW.wall_ms + log.settings.cold_snapshot_interval_ms, log.settings.cold_snapshot_interval_ms)
     log.carry_out(log.shard.on_timer(COLD, later))
     last = decode_record(*log.records[-1])
-    assert isinstance(last, SnapshotRecord) and last.value is not None
+    assert isinstance(last, SnapshotRecord)
+    assert last.value is not None
     assert last.value.snapshot_epoch == 1
     assert last.value.batches == (StateBatch(0, 3, ACKNOWLEDGED, 1),)
     written = len(log.records)
@@ -236,14 +239,16 @@ def test_a_crash_after_any_step_loses_nothing(steps: list[tuple[object, ...]]) -
         try:
             if name == "write":
                 batch, start = arguments
-                assert isinstance(batch, StateBatch) and isinstance(start, int)
+                assert isinstance(batch, StateBatch)
+                assert isinstance(start, int)
                 log.write(batch, start=start, state=9, leader=9)
             elif name == "lead":
                 assert isinstance(arguments[0], int)
                 log.read(arguments[0])
             elif name == "initialize":
                 epoch, start = arguments
-                assert isinstance(epoch, int) and isinstance(start, int)
+                assert isinstance(epoch, int)
+                assert isinstance(start, int)
                 log.initialize(epoch, start)
             elif name == "delete":
                 log.carry_out(log.shard.delete(KEY))

@@ -1,0 +1,460 @@
+"""What becomes of each record of a share-partition: the core, without clock, log or event loop.
+
+    AVAILABLE     may be handed out
+    ACQUIRED      one member has it, until it acknowledges, its lock times out or its session ends
+    ACKNOWLEDGED  done: never handed out again
+    ARCHIVED      done without success: rejected, delivered too often, not there (any more), not to be seen
+
+    AVAILABLE --acquire--> ACQUIRED --accept--> ACKNOWLEDGED
+                           ACQUIRED --reject, gap--> ARCHIVED
+                           ACQUIRED --release, lock timeout, session end--> AVAILABLE, or ARCHIVED at the delivery limit
+                           ACQUIRED --renew--> ACQUIRED, for another lock duration
+
+What a member acknowledges is a `Transition`: marked, then persisted, then committed; or rolled back. Until then nobody
+can have the records. Only then is the member answered, so what was accepted is not handed out again after a crash. A
+lock timeout does not wait: if its write is lost, the record is available after the crash as well.
+
+Two places know what a queue is beyond this. `acquire` alone decides which records are eligible: what it is told is
+ineligible (aborted, control records) is archived in passing. `_after` alone decides what becomes of a record that a
+member has finished with, and so knows each record that ends. Dead letters, time to live, delay and priority are
+decisions of these two.
+"""
+
+import heapq
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from barnabas.model.share import DeliveryState, StateBatch
+from barnabas.replication.share.window import Span, Window
+from barnabas.wire.errors import InvalidRecordState, InvalidRequest
+
+GAP, ACCEPT, RELEASE, REJECT, RENEW = range(5)
+
+AVAILABLE: Final = DeliveryState.AVAILABLE
+ACQUIRED: Final = DeliveryState.ACQUIRED
+ACKNOWLEDGED: Final = DeliveryState.ACKNOWLEDGED
+ARCHIVED: Final = DeliveryState.ARCHIVED
+
+_THROTTLED_FROM_MIN: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ShareLimits:
+    """What holds for a group: its own configs, or the broker's."""
+
+    delivery_count_limit: int = 5
+    """share.delivery.count.limit"""
+    record_locks_max: int = 2_000
+    """share.partition.max.record.locks"""
+    lock_duration_ms: int = 30_000
+    """share.record.lock.duration.ms"""
+    renew_enabled: bool = True
+    """share.renew.acknowledge.enable"""
+
+    @property
+    def throttled_from(self) -> int:
+        """A record delivered this often may be what kills its consumers: it is handed out in smaller company."""
+        return max(_THROTTLED_FROM_MIN, -(-self.delivery_count_limit // 2))
+
+
+class OffsetRange(NamedTuple):
+    first: int
+    last: int
+
+
+class Acquired(NamedTuple):
+    first: int
+    last: int
+    delivery_count: int
+
+
+class Acknowledgement(NamedTuple):
+    """One type for all offsets, or one for each."""
+
+    first: int
+    last: int
+    types: Sequence[int]
+
+    def runs(self) -> Iterator[tuple[int, int, int]]:
+        """(first, last, type) for offsets that share a type."""
+        if len(self.types) == 1:
+            yield self.first, self.last, self.types[0]
+            return
+        begin = 0
+        for index in range(1, len(self.types) + 1):
+            if index == len(self.types) or self.types[index] != self.types[begin]:
+                yield self.first + begin, self.first + index - 1, self.types[begin]
+                begin = index
+
+
+@dataclass(slots=True, eq=False)
+class Transition:
+    """States that are to be persisted. Two transitions are never equal."""
+
+    batches: list[StateBatch]
+
+
+class _Acquiring:
+    """How much one acquire may still take, and what it took."""
+
+    def __init__(self, data: Sequence[OffsetRange], records_left: int, batch_size: int, *, exact: bool) -> None:
+        self.data = data
+        self.records_left = records_left
+        self.taken: list[Acquired] = []
+        self._batch_size = batch_size
+        self._exact = exact
+
+    def end_of(self, first: int, last: int) -> int:
+        """Where a piece that begins at `first` ends: at the limit, or with the batch in which the limit falls."""
+        limit = first + self.records_left - 1
+        if limit >= last or self._exact:
+            return min(limit, last)
+        return min(next((batch.last for batch in self.data if batch.last >= limit), limit), last)
+
+    def take(self, first: int, last: int, delivery_count: int) -> None:
+        self.records_left -= last - first + 1
+        for piece_first, piece_last in self._pieces(first, last):
+            before = self.taken[-1] if self.taken else None
+            if (
+                before is not None
+                and before.last + 1 == piece_first
+                and before.delivery_count == delivery_count
+                and piece_last - before.first < self._batch_size
+            ):
+                self.taken[-1] = before._replace(last=piece_last)
+            else:
+                self.taken.append(Acquired(piece_first, piece_last, delivery_count))
+
+    def _pieces(self, first: int, last: int) -> Iterator[OffsetRange]:
+        """Of about the batch size each, cut between batches: what a client acknowledges together."""
+        if self._exact or last - first < self._batch_size:
+            yield OffsetRange(first, last)
+            return
+        begin = first
+        for batch in self.data:
+            if batch.first > last:
+                break
+            if batch.first - begin >= self._batch_size:
+                yield OffsetRange(begin, batch.first - 1)
+                begin = batch.first
+        yield OffsetRange(begin, last)
+
+
+class SharePartitionCore:
+    def __init__(self, start_offset: int, persisted: Iterable[StateBatch] = ()) -> None:
+        """As it was persisted. What lies between the batches was in somebody's hands, or never handed out."""
+        self._window = Window(start_offset)
+        self._locks: list[tuple[int, int, int]] = []
+        """A heap of (deadline, first, last). Some are out of date: the spans know better."""
+        self._delivery_complete = 0
+        self._available_from = start_offset
+        """No span before this offset is available."""
+        for first, last, state, count in persisted:
+            self._fill_to(max(first, self.end_offset), AVAILABLE)
+            if last >= self.end_offset:
+                self._append(Span(self.end_offset, last, DeliveryState(state), count))
+        self._advance()
+
+    @property
+    def start_offset(self) -> int:
+        return self._window.start_offset
+
+    @property
+    def end_offset(self) -> int:
+        """The first offset that was never handed out."""
+        return self._window.end_offset
+
+    @property
+    def delivery_complete_count(self) -> int:
+        """How many records in flight are done, or will be once their transition is persisted."""
+        return self._delivery_complete
+
+    @property
+    def spans(self) -> Sequence[Span]:
+        return self._window.spans
+
+    def next_lock_deadline_ms(self) -> int | None:
+        """No lock times out before."""
+        return self._locks[0][0] if self._locks else None
+
+    # --- handing out
+
+    def next_fetch_offset(self) -> int:
+        for span in self._window.from_offset(self._available_from):
+            if span.is_available:
+                self._available_from = max(span.first, self.start_offset)
+                return self._available_from
+        self._available_from = self.end_offset
+        return self._available_from
+
+    def can_acquire(self, limits: ShareLimits) -> bool:
+        return self.next_fetch_offset() < self.end_offset or len(self._window) < limits.record_locks_max
+
+    def acquire(
+        self,
+        member: str,
+        data: Sequence[OffsetRange],
+        *,
+        fetch_offset: int,
+        records_max: int,
+        batch_size: int,
+        exact: bool,
+        ineligible: Sequence[OffsetRange] = (),
+        limits: ShareLimits,
+        now_ms: int,
+    ) -> list[Acquired]:
+        """Lock records for a member, out of the batches that were read from `fetch_offset` on.
+
+        `exact` takes no more than `records_max`; otherwise the batch in which the limit falls is taken whole.
+        """
+        if not data or records_max <= 0 or data[-1].last < self.start_offset:
+            return []
+        last = data[-1].last
+        free = limits.record_locks_max - len(self._window)
+        records_left = min(records_max, free)
+        if records_left <= 0:
+            records_left = min(records_max, self.end_offset - fetch_offset)
+            last = min(last, self.end_offset - 1)
+            if records_left <= 0:
+                return []
+        if data[0].first > fetch_offset:
+            self._archive_available(fetch_offset, data[0].first - 1)  # compacted away, or never there
+            self._fill_to(data[0].first, ARCHIVED)
+        for gone in ineligible:
+            self._archive_available(gone.first, gone.last)
+        acquiring = _Acquiring(data, records_left, max(batch_size, 1), exact=exact)
+        deadline_ms = now_ms + limits.lock_duration_ms
+        went_through = self._acquire_again(acquiring, member, data[0].first, last, limits, deadline_ms)
+        if went_through:
+            self._acquire_new(acquiring, member, last, ineligible, deadline_ms)
+        for taken in acquiring.taken:
+            heapq.heappush(self._locks, (deadline_ms, taken.first, taken.last))
+        self._advance()
+        return acquiring.taken
+
+    def _acquire_again(
+        self, acquiring: _Acquiring, member: str, first: int, last: int, limits: ShareLimits, deadline_ms: int
+    ) -> bool:
+        """Records that came back. False: what was found must not be in larger company."""
+        position = max(first, self._available_from)
+        while acquiring.records_left > 0:
+            span = next((span for span in self._window.from_offset(position) if span.is_available), None)
+            if span is None or span.first > last:
+                return True
+            begin, end = max(span.first, position), min(span.last, last)
+            is_throttled = span.count >= limits.throttled_from
+            if is_throttled:
+                if acquiring.taken:
+                    return False
+                end = min(end, begin + self._company(span, end - begin + 1, limits) - 1)
+            end, count = acquiring.end_of(begin, end), span.count + 1
+            self._lock(begin, end, member, count, deadline_ms)
+            acquiring.take(begin, end, count)
+            if is_throttled:
+                return False
+            position = end + 1
+        return True
+
+    def _company(self, span: Span, size: int, limits: ShareLimits) -> int:
+        """How many suspects go out together: half as many with every delivery, and at last each alone."""
+        if limits.delivery_count_limit > _THROTTLED_FROM_MIN and span.count >= limits.delivery_count_limit - 1:
+            return 1
+        return max(1, size >> (span.count - limits.throttled_from + 1))
+
+    def _acquire_new(
+        self, acquiring: _Acquiring, member: str, last: int, ineligible: Sequence[OffsetRange], deadline_ms: int
+    ) -> None:
+        """Records beyond the window, up to the last one that was read."""
+        for gone in (*ineligible, None):
+            eligible_to = last if gone is None else min(gone.first - 1, last)
+            first = self.end_offset
+            if first <= eligible_to and acquiring.records_left > 0:
+                end = acquiring.end_of(first, eligible_to)
+                self._append(Span(first, end, AVAILABLE, 0))
+                self._lock(first, end, member, 1, deadline_ms)
+                acquiring.take(first, end, 1)
+            if self.end_offset <= eligible_to:
+                return
+            if gone is not None and self.end_offset <= min(gone.last, last):
+                self._fill_to(min(gone.last, last) + 1, ARCHIVED)
+
+    def _lock(self, first: int, last: int, member: str, count: int, deadline_ms: int) -> None:
+        for span in self._window.within(first, last):
+            span.state, span.count, span.member, span.lock_deadline_ms = ACQUIRED, count, member, deadline_ms
+        self._window.join(first, last)
+
+    # --- getting back
+
+    def acknowledge(
+        self, member: str, acknowledgements: Iterable[Acknowledgement], limits: ShareLimits, now_ms: int
+    ) -> Transition:
+        """All or nothing: InvalidRecordState where a record is not this member's to acknowledge."""
+        runs = [run for batch in acknowledgements for run in self._checked(member, batch, limits)]
+        transition = Transition([])
+        for first, last, kind in runs:
+            if kind == RENEW:
+                self._renew(first, last, now_ms + limits.lock_duration_ms)
+            else:
+                self._begin(transition, self._window.within(first, last), kind, limits)
+        return transition
+
+    def _checked(self, member: str, batch: Acknowledgement, limits: ShareLimits) -> Iterator[tuple[int, int, int]]:
+        if batch.last < self.start_offset:
+            return  # gone with the head of the log; nobody needs it acknowledged
+        if batch.first >= self.end_offset or batch.last >= self.end_offset:
+            raise InvalidRequest(f"offsets {batch.first} to {batch.last} were never handed out")
+        for first, last, kind in batch.runs():
+            first = max(first, self.start_offset)
+            if first > last:
+                continue
+            if not GAP <= kind <= RENEW:
+                raise InvalidRequest(f"there is no acknowledge type {kind}")
+            if kind == RENEW and not limits.renew_enabled:
+                raise InvalidRecordState("Renewing acquisition locks is not enabled for the group.")
+            for span in self._window.overlapping(first, last):
+                if span.state is not ACQUIRED:
+                    raise InvalidRecordState(f"offsets {span.first} to {span.last} are not acquired")
+                if span.pending is not None:
+                    raise InvalidRecordState(f"offsets {span.first} to {span.last} are being acknowledged already")
+                if span.member != member:
+                    raise InvalidRecordState(f"offsets {span.first} to {span.last} are another member's")
+            yield first, last, kind
+
+    def release(self, member: str, limits: ShareLimits) -> Transition:
+        """The member is gone: what it has, others may have."""
+        transition = Transition([])
+        held = [span for span in self._window.spans if span.member == member and span.pending is None]
+        self._begin(transition, held, RELEASE, limits)
+        return transition
+
+    def expire(self, limits: ShareLimits, now_ms: int) -> list[StateBatch]:
+        """Locks that timed out: records are available at once; what is to be persisted is returned."""
+        batches: list[StateBatch] = []
+        while self._locks and self._locks[0][0] <= now_ms:
+            _, first, last = heapq.heappop(self._locks)
+            for span in self._window.overlapping(first, last):
+                if span.state is ACQUIRED and span.pending is None and span.lock_deadline_ms <= now_ms:
+                    self._change(span, self._after(RELEASE, span.count, limits))
+                    batches.append(StateBatch(span.first, span.last, span.state, span.count))
+            self._window.join(first, last)
+        self._advance()
+        return batches
+
+    def _after(self, kind: int, count: int, limits: ShareLimits) -> DeliveryState:
+        """What a record becomes with which somebody has finished."""
+        if kind == ACCEPT:
+            return ACKNOWLEDGED
+        if kind == RELEASE and count < limits.delivery_count_limit:
+            return AVAILABLE
+        return ARCHIVED
+
+    def _renew(self, first: int, last: int, deadline_ms: int) -> None:
+        for span in self._window.within(first, last):
+            span.lock_deadline_ms = deadline_ms
+        heapq.heappush(self._locks, (deadline_ms, first, last))
+        self._window.join(first, last)
+
+    # --- states that wait for the persister
+
+    def _begin(self, transition: Transition, spans: Iterable[Span], kind: int, limits: ShareLimits) -> None:
+        for span in spans:
+            span.pending, span.target = transition, self._after(kind, span.count, limits)
+            if span.target.is_final:
+                self._delivery_complete += len(span)
+            transition.batches.append(StateBatch(span.first, span.last, span.target, span.count))
+
+    def commit(self, transition: Transition) -> None:
+        """It is persisted."""
+        for span in self._pending(transition):
+            if span.target.is_final:
+                self._delivery_complete -= len(span)
+            span.pending = None
+            self._change(span, span.target)
+        self._settle(transition)
+        self._advance()
+
+    def roll_back(self, transition: Transition) -> None:
+        """It could not be persisted: the member has the records as before, or may have lost them by now."""
+        for span in self._pending(transition):
+            if span.target.is_final:
+                self._delivery_complete -= len(span)
+            span.pending, span.target = None, span.state
+            heapq.heappush(self._locks, (span.lock_deadline_ms, span.first, span.last))
+        self._settle(transition)
+
+    def _pending(self, transition: Transition) -> list[Span]:
+        return [
+            span
+            for first, last, _, _ in transition.batches
+            for span in self._window.overlapping(first, last)
+            if span.pending is transition
+        ]
+
+    def _settle(self, transition: Transition) -> None:
+        for first, last, _, _ in transition.batches:
+            self._window.join(first, last)
+
+    # --- the log
+
+    def on_log_start(self, log_start_offset: int) -> None:
+        """Records before it are gone, whoever has them."""
+        if log_start_offset <= self.start_offset:
+            return
+        if log_start_offset < self.end_offset:
+            self._begin_at(log_start_offset)
+        else:
+            self._begin_at(self.end_offset)
+            self._window = Window(log_start_offset)
+            self._available_from = log_start_offset
+
+    # --- keeping count
+
+    def _append(self, span: Span) -> None:
+        self._window.append(span)
+        if span.will_be_final:
+            self._delivery_complete += len(span)
+        elif span.is_available:
+            self._available_from = min(self._available_from, span.first)
+        self._window.join(span.first, span.last)
+
+    def _fill_to(self, offset: int, state: DeliveryState) -> None:
+        if offset > self.end_offset:
+            self._append(Span(self.end_offset, offset - 1, state, 0))
+
+    def _archive_available(self, first: int, last: int) -> None:
+        if last < self.start_offset or first >= self.end_offset:
+            return
+        for span in self._window.within(first, last):
+            if span.is_available:
+                self._change(span, ARCHIVED)
+        self._window.join(first, last)
+
+    def _change(self, span: Span, state: DeliveryState) -> None:
+        """To a state in which nobody has it."""
+        if state.is_final and not span.is_final:
+            self._delivery_complete += len(span)
+        span.state = span.target = state
+        span.member, span.lock_deadline_ms = None, 0
+        if span.is_available:
+            self._available_from = min(self._available_from, span.first)
+
+    def _advance(self) -> None:
+        """The start offset goes to the first record that is not done."""
+        start = self.start_offset
+        for span in self._window.spans:
+            if not span.is_final or span.pending is not None:
+                break
+            start = span.last + 1
+        if start > self.start_offset:
+            self._begin_at(start)
+
+    def _begin_at(self, offset: int) -> None:
+        self._window.within(offset, offset)
+        for span in self._window.spans:
+            if span.first >= offset:
+                break
+            if span.will_be_final:
+                self._delivery_complete -= len(span)
+        self._window.begin_at(offset)
+        self._available_from = max(self._available_from, offset)
