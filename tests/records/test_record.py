@@ -13,7 +13,7 @@ from barnabas.records.batch import HEADER_SIZE, Batch, crc_is_valid, read_batch,
 from barnabas.records.compression import Codec
 from barnabas.records.control import ControlType, decode_control_key, encode_control_key
 from barnabas.records.record import Header, Record, build_batch, decode_records, seal
-from barnabas.records.varint import append_varint, read_varint
+from barnabas.records.varint import read_varint, varint
 from barnabas.wire.errors import InvalidRecord, KafkaError
 
 with warnings.catch_warnings():  # kafka-python reads its schemas in a way that Python deprecates
@@ -46,7 +46,7 @@ def decode(data: bytes) -> list[Record]:
 @given(value=st.integers(-(2**63), 2**63 - 1))
 def test_varints_round_trip(value: int) -> None:
     data = bytearray()
-    append_varint(data, value)
+    data += varint(value)
     assert read_varint(bytes(data), 0, 64) == (value, len(data))
     if -(2**31) <= value < 2**31:
         assert read_varint(b"x" + bytes(data), 1) == (value, len(data) + 1)

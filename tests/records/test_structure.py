@@ -11,7 +11,7 @@ from barnabas.records.batch import HEADER_SIZE, read_header
 from barnabas.records.compression import Codec, compress
 from barnabas.records.record import Header, Record, build_batch, decode_body, seal
 from barnabas.records.structure import SURVEYED_MAX, check_records, survey_records
-from barnabas.records.varint import append_varint, read_varint
+from barnabas.records.varint import read_varint, varint
 from barnabas.wire.errors import InvalidRecord, KafkaError, MessageTooLarge
 
 NOW = 1_700_000_000_000
@@ -110,7 +110,7 @@ def test_lengths_are_followed_to_the_end_in_strides_and_in_steps(
 
 def a_record(fields: bytes, length: int | None = None) -> bytes:
     data = bytearray()
-    append_varint(data, len(fields) if length is None else length)
+    data += varint(len(fields) if length is None else length)
     return bytes(data + fields)
 
 

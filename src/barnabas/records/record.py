@@ -33,7 +33,7 @@ from barnabas.records.batch import (
     BatchHeader,
 )
 from barnabas.records.compression import Codec, compress, decompress
-from barnabas.records.varint import VARLONG_BITS, append_varint, read_varint
+from barnabas.records.varint import VARLONG_BITS, read_varint, varint
 from barnabas.wire.errors import InvalidRecord
 
 # length, attributes, two deltas, two null or empty fields, no headers: one byte each
@@ -207,22 +207,21 @@ def seal(header: BatchHeader, body: bytes | memoryview) -> bytes:
 
 
 def _append_record(target: bytearray, record: Record, timestamp_delta: int, offset_delta: int) -> None:
-    body = bytearray(1)  # the byte of attributes
-    append_varint(body, timestamp_delta)
-    append_varint(body, offset_delta)
-    _append_bytes(body, record.key)
-    _append_bytes(body, record.value)
-    append_varint(body, len(record.headers))
+    pieces = [
+        b"\0",  # attributes
+        varint(timestamp_delta),
+        varint(offset_delta),
+        *_sized(record.key),
+        *_sized(record.value),
+        varint(len(record.headers)),
+    ]
     for key, value in record.headers:
-        _append_bytes(body, key.encode("utf-8", "surrogateescape"))
-        _append_bytes(body, value)
-    append_varint(target, len(body))
+        pieces += _sized(key.encode("utf-8", "surrogateescape"))
+        pieces += _sized(value)
+    body = b"".join(pieces)
+    target += varint(len(body))
     target += body
 
 
-def _append_bytes(target: bytearray, data: bytes | None) -> None:
-    if data is None:
-        append_varint(target, -1)
-    else:
-        append_varint(target, len(data))
-        target += data
+def _sized(data: bytes | None) -> tuple[bytes, bytes]:
+    return (varint(-1), b"") if data is None else (varint(len(data)), data)

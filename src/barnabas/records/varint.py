@@ -1,17 +1,23 @@
 """Zigzag varints, in which records write their lengths and deltas: small numbers of either sign in one byte."""
 
+from functools import lru_cache
+
 from barnabas.wire.errors import InvalidRecord
 
 VARINT_BITS = 32
 VARLONG_BITS = 64
 
 
-def append_varint(target: bytearray, value: int) -> None:
+@lru_cache(maxsize=4096)
+def varint(value: int) -> bytes:
+    """Remembered, for lengths and deltas are the same small numbers over and over."""
     zigzag = value << 1 if value >= 0 else ~(value << 1)
+    target = bytearray()
     while zigzag > 0x7F:
         target.append(zigzag & 0x7F | 0x80)
         zigzag >>= 7
     target.append(zigzag)
+    return bytes(target)
 
 
 def read_varint(data: bytes | bytearray, position: int, bits: int = VARINT_BITS) -> tuple[int, int]:
