@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
+
+from barnabas.env.turns import Turns
 
 if TYPE_CHECKING:
     from barnabas.controller.controller import Controller
     from barnabas.controller.producer_ids import ProducerIdSource
     from barnabas.coordinator.group.coordinator import GroupCoordinator
+    from barnabas.coordinator.ports import TransactionMarkers
+    from barnabas.coordinator.txn.coordinator import TransactionCoordinator
     from barnabas.env import Clock, Workers
     from barnabas.handlers.fetch_session import FetchSessions
+    from barnabas.handlers.telemetry import Telemetry
     from barnabas.metadata.configs.effective import BrokerConfigs
     from barnabas.metadata.image import ClusterImage
+    from barnabas.raft.node import RaftNode
     from barnabas.replication.replicas import Replicas
     from barnabas.wire.errors import ErrorCode
+
+
+class ClientSoftware:
+    """What the client is, by its own account: it says so with ApiVersions (KIP-511)."""
+
+    __slots__ = ("name", "version")
+
+    def __init__(self) -> None:
+        self.name: str | None = None
+        self.version: str | None = None
 
 
 class ClientConnection(NamedTuple):
@@ -26,6 +43,7 @@ class ClientConnection(NamedTuple):
     listener_name: str
     local_host: str
     """The address of ours that the client connected to."""
+    software: ClientSoftware | None = None
 
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"
@@ -52,7 +70,11 @@ class Broker:
     configs: BrokerConfigs
     replicas: Replicas
     controller: Controller
+    quorum: RaftNode
     group_coordinator: Callable[[], GroupCoordinator]
+    transaction_coordinator: Callable[[], TransactionCoordinator]
+    markers: TransactionMarkers
+    """Writes the end of a transaction into a partition that this broker leads."""
     producer_ids: ProducerIdSource
     fetch_sessions: FetchSessions
     ensure_internal_topic: Callable[[str], Awaitable[None]]
@@ -61,9 +83,25 @@ class Broker:
     """Create a topic that a client asked for, with `num.partitions` and `default.replication.factor`."""
     workers: Workers
     fetch_max_bytes: int
+    turns: Turns = field(default_factory=Turns)
+    """For work that a client can make long."""
     is_stopping: bool = False
     """The broker is closing: answers that wait for more leave with what there is."""
+    _telemetry: Telemetry | None = None
 
     @property
     def groups(self) -> GroupCoordinator:
         return self.group_coordinator()
+
+    @property
+    def transactions(self) -> TransactionCoordinator:
+        return self.transaction_coordinator()
+
+    @property
+    def telemetry(self) -> Telemetry:
+        """Made when the first client asks for it."""
+        if self._telemetry is None:
+            from barnabas.handlers.telemetry import Telemetry
+
+            self._telemetry = Telemetry(now_ms=self.clock.now_ms, rng=random.SystemRandom())
+        return self._telemetry

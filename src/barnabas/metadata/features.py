@@ -7,6 +7,8 @@ from typing import Final
 
 METADATA_VERSION: Final = "metadata.version"
 KRAFT_VERSION: Final = "kraft.version"
+ELIGIBLE_LEADER_REPLICAS_VERSION: Final = "eligible.leader.replicas.version"
+TRANSACTION_VERSION: Final = "transaction.version"
 
 METADATA_VERSION_4_3_IV0: Final = 30
 METADATA_VERSION_MIN: Final = 7
@@ -15,10 +17,16 @@ METADATA_VERSION_MIN: Final = 7
 SUPPORTED_FEATURES: Final[dict[str, tuple[int, int]]] = {
     METADATA_VERSION: (METADATA_VERSION_MIN, METADATA_VERSION_4_3_IV0),
     KRAFT_VERSION: (0, 1),
+    TRANSACTION_VERSION: (0, 2),
+    ELIGIBLE_LEADER_REPLICAS_VERSION: (0, 1),
 }
 """Lowest and highest level, by feature."""
 
-INITIAL_FEATURES: Final[dict[str, int]] = {METADATA_VERSION: METADATA_VERSION_4_3_IV0}
+INITIAL_FEATURES: Final[dict[str, int]] = {
+    METADATA_VERSION: METADATA_VERSION_4_3_IV0,
+    TRANSACTION_VERSION: 2,
+    ELIGIBLE_LEADER_REPLICAS_VERSION: 1,
+}
 """What a new cluster records as finalised."""
 
 QUORUM_FEATURES: Final[dict[str, int]] = {KRAFT_VERSION: 1}

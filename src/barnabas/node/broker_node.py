@@ -13,7 +13,7 @@ import random
 import uuid
 from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from barnabas.controller.brokers import BrokerRegistration
 from barnabas.controller.controller import Controller
@@ -25,10 +25,10 @@ from barnabas.log.settings import LogSettings
 from barnabas.metadata.configs import BrokerConfigs, TopicSettings, resolve_topic_settings, validate_broker_properties
 from barnabas.metadata.configs.in_image import broker_configs_in
 from barnabas.metadata.delta import Delta
-from barnabas.metadata.features import SUPPORTED_FEATURES
+from barnabas.metadata.features import SUPPORTED_FEATURES, TRANSACTION_VERSION
 from barnabas.metadata.image import TOPIC, ClusterImage, Endpoint
 from barnabas.metadata.records import MetadataRecord, encode_metadata_record
-from barnabas.model import OFFSETS_TOPIC, TopicPartition
+from barnabas.model import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, TopicPartition
 from barnabas.node.cluster_state import ClusterState
 from barnabas.node.coordinator_partitions import CoordinatorPartitions
 from barnabas.node.errors import StartError
@@ -37,6 +37,7 @@ from barnabas.node.quorum import METADATA_PARTITION, metadata_log_settings, open
 from barnabas.node.recovery import recover_large_logs, set_strays_aside
 from barnabas.node.storage import open_storage
 from barnabas.node.topic_maker import TopicMaker
+from barnabas.node.transaction_markers import LocalMarkers
 from barnabas.node.upkeep import Upkeep
 from barnabas.replication.replicas import Replicas
 from barnabas.replication.topic_rules import log_settings
@@ -48,6 +49,7 @@ from barnabas.wire.errors import InvalidConfig, KafkaError
 
 if TYPE_CHECKING:
     from barnabas.coordinator.group.coordinator import GroupCoordinator
+    from barnabas.coordinator.txn.coordinator import TransactionCoordinator
     from barnabas.node.cleaner import Cleaner
 
 # How long requests in progress may take to finish when the broker stops.
@@ -155,7 +157,17 @@ class BrokerNode:
         self._groups: CoordinatorPartitions[GroupCoordinator] = CoordinatorPartitions(
             OFFSETS_TOPIC, self._make_groups, node_id=self.node_id, clock=self._clock, on_change=_tell_groups
         )
-        self._coordinators = (self._groups,)
+        self._transactions: CoordinatorPartitions[TransactionCoordinator] = CoordinatorPartitions(
+            TRANSACTIONS_TOPIC, self._make_transactions, node_id=self.node_id, clock=self._clock
+        )
+        self._coordinators: tuple[CoordinatorPartitions[Any], ...] = (self._groups, self._transactions)
+        self._producer_ids = ProducerIdSource(self._allocate_producer_ids)
+        self._markers = LocalMarkers(
+            self._replicas,
+            self._clock,
+            image=lambda: self._state.image,
+            groups=lambda: self._groups.coordinator,
+        )
         self._broker = self._make_broker()
         await self._bind(Dispatcher(self._broker))
         self._epoch = await self._controller.register_broker(self._registration())
@@ -198,6 +210,21 @@ class BrokerNode:
             partition_count=self._configs.integer("offsets.topic.num.partitions"),
         )
 
+    def _make_transactions(self) -> TransactionCoordinator:
+        from barnabas.coordinator.txn.coordinator import TransactionCoordinator
+        from barnabas.node.coordinator_log import TopicCoordinatorLog
+        from barnabas.node.transaction_settings import transaction_settings
+
+        return TransactionCoordinator(
+            log=TopicCoordinatorLog(TRANSACTIONS_TOPIC, self._replicas, self._workers),
+            markers=self._markers,
+            producer_ids=self._producer_ids,
+            clock=self._clock,
+            settings=transaction_settings(self._configs),
+            transaction_version=lambda: self._state.image.features.get(TRANSACTION_VERSION, 0),
+            partition_count=self._configs.integer("transaction.state.log.num.partitions"),
+        )
+
     def _make_broker(self) -> Broker:
         topics = TopicMaker(self._controller, lambda: self._state.image, lambda: self._configs)
         return Broker(
@@ -209,8 +236,11 @@ class BrokerNode:
             configs=self._configs,
             replicas=self._replicas,
             controller=self._controller,
+            quorum=self._raft,
             group_coordinator=lambda: self._groups.coordinator,
-            producer_ids=ProducerIdSource(self._allocate_producer_ids),
+            transaction_coordinator=lambda: self._transactions.coordinator,
+            markers=self._markers,
+            producer_ids=self._producer_ids,
             fetch_sessions=FetchSessions(
                 slots=self._configs.integer("max.incremental.fetch.session.cache.slots"), random_source=self._rng
             ),

@@ -5,9 +5,10 @@ response. A group belongs to the partition of __consumer_offsets that its id has
 """
 
 import random
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Awaitable, Collection, Iterable, Sequence
 from contextlib import suppress
 
+from barnabas.coordinator.decision import Decision
 from barnabas.coordinator.group.describe import decide_delete_groups, describe_group, list_groups
 from barnabas.coordinator.group.heartbeat import ALIVE, heartbeat
 from barnabas.coordinator.group.join import Joining, decide_join
@@ -24,7 +25,7 @@ from barnabas.coordinator.group.shard import GroupShard
 from barnabas.coordinator.group.stored import TEXT_BYTES_MAX, fits
 from barnabas.coordinator.group.sync import decide_sync
 from barnabas.coordinator.key_hash import partition_of
-from barnabas.coordinator.ports import CoordinatorLog
+from barnabas.coordinator.ports import CoordinatorLog, EndMarker
 from barnabas.coordinator.runtime import CoordinatorRuntime
 from barnabas.env import Clock
 from barnabas.wire.errors import CoordinatorLoadInProgress, InvalidGroupId, KafkaError, NotCoordinator
@@ -122,6 +123,10 @@ class GroupCoordinator:
         return await self._runtime.write(
             self._home_of_any(request.group_id), lambda shard, now: decide_commit(shard, request, api_version, now)
         )
+
+    def complete_transaction(self, partition: int, marker: EndMarker) -> Awaitable[None] | None:
+        """Write the end of a transaction; offsets committed in it count from now on, or never. None: it is committed."""
+        return self._runtime.submit(partition, lambda _, __: Decision(None, marker=marker))
 
     async def offset_fetch(self, request: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
         return await self._runtime.read(

@@ -5,12 +5,18 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Final
 
-from barnabas.metadata.configs import broker_groups, broker_log, broker_node
+from barnabas.metadata.configs import broker_groups, broker_log, broker_node, broker_quotas, broker_transactions
 from barnabas.metadata.configs.definition import ConfigDef
 
 ACTING_BROKER_CONFIGS: Final = {
     definition.name: definition
-    for definition in broker_node.DEFINITIONS + broker_log.DEFINITIONS + broker_groups.DEFINITIONS
+    for definition in (
+        *broker_node.DEFINITIONS,
+        *broker_log.DEFINITIONS,
+        *broker_groups.DEFINITIONS,
+        *broker_quotas.DEFINITIONS,
+        *broker_transactions.DEFINITIONS,
+    )
 }
 
 # A listener's own config, or that of one of its mechanisms: listener.name.sasl_ssl.scram-sha-256.sasl.jaas.config.

@@ -179,19 +179,8 @@ _SECURITY: Final = (
 )
 
 _TRANSACTIONS: Final = (
-    _Row("add.partitions.to.txn.retry.backoff.max.ms", INT, "100", AtLeast(0)),
     _Row("add.partitions.to.txn.retry.backoff.ms", INT, "20", AtLeast(1)),
-    _Row("transaction.abort.timed.out.transaction.cleanup.interval.ms", INT, "10000", AtLeast(1)),
-    _Row("transaction.max.timeout.ms", INT, "900000", AtLeast(1)),
-    _Row("transaction.partition.verification.enable", BOOLEAN, "true", None, CLUSTER_WIDE),
-    _Row("transaction.remove.expired.transaction.cleanup.interval.ms", INT, "3600000", AtLeast(1)),
     _Row("transaction.state.log.load.buffer.size", INT, "5242880", AtLeast(1)),
-    _Row("transaction.state.log.min.isr", INT, "2", AtLeast(1)),
-    _Row("transaction.state.log.num.partitions", INT, "50", AtLeast(1)),
-    _Row("transaction.state.log.replication.factor", SHORT, "3", AtLeast(1)),
-    _Row("transaction.state.log.segment.bytes", INT, "104857600", AtLeast(1)),
-    _Row("transaction.two.phase.commit.enable", BOOLEAN, "false"),
-    _Row("transactional.id.expiration.ms", INT, "604800000", AtLeast(1)),
 )
 
 _OTHER_GROUPS: Final = (
@@ -286,8 +275,6 @@ _CLUSTER: Final = (
     _Row("controller.quorum.fetch.timeout.ms", INT, "2000", AtLeast(0)),
     _Row("controller.quorum.request.timeout.ms", INT, "2000", AtLeast(0)),
     _Row("controller.quorum.retry.backoff.ms", INT, "20", AtLeast(0)),
-    _Row("controller.quota.window.num", INT, "11", AtLeast(1)),
-    _Row("controller.quota.window.size.seconds", INT, "1", AtLeast(1)),
     _Row("controller.socket.timeout.ms", INT, "30000"),
     _Row("cordoned.log.dirs", LIST, "", None, PER_BROKER),
     _Row("early.start.listeners", LIST, None),
@@ -346,10 +333,7 @@ _MACHINERY: Final = (
     _Row("offsets.load.buffer.size", INT, "5242880", AtLeast(1)),
     _Row("offsets.topic.compression.codec", INT, "0"),
     _Row("producer.purgatory.purge.interval.requests", INT, "1000"),
-    _Row("quota.window.num", INT, "11", AtLeast(1)),
-    _Row("quota.window.size.seconds", INT, "1", AtLeast(1)),
     _Row("server.max.startup.time.ms", LONG, "9223372036854775807", AtLeast(0)),
-    _Row("telemetry.max.bytes", INT, "1048576", AtLeast(1)),
     _Row("unstable.api.versions.enable", BOOLEAN, "false"),
     _Row("unstable.feature.versions.enable", BOOLEAN, "false"),
 )
@@ -367,7 +351,7 @@ _POLICY: Final = (
 DEFINITIONS: Final = (
     *_definitions("Tiered storage is not part of this broker.", _TIERED),
     *_definitions("Security comes with listeners other than PLAINTEXT, which this broker refuses to open.", _SECURITY),
-    *_definitions("Transactions are not served yet.", _TRANSACTIONS),
+    *_definitions("Nothing is polled for, and partitions are read in pieces of a fixed size.", _TRANSACTIONS),
     *_definitions(
         "Consumer groups of the new protocol, share groups and streams groups are not served yet.", _OTHER_GROUPS
     ),

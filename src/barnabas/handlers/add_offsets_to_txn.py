@@ -1,0 +1,31 @@
+"""AddOffsetsToTxn (0-4): a group's offsets become part of a transaction: its partition of __consumer_offsets does.
+
+Clients of transaction.version 2 do not send it: their TxnOffsetCommit does both.
+"""
+
+from barnabas.handlers.context import RequestContext
+from barnabas.handlers.transactional import code_of
+from barnabas.model import OFFSETS_TOPIC, TopicPartition
+from barnabas.wire.errors import KafkaError
+from barnabas.wire.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
+
+
+async def handle(context: RequestContext, request: AddOffsetsToTxnRequest) -> AddOffsetsToTxnResponse:
+    broker = context.broker
+    try:
+        await broker.ensure_internal_topic(OFFSETS_TOPIC)
+        partition = TopicPartition(OFFSETS_TOPIC, broker.groups.partition_for(request.group_id))
+        results = await broker.transactions.add_partitions(
+            request.transactional_id,
+            request.producer_id,
+            request.producer_epoch,
+            (partition,),
+            verify_only=False,
+            client_version=0,
+        )
+    except KafkaError as error:
+        return AddOffsetsToTxnResponse(error_code=error.code)
+    error_or_none = results[partition]
+    if error_or_none is None:
+        return AddOffsetsToTxnResponse()
+    return AddOffsetsToTxnResponse(error_code=code_of(error_or_none, context.api_version))
