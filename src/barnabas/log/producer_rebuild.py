@@ -90,7 +90,7 @@ def _read_segment(segment: Segment, state: ProducerState, end_offset: int) -> li
         for position, header in segment.headers(found[0]):
             if header.base_offset >= end_offset:
                 break
-            if header.has_producer_id and header.base_offset >= start_offset:
+            if header.has_producer_id and header.last_offset >= start_offset:
                 transaction = replay_batch(state, _with_content(segment, position, header))
                 if transaction is not None:
                     aborted.append(transaction)

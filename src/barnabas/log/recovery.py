@@ -221,7 +221,7 @@ def recover_segment(segment: Segment, epochs: EpochCache, producers: ProducerSta
             header = batch.header
             segment.note([Placed(header.base_offset, header.last_offset, header.max_timestamp, header.size)])
             _note_epoch(epochs, header)
-            if header.has_producer_id and header.base_offset >= producers.end_offset:
+            if header.has_producer_id and header.last_offset >= producers.end_offset:
                 aborted = replay_batch(producers, batch)
                 if aborted is not None:
                     segment.add_aborted(aborted)

@@ -53,7 +53,7 @@ class TransactionIndex:
             entry = AbortedTransaction(*fields)
             if version != VERSION:
                 raise CorruptIndex(f"version {version} is unknown")
-            if entry.last_offset <= previous or not 0 <= entry.first_offset <= entry.last_offset:
+            if entry.last_offset <= previous or not 0 <= entry.first_offset < entry.last_offset:
                 raise CorruptIndex(f"{entry} does not follow offset {previous}")
             previous = entry.last_offset
             index._add(entry)
