@@ -79,6 +79,7 @@ def default_expression(field: "dataclasses.Field[object]", annotation: str) -> s
         "bool": "False",
         "ErrorCode": "ErrorCode.none",
         "datetime.timedelta": "datetime.timedelta()",
+        "datetime.datetime": "datetime.datetime.fromtimestamp(0, datetime.UTC)",
     }.get(annotation)
 
 

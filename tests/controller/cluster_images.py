@@ -45,7 +45,7 @@ def applied(image: ClusterImage, decision: Decision[object]) -> ClusterImage:
 
 
 def cluster(*broker_ids: int) -> ClusterImage:
-    image = applied(EMPTY_IMAGE, decide_bootstrap(EMPTY_IMAGE))
+    image = applied(EMPTY_IMAGE, decide_bootstrap(EMPTY_IMAGE, BrokerConfigs()))
     for broker_id in broker_ids or (1,):
         image = applied(image, decide_register_broker(image, registration(broker_id)))
     return image

@@ -9,15 +9,19 @@ from barnabas.controller.brokers import decide_bootstrap, decide_fence_broker, d
 from barnabas.controller.decision import Decision
 from barnabas.controller.producer_id_blocks import decide_allocate_producer_ids
 from barnabas.controller.producer_ids import ProducerIdSource
-from barnabas.metadata.image import EMPTY_IMAGE
+from barnabas.metadata.configs import BrokerConfigs
+from barnabas.metadata.features import INITIAL_FEATURES
+from barnabas.metadata.image import BROKER, EMPTY_IMAGE
 from barnabas.metadata.records import NO_LEADER, PartitionChangeRecord
 from barnabas.wire.errors import KafkaStorageError, StaleBrokerEpoch
 
 
 def test_a_new_cluster_records_its_features_once() -> None:
-    image = applied(EMPTY_IMAGE, decide_bootstrap(EMPTY_IMAGE))
-    assert image.features == {"metadata.version": 30}
-    assert decide_bootstrap(image).records == ()
+    image = applied(EMPTY_IMAGE, decide_bootstrap(EMPTY_IMAGE, BrokerConfigs()))
+    assert image.features == INITIAL_FEATURES
+    # With eligible leader replicas the minimum of in-sync replicas is the cluster's own (KIP-966).
+    assert image.configs.of(BROKER, "") == {"min.insync.replicas": "1"}
+    assert decide_bootstrap(image, BrokerConfigs()).records == ()
 
 
 def test_a_registered_broker_is_live_and_its_epoch_grows() -> None:

@@ -12,7 +12,7 @@ from barnabas.wire.messages.api_versions import ApiVersionsRequest
 
 def test_a_feature_that_another_server_finalised_is_kept_but_not_promised(tmp_path: Path) -> None:
     admin = AdminBroker(tmp_path)
-    levels = {"metadata.version": 30, "transaction.version": 2, "group.version": 1}
+    levels = {"metadata.version": 30, "streams.version": 1}
     records = [FeatureLevelRecord(name=name, feature_level=level) for name, level in levels.items()]
     admin.image, _ = replay(admin.image, records, offset=len(records))
 

@@ -6,6 +6,8 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from barnabas.controller.decision import Decision
+from barnabas.controller.elr_safety import elr_safety_records
+from barnabas.metadata.configs import BrokerConfigs
 from barnabas.metadata.features import INITIAL_FEATURES, METADATA_VERSION
 from barnabas.metadata.image import ClusterImage, Endpoint, PartitionImage
 from barnabas.metadata.records import (
@@ -36,12 +38,12 @@ class BrokerRegistration(NamedTuple):
     """Whether the previous run ended cleanly, with all that was acknowledged on the disk."""
 
 
-def decide_bootstrap(image: ClusterImage) -> Decision[None]:
+def decide_bootstrap(image: ClusterImage, configs: BrokerConfigs) -> Decision[None]:
     """A new cluster records its feature levels before anything else; an old one has them."""
     if METADATA_VERSION in image.features:
         return Decision((), None)
-    levels = tuple(FeatureLevelRecord(name=name, feature_level=level) for name, level in INITIAL_FEATURES.items())
-    return Decision(levels, None)
+    levels = (FeatureLevelRecord(name=name, feature_level=level) for name, level in INITIAL_FEATURES.items())
+    return Decision((*levels, *elr_safety_records(image, configs)), None)
 
 
 def decide_register_broker(image: ClusterImage, registration: BrokerRegistration) -> Decision[int]:

@@ -116,6 +116,10 @@ class Controller:
             lambda image: decide_incremental_alter_configs(image, request, configs=self._configs(image))
         )
 
+    async def decide(self, decide: Decide[R]) -> R:
+        """Any other decision."""
+        return await self._submit(decide)
+
     async def allocate_producer_ids(self, *, broker_id: int, broker_epoch: int) -> range:
         return await self._submit(
             lambda image: decide_allocate_producer_ids(image, broker_id=broker_id, broker_epoch=broker_epoch)
@@ -123,7 +127,7 @@ class Controller:
 
     async def register_broker(self, registration: BrokerRegistration) -> int:
         """The broker's epoch. A new cluster gets its feature levels first."""
-        await self._submit(decide_bootstrap)
+        await self._submit(lambda image: decide_bootstrap(image, self._configs(image)))
         return await self._submit(lambda image: decide_register_broker(image, registration))
 
     async def fence_broker(self, *, broker_id: int, broker_epoch: int) -> None:

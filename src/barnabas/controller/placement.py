@@ -19,7 +19,7 @@ Assignment = tuple[int, ...]
 def place(
     image: ClusterImage, partition_count: int, replication_factor: int, rng: random.Random
 ) -> tuple[Assignment, ...]:
-    alive = sorted(_active(image))
+    alive = sorted(active_brokers(image))
     fenced = sorted(set(image.brokers) - set(alive))
     problem = None
     if not alive:
@@ -51,7 +51,7 @@ def check_manual(image: ClusterImage, replicas: Assignment, replication_factor: 
             f"{subject} a partition with {len(replicas)} replica(s), but this is not consistent with previous"
             f" partitions, which have {replication_factor} replica(s)."
         )
-    if not set(replicas) & _active(image):
+    if not set(replicas) & active_brokers(image):
         raise InvalidReplicaAssignment(
             f"All brokers specified in the manual partition assignment {list(replicas)} are fenced or in controlled"
             " shutdown."
@@ -62,7 +62,7 @@ def new_partitions(
     image: ClusterImage, topic_id: uuid.UUID, first: int, assignments: Sequence[Assignment]
 ) -> list[PartitionRecord]:
     """Records of partitions that begin their lives with every live replica in sync, led by the first of these."""
-    active = _active(image)
+    active = active_brokers(image)
     records = []
     for index, replicas in enumerate(assignments, start=first):
         isr = tuple(broker_id for broker_id in replicas if broker_id in active)
@@ -75,17 +75,17 @@ def new_partitions(
                 leader=isr[0],
                 leader_epoch=0,
                 partition_epoch=0,
-                directories=tuple(_directory(image, broker_id) for broker_id in replicas),
+                directories=tuple(directory_on(image, broker_id) for broker_id in replicas),
             )
         )
     return records
 
 
-def _active(image: ClusterImage) -> set[int]:
+def active_brokers(image: ClusterImage) -> set[int]:
     return {broker.id for broker in image.brokers.values() if not broker.fenced and not broker.in_controlled_shutdown}
 
 
-def _directory(image: ClusterImage, broker_id: int) -> uuid.UUID:
+def directory_on(image: ClusterImage, broker_id: int) -> uuid.UUID:
     """A broker with one directory has no choice to make; one with several chooses when it creates the replica."""
     directories = image.brokers[broker_id].directories
     if not directories:

@@ -38,6 +38,9 @@ def handle(context: RequestContext, request: ApiVersionsRequest) -> ApiVersionsR
         and _SOFTWARE_NAME.fullmatch(request.client_software_version)
     ):
         return ApiVersionsResponse(error_code=ErrorCode.invalid_request)
+    if context.client.software is not None and context.api_version >= 3:
+        context.client.software.name = request.client_software_name
+        context.client.software.version = request.client_software_version
     image = context.broker.image
     return ApiVersionsResponse(
         api_keys=_API_KEYS,

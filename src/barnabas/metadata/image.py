@@ -22,6 +22,9 @@ from barnabas.metadata.records import (
 
 TOPIC: Final = 2
 BROKER: Final = 4
+BROKER_LOGGER: Final = 8
+CLIENT_METRICS: Final = 16
+GROUP: Final = 32
 """Kafka's config resource types. The broker resource named "" holds the defaults of the whole cluster."""
 
 DIRECTORY_MIGRATING: Final = uuid.UUID(int=0)

@@ -93,6 +93,10 @@ class RaftNode:
         return 0 if self._raft is None else self._raft.high_watermark or 0
 
     @property
+    def log_end_offset(self) -> int:
+        return self._log.end_offset
+
+    @property
     def voters(self) -> VoterSet:
         return VoterSet(()) if self._raft is None else self._raft.voters
 

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
-from barnabas.handlers.context import ClientConnection
+from barnabas.handlers.context import ClientConnection, ClientSoftware
 from barnabas.server.dispatch import Buffers, Dispatcher, Refused
 from barnabas.wire.frame import SIZE_BYTES, read_size
 
@@ -88,6 +88,7 @@ class Connection(asyncio.BufferedProtocol):
             port=int(peer[1]) if peer else 0,
             listener_name=self._listener.name,
             local_host=str(local[0]) if local else "localhost",
+            software=ClientSoftware(),
         )
         self._size_socket_buffers()
         self.last_active = self._listener.now()

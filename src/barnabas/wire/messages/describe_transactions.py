@@ -40,7 +40,7 @@ class TransactionState(Message):
         transactional_id: str = "",
         transaction_state: str = "",
         transaction_timeout: datetime.timedelta = datetime.timedelta(),
-        transaction_start_time: datetime.datetime,
+        transaction_start_time: datetime.datetime = datetime.datetime.fromtimestamp(0, datetime.UTC),
         producer_id: int = 0,
         producer_epoch: int = 0,
         topics: tuple[TopicData, ...] = (),

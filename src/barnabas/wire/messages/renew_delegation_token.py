@@ -21,7 +21,7 @@ class RenewDelegationTokenResponse(Message):
         self,
         *,
         error_code: ErrorCode = ErrorCode.none,
-        expiry_timestamp: datetime.datetime,
+        expiry_timestamp: datetime.datetime = datetime.datetime.fromtimestamp(0, datetime.UTC),
         throttle_time: datetime.timedelta = datetime.timedelta(),
     ) -> None:
         self.error_code = error_code

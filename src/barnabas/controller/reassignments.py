@@ -1,0 +1,137 @@
+"""Decides what becomes of an AlterPartitionReassignments request: which brokers shall hold a partition.
+
+What only takes replicas away, or changes their order, is done at once. New replicas are added to the old ones, and the
+old ones go when the new ones have caught up; until then it can be called off.
+"""
+
+import uuid
+from dataclasses import replace
+
+from barnabas.controller.decision import Decision, check_record_count
+from barnabas.controller.placement import check_manual, directory_on
+from barnabas.metadata.image import ClusterImage, PartitionImage
+from barnabas.metadata.records import PartitionChangeRecord
+from barnabas.wire.errors import (
+    InvalidReplicaAssignment,
+    InvalidReplicationFactor,
+    KafkaError,
+    NoReassignmentInProgress,
+    UnknownTopicOrPartition,
+)
+from barnabas.wire.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
+    ReassignablePartition,
+    ReassignablePartitionResponse,
+    ReassignableTopicResponse,
+)
+
+
+def decide_alter_partition_reassignments(
+    image: ClusterImage, request: AlterPartitionReassignmentsRequest
+) -> Decision[AlterPartitionReassignmentsResponse]:
+    records: list[PartitionChangeRecord] = []
+    topics = []
+    for topic in request.topics:
+        results = []
+        for wanted in topic.partitions:
+            error: KafkaError | None = None
+            try:
+                change = _change(image, topic.name, wanted, keep_factor=not request.allow_replication_factor_change)
+                if change is not None:
+                    check_record_count(len(records) + 1)
+                    records.append(change)
+            except KafkaError as refusal:
+                error = refusal
+            results.append(_result(wanted.partition_index, error))
+        topics.append(ReassignableTopicResponse(name=topic.name, partitions=tuple(results)))
+    response = AlterPartitionReassignmentsResponse(
+        allow_replication_factor_change=request.allow_replication_factor_change, responses=tuple(topics)
+    )
+    return Decision(tuple(records), response)
+
+
+def _result(index: int, error: KafkaError | None) -> ReassignablePartitionResponse:
+    if error is None:
+        return ReassignablePartitionResponse(partition_index=index)
+    # Kafka gives no reason where the code says it all.
+    message = None if isinstance(error, NoReassignmentInProgress) else str(error)
+    return ReassignablePartitionResponse(partition_index=index, error_code=error.code, error_message=message)
+
+
+def _change(
+    image: ClusterImage, topic: str, wanted: ReassignablePartition, *, keep_factor: bool
+) -> PartitionChangeRecord | None:
+    found = image.topics.by_name.get(topic)
+    if found is None:
+        raise UnknownTopicOrPartition(f"Unable to find a topic named {topic}.")
+    partition = found.partitions.get(wanted.partition_index)
+    if partition is None:
+        raise UnknownTopicOrPartition(f"Unable to find partition {topic}:{wanted.partition_index}.")
+    if wanted.replicas is None:
+        return _cancel(found.id, wanted.partition_index, partition)
+    check_manual(image, wanted.replicas, None)
+    settled = _settled(partition)
+    if keep_factor and len(settled) != len(wanted.replicas):
+        raise InvalidReplicationFactor(
+            f"The replication factor is changed from {len(settled)} to {len(wanted.replicas)}"
+        )
+    return _move(image, found.id, wanted.partition_index, partition, wanted.replicas)
+
+
+def _settled(partition: PartitionImage) -> tuple[int, ...]:
+    """The replicas as they were before the reassignment that is under way, if any."""
+    return tuple(replica for replica in partition.replicas if replica not in partition.adding_replicas)
+
+
+def _cancel(topic_id: uuid.UUID, index: int, partition: PartitionImage) -> PartitionChangeRecord:
+    if not partition.adding_replicas and not partition.removing_replicas:
+        raise NoReassignmentInProgress
+    replicas = _settled(partition)
+    isr = tuple(replica for replica in partition.isr if replica in replicas)
+    if not isr:
+        raise InvalidReplicaAssignment(
+            "Unable to revert partition assignment because it would require an unclean leader election."
+        )
+    directories = tuple(partition.directory_of(replica) for replica in replicas)
+    change = PartitionChangeRecord(
+        partition_id=index,
+        topic_id=topic_id,
+        replicas=replicas,
+        directories=directories,
+        isr=isr,
+        adding_replicas=(),
+        removing_replicas=(),
+    )
+    return change if partition.leader in isr else _led_by(change, isr[0])
+
+
+def _move(
+    image: ClusterImage, topic_id: uuid.UUID, index: int, partition: PartitionImage, target: tuple[int, ...]
+) -> PartitionChangeRecord | None:
+    settled = _settled(partition)
+    adding = tuple(replica for replica in target if replica not in settled)
+    removing = tuple(replica for replica in settled if replica not in target)
+    isr = tuple(replica for replica in partition.isr if replica in target)
+    done = not adding and bool(isr)
+    replicas = target if done else target + removing
+    if replicas == partition.replicas and not partition.adding_replicas and not partition.removing_replicas:
+        return None
+    directories = tuple(
+        partition.directory_of(replica) if replica in partition.replicas else directory_on(image, replica)
+        for replica in replicas
+    )
+    change = PartitionChangeRecord(
+        partition_id=index,
+        topic_id=topic_id,
+        replicas=replicas,
+        directories=directories,
+        isr=isr if done and isr != partition.isr else None,
+        adding_replicas=() if done else adding,
+        removing_replicas=() if done else removing,
+    )
+    return _led_by(change, isr[0]) if done and partition.leader not in isr else change
+
+
+def _led_by(change: PartitionChangeRecord, leader: int) -> PartitionChangeRecord:
+    return replace(change, leader=leader)

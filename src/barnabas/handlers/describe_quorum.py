@@ -1,0 +1,78 @@
+"""DescribeQuorum (0-2): who votes on the metadata log, who leads, and how far each replica has come.
+
+A quorum of one: its only voter leads and is always caught up. From version 2 the voters' endpoints are told; they are
+those that were written down when the quorum was formatted, and nobody listens there yet.
+"""
+
+from typing import Final
+
+from barnabas.handlers.context import Broker, RequestContext
+from barnabas.model import METADATA_TOPIC
+from barnabas.wire.errors import ErrorCode
+from barnabas.wire.messages.describe_quorum import (
+    DescribeQuorumRequest,
+    DescribeQuorumResponse,
+    Listener,
+    Node,
+    PartitionData,
+    ReplicaState,
+    TopicData,
+)
+
+_METADATA: Final = (METADATA_TOPIC, (0,))
+
+
+def handle(context: RequestContext, request: DescribeQuorumRequest) -> DescribeQuorumResponse:
+    wanted = [(topic.topic_name, tuple(each.partition_index for each in topic.partitions)) for topic in request.topics]
+    if wanted != [_METADATA]:
+        return DescribeQuorumResponse(
+            error_message="",
+            topics=tuple(
+                TopicData(topic_name=name, partitions=tuple(_unknown(index) for index in indexes))
+                for name, indexes in wanted
+            ),
+        )
+    broker = context.broker
+    return DescribeQuorumResponse(
+        error_message="",
+        topics=(TopicData(topic_name=METADATA_TOPIC, partitions=(_partition(broker),)),),
+        nodes=tuple(
+            Node(
+                node_id=voter.key.id,
+                listeners=tuple(
+                    Listener(name=endpoint.name, host=endpoint.host, port=endpoint.port) for endpoint in voter.endpoints
+                ),
+            )
+            for voter in broker.quorum.voters.voters
+        ),
+    )
+
+
+def _partition(broker: Broker) -> PartitionData:
+    quorum = broker.quorum
+    now_ms = broker.clock.now_ms()
+    return PartitionData(
+        partition_index=0,
+        error_message="",
+        leader_id=quorum.leader_id,
+        leader_epoch=quorum.epoch,
+        high_watermark=quorum.high_watermark,
+        current_voters=tuple(
+            ReplicaState(
+                replica_id=voter.key.id,
+                replica_directory_id=voter.key.directory_id,
+                log_end_offset=quorum.log_end_offset,
+                last_fetch_timestamp=now_ms,
+                last_caught_up_timestamp=now_ms,
+            )
+            for voter in quorum.voters.voters
+        ),
+    )
+
+
+def _unknown(index: int) -> PartitionData:
+    return PartitionData(
+        partition_index=index,
+        error_code=ErrorCode.unknown_topic_or_partition,
+        error_message="This server does not host this topic-partition.",
+    )

@@ -1,0 +1,34 @@
+"""ElectLeaders (0-2): let the preferred replica lead, or any live one where nobody leads (unclean).
+
+With one broker there is rarely a choice: its partitions are led, and ELECTION_NOT_NEEDED says so. Partitions that were
+not asked for by name are told only where an election took place.
+"""
+
+from barnabas.controller.elections import decide_elect_leaders
+from barnabas.handlers.context import RequestContext
+from barnabas.wire.errors import KafkaError
+from barnabas.wire.messages.elect_leaders import (
+    ElectLeadersRequest,
+    ElectLeadersResponse,
+    PartitionResult,
+    ReplicaElectionResult,
+)
+
+
+async def handle(context: RequestContext, request: ElectLeadersRequest) -> ElectLeadersResponse:
+    try:
+        return await context.broker.controller.decide(lambda image: decide_elect_leaders(image, request))
+    except KafkaError as error:
+        return ElectLeadersResponse(
+            error_code=error.code,
+            replica_election_results=tuple(
+                ReplicaElectionResult(
+                    topic=topic.topic,
+                    partition_result=tuple(
+                        PartitionResult(partition_id=index, error_code=error.code, error_message=str(error))
+                        for index in topic.partitions
+                    ),
+                )
+                for topic in request.topic_partitions or ()
+            ),
+        )

@@ -1,0 +1,42 @@
+"""ListConfigResources (0-1): the names of those that have configs, by type; version 0 knows client metrics only.
+
+Topics are named whether or not they have configs of their own, brokers likewise; groups and client metrics only if so.
+"""
+
+from typing import Final
+
+from barnabas.handlers.context import Broker, RequestContext
+from barnabas.metadata.image import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
+from barnabas.wire.errors import ErrorCode
+from barnabas.wire.messages.list_config_resources import (
+    ConfigResource,
+    ListConfigResourcesRequest,
+    ListConfigResourcesResponse,
+)
+
+_LISTED: Final = (TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP)
+
+
+def handle(context: RequestContext, request: ListConfigResourcesRequest) -> ListConfigResourcesResponse:
+    wanted = set(request.resource_types) or set(_LISTED)
+    if context.api_version == 0:
+        wanted = {CLIENT_METRICS}
+    if not wanted <= set(_LISTED):
+        return ListConfigResourcesResponse(error_code=ErrorCode.unsupported_version)
+    return ListConfigResourcesResponse(
+        config_resources=tuple(
+            ConfigResource(resource_name=name, resource_type=resource_type)
+            for resource_type in _LISTED
+            if resource_type in wanted
+            for name in _names(context.broker, resource_type)
+        )
+    )
+
+
+def _names(broker: Broker, resource_type: int) -> list[str]:
+    image = broker.image
+    if resource_type == TOPIC:
+        return list(image.topics.by_name)
+    if resource_type in (BROKER, BROKER_LOGGER):
+        return [str(broker_id) for broker_id in image.brokers]
+    return [name for kind, name in image.configs.by_resource if kind == resource_type]

@@ -1,0 +1,24 @@
+"""What AddRaftVoter and RemoveRaftVoter share: is the request meant for this cluster, and how voters are named."""
+
+import base64
+import uuid
+from collections.abc import Iterable
+
+from barnabas.handlers.context import Broker
+from barnabas.raft.voters import ReplicaKey
+from barnabas.wire.errors import InconsistentClusterId
+
+
+def check_cluster_id(broker: Broker, cluster_id: str | None) -> None:
+    if cluster_id is not None and cluster_id != broker.cluster_id:
+        raise InconsistentClusterId(f'The given id "{cluster_id}" doesn\'t match the cluster id "{broker.cluster_id}"')
+
+
+def described(voter_id: int, directory_id: uuid.UUID | None) -> str:
+    """Kafka's way to write a replica and its directory."""
+    directory = base64.urlsafe_b64encode((directory_id or uuid.UUID(int=0)).bytes).decode().rstrip("=")
+    return f"ReplicaKey(id={voter_id}, directoryId={directory})"
+
+
+def described_set(voters: Iterable[ReplicaKey]) -> str:
+    return f"[{', '.join(described(*voter) for voter in voters)}]"

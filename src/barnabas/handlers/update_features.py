@@ -1,0 +1,35 @@
+"""UpdateFeatures (0-2): raise or lower what the cluster has agreed on; all of the request or nothing.
+
+Up to version 1 the answer also names each feature, and calls its success by the text "NONE", as Kafka does.
+"""
+
+from barnabas.controller.features import decide_update_features
+from barnabas.handlers.context import RequestContext
+from barnabas.wire.errors import KafkaError
+from barnabas.wire.messages.update_features import (
+    UpdatableFeatureResult,
+    UpdateFeaturesRequest,
+    UpdateFeaturesResponse,
+)
+
+
+async def handle(context: RequestContext, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
+    try:
+        await context.broker.controller.decide(
+            lambda image: decide_update_features(
+                image,
+                request,
+                version=context.api_version,
+                controller_id=context.broker.node_id,
+                configs=context.broker.configs,
+            )
+        )
+    except KafkaError as error:
+        return UpdateFeaturesResponse(
+            error_code=error.code,
+            error_message=f"The update failed for all features since the following feature had an error: {error}",
+        )
+    names = dict.fromkeys(update.feature for update in request.feature_updates)
+    return UpdateFeaturesResponse(
+        results=tuple(UpdatableFeatureResult(feature=name, error_message="NONE") for name in names)
+    )
