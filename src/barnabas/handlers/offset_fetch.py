@@ -1,6 +1,7 @@
 """OffsetFetch (1-10): what groups have committed. Several groups from version 8 on, topics by id in version 10.
 
-Topics of null ask for all. Every answer is stable (`require_stable`): it is held back until all it tells is committed.
+Topics of null ask for all. Every answer is held back until all it tells is committed. With `require_stable` an offset
+that an open transaction is about to change is UNSTABLE_OFFSET_COMMIT: the consumer is to ask again.
 """
 
 from barnabas.handlers.context import RequestContext
@@ -28,7 +29,8 @@ async def handle(context: RequestContext, request: OffsetFetchRequest) -> Offset
     if context.api_version < _GROUPS_SINCE:
         return await _one_group(context, request)
     by_id = context.api_version >= _TOPIC_IDS_SINCE
-    groups = [await (_fetch_by_id if by_id else _fetch)(context, group) for group in request.groups]
+    fetch = _fetch_by_id if by_id else _fetch
+    groups = [await fetch(context, group, request.require_stable) for group in request.groups]
     return OffsetFetchResponse(groups=tuple(groups))
 
 
@@ -39,7 +41,8 @@ async def _one_group(context: RequestContext, request: OffsetFetchRequest) -> Of
             OffsetFetchRequestTopics(name=topic.name, partition_indexes=topic.partition_indexes)
             for topic in request.topics
         )
-    group = await _fetch(context, OffsetFetchRequestGroup(group_id=request.group_id, topics=topics))
+    asked = OffsetFetchRequestGroup(group_id=request.group_id, topics=topics)
+    group = await _fetch(context, asked, request.require_stable)
     if group.error_code and context.api_version < _GROUP_ERROR_SINCE:
         # Such a client looks for errors at the partitions only.
         group = OffsetFetchResponseGroup(topics=tuple(_failed(topic, group.error_code) for topic in topics or ()))
@@ -64,17 +67,21 @@ async def _one_group(context: RequestContext, request: OffsetFetchRequest) -> Of
     )
 
 
-async def _fetch(context: RequestContext, group: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
+async def _fetch(
+    context: RequestContext, group: OffsetFetchRequestGroup, require_stable: bool
+) -> OffsetFetchResponseGroup:
     try:
-        return await context.broker.groups.offset_fetch(group)
+        return await context.broker.groups.offset_fetch(group, require_stable=require_stable)
     except KafkaError as error:
         return OffsetFetchResponseGroup(group_id=group.group_id, error_code=error.code)
 
 
-async def _fetch_by_id(context: RequestContext, group: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
+async def _fetch_by_id(
+    context: RequestContext, group: OffsetFetchRequestGroup, require_stable: bool
+) -> OffsetFetchResponseGroup:
     image = context.broker.image
     if group.topics is None:
-        response = await _fetch(context, group)
+        response = await _fetch(context, group, require_stable)
         return _with_topics(response, _existing(image, response.topics))
     found = [look_up(image, topic, by_id=True) for topic in group.topics]
     named = tuple(
@@ -84,7 +91,7 @@ async def _fetch_by_id(context: RequestContext, group: OffsetFetchRequestGroup) 
         for asked, known in zip(group.topics, found, strict=True)
         if known.topic is not None
     )
-    response = await _fetch(context, OffsetFetchRequestGroup(group_id=group.group_id, topics=named))
+    response = await _fetch(context, OffsetFetchRequestGroup(group_id=group.group_id, topics=named), require_stable)
     if response.error_code:
         return response
     unknown = tuple(

@@ -24,8 +24,9 @@ from barnabas.coordinator.group.settings import GroupSettings
 from barnabas.coordinator.group.shard import GroupShard
 from barnabas.coordinator.group.stored import TEXT_BYTES_MAX, fits
 from barnabas.coordinator.group.sync import decide_sync
+from barnabas.coordinator.group.txn_offsets import decide_txn_commit
 from barnabas.coordinator.key_hash import partition_of
-from barnabas.coordinator.ports import CoordinatorLog, EndMarker
+from barnabas.coordinator.ports import CoordinatorLog, EndMarker, TransactionalProducer
 from barnabas.coordinator.runtime import CoordinatorRuntime
 from barnabas.env import Clock
 from barnabas.wire.errors import CoordinatorLoadInProgress, InvalidGroupId, KafkaError, NotCoordinator
@@ -39,6 +40,7 @@ from barnabas.wire.messages.offset_commit import OffsetCommitRequest, OffsetComm
 from barnabas.wire.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
 from barnabas.wire.messages.offset_fetch import OffsetFetchRequestGroup, OffsetFetchResponseGroup
 from barnabas.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from barnabas.wire.messages.txn_offset_commit import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 
 
 class GroupCoordinator:
@@ -125,12 +127,23 @@ class GroupCoordinator:
         )
 
     def complete_transaction(self, partition: int, marker: EndMarker) -> Awaitable[None] | None:
-        """Write the end of a transaction; offsets committed in it count from now on, or never. None: it is committed."""
+        """Write the end of a transaction: offsets committed in it count now, or never. None: it is committed."""
         return self._runtime.submit(partition, lambda _, __: Decision(None, marker=marker))
 
-    async def offset_fetch(self, request: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
+    async def txn_offset_commit(
+        self, request: TxnOffsetCommitRequest, producer: TransactionalProducer
+    ) -> TxnOffsetCommitResponse:
+        """In a transaction that the group's partition of __consumer_offsets is known to be part of."""
+        return await self._runtime.write(
+            self._home(request.group_id), lambda shard, now: decide_txn_commit(shard, request, producer, now)
+        )
+
+    async def offset_fetch(
+        self, request: OffsetFetchRequestGroup, *, require_stable: bool = False
+    ) -> OffsetFetchResponseGroup:
         return await self._runtime.read(
-            self.partition_for(request.group_id), lambda shard: fetch_offsets(shard, request)
+            self.partition_for(request.group_id),
+            lambda shard: fetch_offsets(shard, request, require_stable=require_stable),
         )
 
     async def offset_delete(self, request: OffsetDeleteRequest) -> OffsetDeleteResponse:

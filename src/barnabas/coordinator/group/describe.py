@@ -75,6 +75,9 @@ def decide_delete_groups(store: GroupStore, group_ids: Sequence[str]) -> Decisio
         else:
             for topic, partitions in store.offsets.get(group_id, {}).items():
                 decision.records += [OffsetRecord(group_id, topic, partition, None) for partition in partitions]
+            for topic, partition in store.pending_offsets.places(group_id):
+                if partition not in store.offsets.get(group_id, {}).get(topic, ()):
+                    decision.records.append(OffsetRecord(group_id, topic, partition, None))
             decision.records.append(GroupRecord(group_id, None))
         results.append(DeletableGroupResult(group_id=group_id, error_code=error))
     return decision

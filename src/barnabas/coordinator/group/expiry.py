@@ -27,7 +27,8 @@ def decide_expiry(store: GroupStore, now: Now) -> Decision[None]:
         expired = _expired(store, group, now.wall_ms)
         decision.records += expired
         left = sum(map(len, store.offsets.get(group.group_id, {}).values())) - len(expired)
-        if left == 0 and group.state is EMPTY and not group.pending_joins:
+        is_needed = group.pending_joins or group.group_id in store.pending_offsets
+        if left == 0 and group.state is EMPTY and not is_needed:
             decision.records.append(GroupRecord(group.group_id, None))
     schedule_expiry(store, now)
     return decision
@@ -43,6 +44,7 @@ def _expired(store: GroupStore, group: ClassicGroup, now_ms: int) -> list[Offset
         if not group.is_subscribed_to(topic)
         for partition, offset in partitions.items()
         if _is_expired(group, offset, now_ms, store.settings.offsets_retention_ms)
+        and not store.pending_offsets.is_unstable(group.group_id, topic, partition)
     ]
 
 

@@ -23,6 +23,7 @@ from barnabas.wire.errors import (
     OffsetMetadataTooLarge,
     RebalanceInProgress,
     UnknownMemberId,
+    UnstableOffsetCommit,
 )
 from barnabas.wire.messages.offset_commit import (
     OffsetCommitRequest,
@@ -112,8 +113,40 @@ def _validate_commit(group: ClassicGroup, request: OffsetCommitRequest) -> None:
         raise RebalanceInProgress("the assignment is not known yet")
 
 
-def fetch_offsets(store: GroupStore, request: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
-    """What is asked for, or all there is where topics are None. An offset that is not there is -1, not an error."""
+def fetch_offsets(
+    store: GroupStore, request: OffsetFetchRequestGroup, *, require_stable: bool = False
+) -> OffsetFetchResponseGroup:
+    """What is asked for, or all there is where topics are None. An offset that is not there is -1, not an error.
+
+    With `require_stable` an offset that an open transaction is about to change is an error: ask again.
+    """
+    response = _fetch_committed(store, request)
+    if require_stable and request.group_id in store.pending_offsets:
+        return _without_unstable(store, response)
+    return response
+
+
+def _without_unstable(store: GroupStore, response: OffsetFetchResponseGroup) -> OffsetFetchResponseGroup:
+    def stable(topic: str, partition: OffsetFetchResponsePartitions) -> OffsetFetchResponsePartitions:
+        index = partition.partition_index
+        if not store.pending_offsets.is_unstable(response.group_id, topic, index):
+            return partition
+        return OffsetFetchResponsePartitions(
+            partition_index=index, committed_offset=_NO_OFFSET, metadata="", error_code=UnstableOffsetCommit.code
+        )
+
+    topics = (
+        OffsetFetchResponseTopics(
+            name=topic.name,
+            topic_id=topic.topic_id,
+            partitions=tuple(stable(topic.name, partition) for partition in topic.partitions),
+        )
+        for topic in response.topics
+    )
+    return OffsetFetchResponseGroup(group_id=response.group_id, topics=tuple(topics))
+
+
+def _fetch_committed(store: GroupStore, request: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
     by_topic = store.offsets.get(request.group_id, {})
     if request.topics is None:
         topics = [
@@ -180,7 +213,8 @@ def decide_delete_offsets(store: GroupStore, request: OffsetDeleteRequest) -> De
 def _tombstones(store: GroupStore, group_id: str, topic: OffsetDeleteRequestTopic) -> Iterable[OffsetRecord]:
     committed = store.offsets.get(group_id, {}).get(topic.name, {})
     for partition in topic.partitions:
-        if partition.partition_index in committed:
+        index = partition.partition_index
+        if index in committed or store.pending_offsets.is_unstable(group_id, topic.name, index):
             yield OffsetRecord(group_id, topic.name, partition.partition_index, None)
 
 
@@ -189,5 +223,10 @@ def decide_topics_deleted(store: GroupStore, topics: Collection[str]) -> Decisio
     for group_id, by_topic in store.offsets.items():
         for topic in topics:
             for partition in by_topic.get(topic, ()):
+                decision.records.append(OffsetRecord(group_id, topic, partition, None))
+    for group_id in store.pending_offsets.groups():
+        committed = store.offsets.get(group_id, {})
+        for topic, partition in store.pending_offsets.places(group_id):
+            if topic in topics and partition not in committed.get(topic, ()):
                 decision.records.append(OffsetRecord(group_id, topic, partition, None))
     return decision

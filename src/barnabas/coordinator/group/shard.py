@@ -3,7 +3,7 @@
 from collections.abc import Hashable
 from typing import Any
 
-from barnabas.coordinator.decision import Decision, Now, Release
+from barnabas.coordinator.decision import Decision, InTransaction, Now, Release, TransactionEnd
 from barnabas.coordinator.group.classic_group import JOIN, SYNC, ClassicGroup
 from barnabas.coordinator.group.consumer.replay import CONSUMER_REPLAYS
 from barnabas.coordinator.group.expiry import EXPIRY_KEY, decide_expiry, schedule_expiry
@@ -31,9 +31,14 @@ class GroupShard(GroupStore):
     def decode(self, key: bytes, value: bytes | None) -> GroupCoordinatorRecord | None:
         return decode_record(key, value)
 
-    def replay(self, record: GroupCoordinatorRecord) -> None:
+    def replay(self, record: GroupCoordinatorRecord | InTransaction | TransactionEnd) -> None:
         if isinstance(record, OffsetRecord):
             self.replay_offset(record)
+        elif isinstance(record, InTransaction):
+            if isinstance(record.record, OffsetRecord):  # nothing else is ever written in one
+                self.replay_pending_offset(record.producer_id, record.record)
+        elif isinstance(record, TransactionEnd):
+            self.replay_transaction_end(record.producer_id, commit=record.commit)
         elif isinstance(record, GroupRecord):
             self.replay_group(record)
         else:

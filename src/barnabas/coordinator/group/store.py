@@ -1,23 +1,27 @@
 """The state of one partition of __consumer_offsets: what the log says, and beside it what only memory knows.
 
-Durable, changed by `replay` and nothing else: `stored_groups`, `modern` and `offsets`. Replaying the log gives them
-back. Soft, changed by decisions: `groups` with their members' parked requests, `timers`. A classic group's soft state
-runs ahead of its stored one (see `classic_group`), so replaying its own metadata does not touch it; a tombstone ends
-it, and an offset committed to an unknown group brings a memberless one into being. Modern groups (consumer groups of
-KIP-848, share groups) have no such second state.
+Durable, changed by `replay` and nothing else: `stored_groups`, `modern`, `offsets` and `pending_offsets`. Replaying the
+log gives them back. Soft, changed by decisions: `groups` with their members' parked requests, `timers`. A classic
+group's soft state runs ahead of its stored one (see `classic_group`), so replaying its own metadata does not touch it;
+a tombstone ends it, and an offset committed to an unknown group brings a memberless one into being. Modern groups
+(consumer groups of KIP-848, share groups) have no such second state.
 
 A group id is in `groups` or in `modern`, never in both: whichever kind the log named last.
 """
 
+import base64
 import random
 import uuid
+from collections.abc import Hashable
 from typing import Any
 
 from barnabas.coordinator.decision import Decision
 from barnabas.coordinator.group.classic_group import ClassicGroup
+from barnabas.coordinator.group.group_configs import GroupConfigs
 from barnabas.coordinator.group.member import Member, session_key
 from barnabas.coordinator.group.modern.group import ModernGroup
 from barnabas.coordinator.group.modern.topics import TopicCatalog
+from barnabas.coordinator.group.pending_offsets import PendingOffsets
 from barnabas.coordinator.group.settings import GroupSettings
 from barnabas.coordinator.group.states import DEAD
 from barnabas.coordinator.group.stored import (
@@ -39,15 +43,25 @@ OffsetsByTopic = dict[str, dict[int, CommittedOffset]]
 
 
 class GroupStore:
-    def __init__(self, settings: GroupSettings, randomness: random.Random, catalog: TopicCatalog | None = None) -> None:
+    def __init__(
+        self,
+        settings: GroupSettings,
+        randomness: random.Random,
+        catalog: TopicCatalog | None = None,
+        configs: GroupConfigs | None = None,
+    ) -> None:
         self.settings = settings
+        self.configs = GroupConfigs(settings) if configs is None else configs
         self.catalog = TopicCatalog(lambda: EMPTY_IMAGE) if catalog is None else catalog
         self._random = randomness
         self.stored_groups: dict[str, StoredGroup] = {}
         self.offsets: dict[str, OffsetsByTopic] = {}
+        self.pending_offsets = PendingOffsets()
         self.groups: dict[str, ClassicGroup] = {}
         self.modern: dict[str, ModernGroup[Any]] = {}
         self.timers = Timers()
+        self.jobs: set[Hashable] = set()
+        """Soft, kept by the shell: the keys of jobs under way."""
 
     # Durable
 
@@ -70,15 +84,38 @@ class GroupStore:
         self.modern[group.group_id] = group
 
     def remove_modern(self, group_id: str) -> None:
-        if self.modern.pop(group_id, None) is not None and group_id in self.offsets:
+        is_needed = group_id in self.offsets or group_id in self.pending_offsets
+        if self.modern.pop(group_id, None) is not None and is_needed:
             self.groups.setdefault(group_id, ClassicGroup(group_id, NO_TIMESTAMP))
 
     def replay_offset(self, record: OffsetRecord) -> None:
+        if self.pending_offsets:
+            place = record[:3]
+            if record.value is None:
+                self.pending_offsets.forget(*place)
+            else:
+                self.pending_offsets.supersede(*place)
+        self._put_offset(record)
+
+    def replay_pending_offset(self, producer_id: int, record: OffsetRecord) -> None:
+        if record.value is None:  # nobody deletes an offset in a transaction
+            return
+        self.pending_offsets.put(producer_id, record)
+        self._ensure_group(record.group_id)
+
+    def replay_transaction_end(self, producer_id: int, *, commit: bool) -> None:
+        for record in self.pending_offsets.end(producer_id, commit=commit):
+            self._put_offset(record)
+
+    def _ensure_group(self, group_id: str) -> None:
+        if group_id not in self.groups and group_id not in self.modern:
+            self.groups[group_id] = ClassicGroup(group_id, NO_TIMESTAMP)
+
+    def _put_offset(self, record: OffsetRecord) -> None:
         if record.value is not None:
             by_topic = self.offsets.setdefault(record.group_id, {})
             by_topic.setdefault(record.topic, {})[record.partition] = record.value
-            if record.group_id not in self.groups and record.group_id not in self.modern:
-                self.groups[record.group_id] = ClassicGroup(record.group_id, NO_TIMESTAMP)
+            self._ensure_group(record.group_id)
             return
         by_topic = self.offsets.get(record.group_id, {})
         partitions = by_topic.get(record.topic, {})
@@ -92,6 +129,10 @@ class GroupStore:
 
     def new_member_id(self, prefix: str) -> str:
         return f"{prefix[:PREFIX_CHARACTERS_MAX]}-{uuid.UUID(int=self._random.getrandbits(128), version=4)}"
+
+    def new_modern_member_id(self) -> str:
+        """As Kafka's: a random UUID in 22 characters."""
+        return base64.urlsafe_b64encode(self._random.randbytes(16)).decode().rstrip("=")
 
     def keep_session(self, member: Member, monotonic_ms: int) -> None:
         self.timers.set(member.session_key, monotonic_ms + member.session_timeout_ms)

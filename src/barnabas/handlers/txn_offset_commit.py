@@ -1,0 +1,131 @@
+"""TxnOffsetCommit (0-5): a group's position in partitions, as part of a transaction.
+
+The records go to the group's partition of __consumer_offsets as part of the transaction, so that partition has to be in
+it. Clients up to version 4 send AddOffsetsToTxn first, and here it is verified; with version 5 (transaction.version 2)
+it is added here. An error of the group or of the transaction is the answer for every partition that exists.
+"""
+
+from collections.abc import Sequence
+
+from barnabas.coordinator.errors import coordinator_error
+from barnabas.coordinator.ports import TransactionalProducer
+from barnabas.handlers.context import RequestContext
+from barnabas.model import OFFSETS_TOPIC, TopicPartition
+from barnabas.wire.errors import (
+    CoordinatorLoadInProgress,
+    CoordinatorNotAvailable,
+    ErrorCode,
+    InvalidGroupId,
+    InvalidProducerEpoch,
+    InvalidTxnState,
+    KafkaError,
+    ProducerFenced,
+    TransactionAbortable,
+    UnknownTopicOrPartition,
+)
+from barnabas.wire.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestTopic,
+    TxnOffsetCommitResponse,
+    TxnOffsetCommitResponsePartition,
+    TxnOffsetCommitResponseTopic,
+)
+
+_LOAD_IN_PROGRESS_SINCE = 2
+_TRANSACTION_ABORTABLE_SINCE = 4
+_ADDS_SINCE = 5
+_NO_SEQUENCE = -1
+
+Codes = dict[tuple[str, int], ErrorCode]
+
+
+async def handle(context: RequestContext, request: TxnOffsetCommitRequest) -> TxnOffsetCommitResponse:
+    topics = _existing(context, request.topics)
+    codes: Codes = {}
+    if topics:
+        try:
+            codes = await _commit(context, request, topics)
+        except KafkaError as error:
+            code = _code_of(error, context.api_version)
+            codes = {(topic.name, each.partition_index): code for topic in topics for each in topic.partitions}
+    unknown = UnknownTopicOrPartition.code
+    return TxnOffsetCommitResponse(
+        topics=tuple(
+            TxnOffsetCommitResponseTopic(
+                name=topic.name,
+                partitions=tuple(
+                    TxnOffsetCommitResponsePartition(
+                        partition_index=each.partition_index,
+                        error_code=codes.get((topic.name, each.partition_index), unknown),
+                    )
+                    for each in topic.partitions
+                ),
+            )
+            for topic in request.topics
+        )
+    )
+
+
+def _existing(
+    context: RequestContext, topics: Sequence[TxnOffsetCommitRequestTopic]
+) -> tuple[TxnOffsetCommitRequestTopic, ...]:
+    known = context.broker.image.topics
+    return tuple(
+        TxnOffsetCommitRequestTopic(name=topic.name, partitions=existing)
+        for topic in topics
+        if (existing := tuple(each for each in topic.partitions if known.partition(topic.name, each.partition_index)))
+    )
+
+
+def _code_of(error: KafkaError, api_version: int) -> ErrorCode:
+    if isinstance(error, ProducerFenced):
+        return InvalidProducerEpoch.code
+    if isinstance(error, CoordinatorLoadInProgress) and api_version < _LOAD_IN_PROGRESS_SINCE:
+        return CoordinatorNotAvailable.code
+    return error.code
+
+
+async def _commit(
+    context: RequestContext, request: TxnOffsetCommitRequest, topics: tuple[TxnOffsetCommitRequestTopic, ...]
+) -> Codes:
+    if not request.group_id:
+        raise InvalidGroupId("the group id is empty")
+    asked_for = TxnOffsetCommitRequest(
+        transactional_id=request.transactional_id,
+        group_id=request.group_id,
+        producer_id=request.producer_id,
+        producer_epoch=request.producer_epoch,
+        generation_id=request.generation_id,
+        member_id=request.member_id,
+        group_instance_id=request.group_instance_id,
+        topics=topics,
+    )
+    producer = await _verified(context, request)
+    response = await context.broker.groups.txn_offset_commit(asked_for, producer)
+    return {
+        (topic.name, each.partition_index): each.error_code for topic in response.topics for each in topic.partitions
+    }
+
+
+async def _verified(context: RequestContext, request: TxnOffsetCommitRequest) -> TransactionalProducer:
+    """The producer, once its transaction is known to include the group's partition of __consumer_offsets."""
+    broker = context.broker
+    await broker.ensure_internal_topic(OFFSETS_TOPIC)
+    home = TopicPartition(OFFSETS_TOPIC, broker.groups.partition_for(request.group_id))
+    adds = context.api_version >= _ADDS_SINCE
+    try:
+        guard = broker.replicas.get(*home).begin_verification(
+            request.producer_id, request.producer_epoch, _NO_SEQUENCE, supports_epoch_bump=adds
+        )
+    except KafkaError as error:
+        raise coordinator_error(error) from error
+    if guard is not None:
+        results = await broker.transactions.add_partitions(
+            request.transactional_id, request.producer_id, request.producer_epoch, (home,), verify_only=not adds
+        )
+        refusal = results[home]
+        if isinstance(refusal, TransactionAbortable) and context.api_version < _TRANSACTION_ABORTABLE_SINCE:
+            raise InvalidTxnState(str(refusal)) from refusal
+        if refusal is not None:
+            raise refusal
+    return TransactionalProducer(request.producer_id, request.producer_epoch, guard)
