@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from barnabas.controller.brokers import BrokerRegistration
 from barnabas.controller.controller import Controller
-from barnabas.env import InlineWorkers, RealDisk
+from barnabas.env import Disk, InlineWorkers, RealDisk
 from barnabas.handlers.context import Broker, ClientConnection, RequestContext
 from barnabas.log.log_store import LogStore
 from barnabas.metadata.configs import BrokerConfigs
@@ -27,14 +27,14 @@ CLIENT = ClientConnection(host="10.0.0.9", port=50000, listener_name="PLAINTEXT"
 
 
 class AdminBroker:
-    def __init__(self, directory: Path, **static: str) -> None:
+    def __init__(self, directory: Path, *, disk: Disk | None = None, **static: str) -> None:
         self.static = {name.replace("_", "."): value for name, value in static.items()}
         self.image = EMPTY_IMAGE
         self.failure: Exception | None = None
         rng = random.Random(3)
-        clock = VirtualClock()
+        self.clock = clock = VirtualClock()
         self.store = LogStore(
-            RealDisk(),
+            disk or RealDisk(),
             [str(directory / "one"), str(directory / "two")],
             cluster_id="cluster",
             node_id=1,

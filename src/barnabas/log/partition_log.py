@@ -120,14 +120,16 @@ class PartitionLog(TrimmableLog):
     def append_in_place(self, header: BatchHeader, batch: memoryview, *, leader_epoch: int, now_ms: int) -> bool:
         """As `append`, for one ordinary batch that may be changed where it lies: as short a way as there is.
 
-        Ordinary: of a known epoch, for the active segment, and of no producer that one must keep count of. False if it
-        is not, or if the disk refuses it: nothing has changed then, and `append` does it or says why not.
+        Ordinary: in no transaction, the next one of its producer if that is idempotent, of the epoch of the last one,
+        and for the active segment. False if it is not, or if the disk refuses it: nothing has changed then, and
+        `append` does it or says why not.
         """
         segment = self.segments.active
         offset = self.log_end_offset
         last_offset = offset + header.last_offset_delta
+        is_idempotent = header.producer_id >= 0
         if (
-            header.producer_id >= 0
+            (is_idempotent and not self.producers.is_next(header))
             or leader_epoch != self.epochs.latest_epoch
             or self.health.error is not None
             or self._must_roll(segment, len(batch), last_offset, header.max_timestamp, now_ms)
@@ -139,6 +141,8 @@ class PartitionLog(TrimmableLog):
         except OSError:
             place(batch, header, header.base_offset, header.leader_epoch)
             return False
+        if is_idempotent:
+            self.producers.remember(header, offset)
         self.log_end_offset = self.producers.end_offset = last_offset + 1
         return True
 

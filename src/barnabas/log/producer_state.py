@@ -142,6 +142,18 @@ class ProducerState:
                 raise InvalidTxnState(f"producer {producer_id} has a transaction open and sent a batch outside of it")
             ahead[producer_id] = (header.producer_epoch, header.last_sequence)
 
+    def is_next(self, header: BatchHeader) -> bool:
+        """The batch follows the last one of its producer, and no transaction is near: neither retry nor refused."""
+        entry = self.producers.get(header.producer_id)
+        return (
+            entry is not None
+            and entry.epoch == header.producer_epoch
+            and entry.txn_first_offset < 0
+            and header.producer_id not in self.guards
+            and bool(entry.batches)
+            and header.base_sequence == (entry.last_sequence + 1) & SEQUENCE_MASK
+        )
+
     def remember(self, header: BatchHeader, base_offset: int) -> None:
         """Account for a data batch with a producer id that is now in the log at `base_offset`."""
         entry = self._entry(header)

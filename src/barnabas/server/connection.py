@@ -55,6 +55,7 @@ class Connection(asyncio.BufferedProtocol):
     def __init__(self, listener: "Listener", dispatcher: Dispatcher, settings: ConnectionSettings) -> None:
         self._listener = listener
         self._dispatcher = dispatcher
+        self._lane = dispatcher.lane
         self._settings = settings
         self._take_buffer(BUFFER_BYTES_INITIAL)
         self._start = 0
@@ -157,6 +158,11 @@ class Connection(asyncio.BufferedProtocol):
                 break
             body_start = self._start + SIZE_BYTES
             self._start = body_start + size
+            if not self._slots:
+                answer = self._lane.answer(self._buffer, body_start, self._start)
+                if answer is not None:
+                    self.transport.write(answer)
+                    continue
             self._handle(self._frames[body_start : self._start])
         if self._start == self._end:
             if self._end == len(self._buffer) < BUFFER_BYTES_BUSY:

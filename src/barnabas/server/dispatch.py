@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
 from barnabas.handlers.context import Broker, ClientConnection, RequestContext
+from barnabas.handlers.produce_lane import ProduceLane
 from barnabas.wire.api_table import API_VERSIONS, BY_KEY, FETCH, METADATA, PRODUCE, Api
 from barnabas.wire.codec import encode_response, is_flexible, request_reader
 from barnabas.wire.errors import ErrorCode, KafkaError, UnsupportedVersion
@@ -45,6 +46,7 @@ class Refused(Exception):
 class Dispatcher:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
+        self.lane = ProduceLane(broker)
         self._routes: dict[tuple[int, int], Route] = {}
 
     def dispatch(self, client: ClientConnection, payload: memoryview) -> Buffers | Awaitable[Buffers]:

@@ -18,9 +18,15 @@ def uvarint(value: int) -> bytes:
     return bytes(out)
 
 
-def read_uvarint(payload: memoryview | bytes, position: int) -> tuple[int, int]:
+def read_uvarint(payload: memoryview | bytes | bytearray, position: int) -> tuple[int, int]:
     """The value and the position after it. IndexError past the end, ValueError past five bytes."""
-    value = shift = 0
+    value = payload[position]
+    if value < 0x80:
+        return value, position + 1
+    second = payload[position + 1]
+    if second < 0x80:
+        return value & 0x7F | second << 7, position + 2
+    value, position, shift = value & 0x7F | (second & 0x7F) << 7, position + 2, 14
     while True:
         byte = payload[position]
         position += 1

@@ -9,6 +9,7 @@ from barnabas.wire.primitives import NO_TAGGED_FIELDS, compact_string, legacy_st
 
 _partition = struct.Struct(">ihqqq")
 _partition_before_log_start = struct.Struct(">ihqq")
+_partition_and_error = struct.Struct(">ih")
 _int32 = struct.Struct(">i")
 _leader = struct.Struct(">ii")
 
@@ -33,6 +34,30 @@ class ProducedTopic(NamedTuple):
 class ProduceAnswer(NamedTuple):
     topics: Sequence[ProducedTopic]
     throttle_time_ms: int = 0
+
+
+class PlainAnswer:
+    """The answer to one partition's batch where all went well, with all but three numbers filled in beforehand.
+
+    Of flexible versions, which are alike in this; a whole frame.
+    """
+
+    __slots__ = ("_before", "_pack", "_size")
+
+    def __init__(self, topic: bytes, partition: int) -> None:
+        """`topic`: the compact name, or from version 13 on the id."""
+        self._before = b"\x00\x02%b\x02%b" % (topic, _partition_and_error.pack(partition, 0))
+        # size, correlation id; base offset, time of append, log start
+        frame = struct.Struct(f">ii{len(self._before)}sqqq{len(_PLAIN_END)}s")
+        self._pack = frame.pack
+        self._size = frame.size - 4
+
+    def frame(self, correlation_id: int, base_offset: int, log_start_offset: int) -> bytes:
+        return self._pack(self._size, correlation_id, self._before, base_offset, -1, log_start_offset, _PLAIN_END)
+
+
+# No record errors, no message, no tags of partition and topic, no throttle time, no tags.
+_PLAIN_END = b"\x01\x00\x00\x00" + bytes(4) + b"\x00"
 
 
 def encode_produce_response(answer: ProduceAnswer, version: int) -> list[bytes]:
