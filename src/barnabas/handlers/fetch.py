@@ -4,7 +4,8 @@ The answer leaves at once if there is enough (`min_bytes`), something to report 
 the request watches its partitions until enough bytes were appended or `max_wait` is over. Bytes in the page cache are
 read on the loop; bytes that would make it wait for the disk are read by a worker.
 
-Isolation: no transactions exist yet, so the last stable offset is the high watermark and nothing is ever aborted.
+Isolation: who reads committed records only is given batches up to the last stable offset, with a list of the aborted
+transactions among them, by which the client leaves records out. Kafka's list may hold more than needed, as ours may.
 """
 
 import asyncio
@@ -14,6 +15,7 @@ from typing import Final, NamedTuple
 from barnabas.handlers.context import Broker, RequestContext
 from barnabas.handlers.fetch_session import FetchPlan, TopicKey, Wanted
 from barnabas.log.log_slice import LogSlice
+from barnabas.log.partition_log import PartitionLog
 from barnabas.replication.partition import Partition
 from barnabas.wire.errors import (
     ErrorCode,
@@ -21,7 +23,7 @@ from barnabas.wire.errors import (
     NotLeaderOrFollower,
     UnknownTopicId,
 )
-from barnabas.wire.fetch_response import FetchAnswer, FetchedPartition, FetchedTopic
+from barnabas.wire.fetch_response import AbortedTransactions, FetchAnswer, FetchedPartition, FetchedTopic
 from barnabas.wire.messages.fetch import FetchRequest
 
 READ_COMMITTED: Final = 1
@@ -89,7 +91,8 @@ class Fetch:
         self._names: dict[TopicKey, str] = {}
         self._partitions: list[Partition] = []
         self._max_bytes = min(request.max_bytes, broker.fetch_max_bytes)
-        self._aborted = () if request.isolation_level == READ_COMMITTED else None
+        self._committed_only = request.isolation_level == READ_COMMITTED
+        self._aborted: AbortedTransactions | None = () if self._committed_only else None
         self.must_answer = not plan.wanted
         self.cold: dict[int, Cold] = {}
 
@@ -118,8 +121,9 @@ class Fetch:
         partition.check_leader(wanted.leader_epoch)
         self._partitions.append(partition)
         log = partition.log
+        stable_offset = log.last_stable_offset
         answer = FetchedPartition(
-            wanted.index, 0, log.high_watermark, log.high_watermark, log.log_start_offset, self._aborted
+            wanted.index, 0, log.high_watermark, stable_offset, log.log_start_offset, self._aborted
         )
         max_bytes = min(wanted.max_bytes, remaining)
         if max_bytes <= 0 and not at_least_one_batch:
@@ -127,11 +131,13 @@ class Fetch:
         located = log.locate(
             wanted.fetch_offset,
             max_bytes=max(max_bytes, 0),
-            end_offset=log.high_watermark,
+            end_offset=stable_offset if self._committed_only else log.high_watermark,
             at_least_one_batch=at_least_one_batch,
         )
         if located is None:
             return answer, 0
+        if self._committed_only and log.segments.has_aborted:
+            answer = answer._replace(aborted=_aborted_in(log, located, stable_offset))
         records = located.try_read()
         if records is None:
             self.cold[position] = Cold(answer, located)
@@ -176,7 +182,7 @@ class Fetch:
     async def _wait_for(self, missing_bytes: int, left_ms: int) -> None:
         wait = FetchWait(missing_bytes)
         for partition in self._partitions:
-            partition.watch(wait)
+            partition.watch(wait, committed_only=self._committed_only)
         timer = self._broker.clock.call_later(left_ms, wait.wake)
         try:
             await wait.done
@@ -192,3 +198,9 @@ class Fetch:
             return cold.answer._replace(error_code=int(error.code))
         except OSError:
             return cold.answer._replace(error_code=int(ErrorCode.kafka_storage_error))
+
+
+def _aborted_in(log: PartitionLog, located: LogSlice, stable_offset: int) -> AbortedTransactions:
+    bound = located.bounding_offset
+    end_offset = stable_offset if bound is None else min(bound, stable_offset)
+    return [(each.producer_id, each.first_offset) for each in log.aborted_transactions(located.offset, end_offset)]

@@ -1,6 +1,6 @@
 """ListOffsets (1-11): an offset by its time, or by one of the special times.
 
--1 latest        the end a consumer may read to
+-1 latest        the end a consumer may read to: the high watermark, or the last stable offset (read_committed)
 -2 earliest      the log's start
 -3 max timestamp the record with the greatest timestamp (version 7)
 -4 earliest local, as earliest: there is no remote tier (version 8)
@@ -9,7 +9,8 @@
 
 from typing import Final, NamedTuple
 
-from barnabas.handlers.context import Broker, RequestContext
+from barnabas.handlers.context import RequestContext
+from barnabas.handlers.pieces import Pieces
 from barnabas.replication.partition import Partition
 from barnabas.wire.errors import ErrorCode, KafkaError, UnsupportedVersion
 from barnabas.wire.messages.list_offsets import (
@@ -19,6 +20,8 @@ from barnabas.wire.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
+
+READ_COMMITTED: Final = 1
 
 LATEST: Final = -1
 EARLIEST: Final = -2
@@ -36,6 +39,9 @@ class Found(NamedTuple):
     leader_epoch: int = -1
 
 
+PIECES = (Pieces("topics", parts="partitions", answers="topics", size=4),)  # their logs may have to be opened
+
+
 def handle(context: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
     seen: set[tuple[str, int]] = set()
     topics = []
@@ -49,19 +55,22 @@ def handle(context: RequestContext, request: ListOffsetsRequest) -> ListOffsetsR
                     partition_index=asked.partition_index, error_code=ErrorCode.invalid_request
                 )
                 if duplicate
-                else _answer(context.broker, context.api_version, topic.name, asked)
+                else _answer(context, request.isolation_level, topic.name, asked)
             )
         topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=tuple(partitions)))
     return ListOffsetsResponse(topics=tuple(topics))
 
 
-def _answer(broker: Broker, version: int, topic: str, asked: ListOffsetsPartition) -> ListOffsetsPartitionResponse:
+def _answer(
+    context: RequestContext, isolation_level: int, topic: str, asked: ListOffsetsPartition
+) -> ListOffsetsPartitionResponse:
+    version = context.api_version
     try:
         if asked.timestamp < EARLIEST_PENDING_UPLOAD or version < SINCE_VERSION.get(asked.timestamp, 1):
             raise UnsupportedVersion(f"timestamp {asked.timestamp} means nothing in version {version}")
-        partition = broker.replicas.get(topic, asked.partition_index)
+        partition = context.broker.replicas.get(topic, asked.partition_index)
         partition.check_leader(asked.current_leader_epoch)
-        found = _find(partition, asked.timestamp)
+        found = _find(partition, asked.timestamp, committed_only=isolation_level == READ_COMMITTED)
     except KafkaError as error:
         return ListOffsetsPartitionResponse(partition_index=asked.partition_index, error_code=error.code)
     return ListOffsetsPartitionResponse(
@@ -72,15 +81,16 @@ def _answer(broker: Broker, version: int, topic: str, asked: ListOffsetsPartitio
     )
 
 
-def _find(partition: Partition, timestamp: int) -> Found:
+def _find(partition: Partition, timestamp: int, *, committed_only: bool) -> Found:
     log = partition.log
+    end_offset = log.last_stable_offset if committed_only else log.high_watermark
     if timestamp == LATEST:
-        return Found(offset=log.high_watermark, leader_epoch=partition.leader_epoch)
+        return Found(offset=end_offset, leader_epoch=partition.leader_epoch)
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
         return Found(offset=log.log_start_offset, leader_epoch=log.epochs.epoch_at(log.log_start_offset))
     if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         return Found()
     found = log.offset_of_max_timestamp() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
-    if found is None or found[1] >= log.high_watermark:
+    if found is None or found[1] >= end_offset:
         return Found()
     return Found(*found)

@@ -2,28 +2,35 @@
 
 Everything up to the append runs before this returns, so pipelined requests keep their order; only waiting for a commit
 (acks=all) or a sync happens afterwards. acks=0 gets no answer; an error ends the connection, which is the only way to
-tell such a client that its metadata may be old. Transactional batches are refused until transactions exist.
+tell such a client that its metadata may be old. Requests with a transactional id take another way first
+(`produce_transactional.py`).
+
+A transactional batch in a request without a transactional id is refused; the request's other partitions are served,
+which Kafka would refuse too.
 """
 
 import asyncio
-from collections.abc import Awaitable
-from typing import NamedTuple
+from collections.abc import Awaitable, Mapping
+from typing import Final, NamedTuple
 
 from barnabas.env import Clock
 from barnabas.handlers.context import Broker, RequestContext
-from barnabas.model import INTERNAL_TOPICS
+from barnabas.log.transactions import VerificationGuard
+from barnabas.model import INTERNAL_TOPICS, TopicPartition
 from barnabas.records.admission import admit
 from barnabas.replication.partition import committed_within
 from barnabas.wire.errors import (
     InvalidRequiredAcks,
     InvalidTopic,
-    InvalidTxnState,
     KafkaError,
     NotLeaderOrFollower,
+    TransactionalIdAuthorizationFailed,
     UnknownTopicId,
 )
-from barnabas.wire.produce_request import PartitionRecords, ProduceCall
+from barnabas.wire.produce_request import PartitionRecords, ProduceCall, TopicRecords
 from barnabas.wire.produce_response import ProduceAnswer, ProducedPartition, ProducedTopic
+
+NAMED_BY_ID_SINCE: Final = 13
 
 
 class Pending(NamedTuple):
@@ -34,22 +41,31 @@ class Pending(NamedTuple):
     waiter: "asyncio.Future[None]"
 
 
-def handle(context: RequestContext, request: ProduceCall) -> ProduceAnswer | Awaitable[ProduceAnswer] | None:
+def handle(context: RequestContext, request: ProduceCall) -> ProduceAnswer | Awaitable[ProduceAnswer | None] | None:
+    if request.transactional_id is not None:
+        from barnabas.handlers import produce_transactional
+
+        return produce_transactional.handle(context, request)
+    return append_all(context, request)
+
+
+def append_all(
+    context: RequestContext,
+    request: ProduceCall,
+    gate: "Mapping[TopicPartition, VerificationGuard | KafkaError] | None" = None,
+) -> ProduceAnswer | Awaitable[ProduceAnswer] | None:
+    """`gate`: what came of asking the coordinator, by partition; None: the producer has no transactional id."""
     broker = context.broker
     now_ms = broker.clock.now_ms()
-    by_id = context.api_version >= 13
     pending: list[Pending] = []
     topics: list[ProducedTopic] = []
     refused: KafkaError | None = None
     for topic in request.topics:
-        name: str | None = topic.name
-        if by_id:
-            known = broker.image.topics.by_id.get(topic.topic_id) if topic.topic_id else None
-            name = known.name if known else None
+        name = name_of(context, topic)
         partitions: list[ProducedPartition] = []
         for data in topic.partitions:
             try:
-                answer, waiter = _append(context, request.acks, name, data, now_ms)
+                answer, waiter = _append(context, request.acks, name, data, now_ms, gate)
             except KafkaError as error:
                 answer, waiter = _refusal(broker, name, data.partition, error), None
                 refused = error
@@ -67,8 +83,21 @@ def handle(context: RequestContext, request: ProduceCall) -> ProduceAnswer | Awa
     return ProduceAnswer(topics)
 
 
+def name_of(context: RequestContext, topic: TopicRecords) -> str | None:
+    """None: a topic id that is not known."""
+    if context.api_version < NAMED_BY_ID_SINCE:
+        return topic.name
+    known = context.broker.image.topics.by_id.get(topic.topic_id) if topic.topic_id else None
+    return known.name if known else None
+
+
 def _append(
-    context: RequestContext, acks: int, topic: str | None, data: PartitionRecords, now_ms: int
+    context: RequestContext,
+    acks: int,
+    topic: str | None,
+    data: PartitionRecords,
+    now_ms: int,
+    gate: "Mapping[TopicPartition, VerificationGuard | KafkaError] | None",
 ) -> tuple[ProducedPartition, "asyncio.Future[None] | None"]:
     if topic is None:
         raise UnknownTopicId("no topic has this id: refresh the metadata")
@@ -78,9 +107,15 @@ def _append(
         raise InvalidTopic(f"{topic} is internal: only the broker writes to it")
     partition = context.broker.replicas.get(topic, data.partition)
     batches = admit(data.records, partition.admission_rules, now_ms, zstd_is_known=context.api_version >= 7)
+    guard = None
     if batches[0].header.is_transactional:
-        raise InvalidTxnState("transactions are not supported yet: unset transactional.id")
-    appended = partition.append(batches, now_ms=now_ms)
+        if gate is None:
+            raise TransactionalIdAuthorizationFailed("a transactional batch comes with its producer's transactional id")
+        outcome = gate.get(partition.topic_partition)
+        if isinstance(outcome, KafkaError):
+            raise outcome
+        guard = outcome
+    appended = partition.append(batches, now_ms=now_ms, guard=guard)
     answer = ProducedPartition(
         data.partition, 0, appended.base_offset, appended.log_append_time, appended.log_start_offset
     )

@@ -1,0 +1,170 @@
+"""Produce with a transactional id: before a batch opens a transaction in a partition, its coordinator is asked.
+
+Clients that know transaction.version 2 (Produce 12 and later) leave it to us to add the partition to the transaction;
+others have done it themselves with AddPartitionsToTxn, and we make sure of it (KIP-890). While a transaction is open in
+a partition its batches are appended without a question.
+
+Most of the time the coordinator answers at once, and the request is handled as any other. If it takes its time,
+requests that come later over the same connection wait for this one, as they would at Kafka, which looks at one request
+of a connection at a time: or their batches would be out of sequence.
+
+Errors of the coordinator become errors that producers know, as with Kafka: a coordinator that is loading or elsewhere
+is NOT_ENOUGH_REPLICAS, which every client tries again without asking for metadata.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Mapping
+
+from barnabas.handlers import produce
+from barnabas.handlers.context import ClientConnection, RequestContext
+from barnabas.log.transactions import VerificationGuard
+from barnabas.model import TopicPartition
+from barnabas.records.batch import HEADER_SIZE, MAGIC, BatchHeader, read_header
+from barnabas.wire.errors import (
+    ConcurrentTransactions,
+    CoordinatorLoadInProgress,
+    CoordinatorNotAvailable,
+    InvalidProducerEpoch,
+    InvalidProducerIdMapping,
+    InvalidTxnState,
+    KafkaError,
+    NotCoordinator,
+    NotEnoughReplicas,
+    ProducerFenced,
+    RequestTimedOut,
+    TransactionAbortable,
+)
+from barnabas.wire.produce_request import ProduceCall
+from barnabas.wire.produce_response import ProduceAnswer
+
+ADDS_PARTITIONS_SINCE = 12
+KNOWS_ABORTABLE_SINCE = 11
+
+Gate = dict[TopicPartition, VerificationGuard | KafkaError]
+Answer = ProduceAnswer | Awaitable[ProduceAnswer | None] | None
+
+_appending: dict[ClientConnection, "asyncio.Task[Answer]"] = {}
+"""The last request of each connection that waits for a coordinator."""
+
+
+def handle(context: RequestContext, request: ProduceCall) -> Answer:
+    earlier = _appending.get(context.client)
+    if earlier is None:
+        gate = _begin(context, request)
+        asked = [partition for partition, outcome in gate.items() if isinstance(outcome, VerificationGuard)]
+        if not asked or _add_at_once(context, request, gate, asked):
+            return produce.append_all(context, request, gate)
+    client = context.client
+    task = asyncio.ensure_future(_append_after(earlier, context, request))
+    _appending[client] = task
+
+    def forget(_: object) -> None:
+        if _appending.get(client) is task:
+            del _appending[client]
+
+    task.add_done_callback(forget)
+    return _answer(task)
+
+
+async def _answer(appending: "asyncio.Task[Answer]") -> ProduceAnswer | None:
+    answer = await appending
+    return await answer if isinstance(answer, Awaitable) else answer
+
+
+async def _append_after(
+    earlier: "asyncio.Task[Answer] | None", context: RequestContext, request: ProduceCall
+) -> Answer:
+    if earlier is not None:
+        await asyncio.wait([earlier])
+    gate = _begin(context, request)
+    asked = [partition for partition, outcome in gate.items() if isinstance(outcome, VerificationGuard)]
+    if asked:
+        header = _transactional_headers(request)[0]
+        assert request.transactional_id is not None
+        results = await context.broker.transactions.add_partitions(
+            request.transactional_id,
+            header.producer_id,
+            header.producer_epoch,
+            asked,
+            verify_only=context.api_version < ADDS_PARTITIONS_SINCE,
+        )
+        _note(gate, results, context.api_version)
+    return produce.append_all(context, request, gate)
+
+
+def _begin(context: RequestContext, request: ProduceCall) -> Gate:
+    """For each partition whose transaction is not open yet: its guard, with which the coordinator is to be asked."""
+    headers = _transactional_headers(request)
+    gate: Gate = {}
+    adds = context.api_version >= ADDS_PARTITIONS_SINCE
+    if not headers or not (adds or context.broker.configs.boolean("transaction.partition.verification.enable")):
+        return gate
+    mixed = len({(header.producer_id, header.producer_epoch) for header in headers}) > 1
+    for topic in request.topics:
+        name = produce.name_of(context, topic)
+        if name is None:
+            continue  # refused when it is to be appended
+        for data in topic.partitions:
+            header = _transactional_header(data.records)
+            if header is None:
+                continue
+            key = TopicPartition(name, data.partition)
+            if mixed:
+                gate[key] = InvalidProducerIdMapping("a request holds the transactional batches of one producer only")
+                continue
+            try:
+                guard = context.broker.replicas.get(name, data.partition).begin_verification(
+                    header.producer_id, header.producer_epoch, header.base_sequence, supports_epoch_bump=adds
+                )
+            except KafkaError as error:
+                gate[key] = error
+            else:
+                if guard is not None:
+                    gate[key] = guard
+    return gate
+
+
+def _add_at_once(context: RequestContext, request: ProduceCall, gate: Gate, asked: list[TopicPartition]) -> bool:
+    if context.api_version < ADDS_PARTITIONS_SINCE:
+        return False
+    header = _transactional_headers(request)[0]
+    assert request.transactional_id is not None
+    results = context.broker.transactions.try_add_partitions(
+        request.transactional_id, header.producer_id, header.producer_epoch, asked
+    )
+    if results is None:
+        return False
+    _note(gate, results, context.api_version)
+    return True
+
+
+def _note(gate: Gate, results: Mapping[TopicPartition, KafkaError | None], version: int) -> None:
+    for partition, error in results.items():
+        if error is not None:
+            gate[partition] = _for_producer(error, version)
+
+
+def _for_producer(error: KafkaError, version: int) -> KafkaError:
+    if isinstance(error, ProducerFenced):
+        return InvalidProducerEpoch(str(error))
+    if isinstance(error, TransactionAbortable) and version < KNOWS_ABORTABLE_SINCE:
+        return InvalidTxnState(str(error))
+    is_temporary = isinstance(
+        error, CoordinatorLoadInProgress | CoordinatorNotAvailable | NotCoordinator | RequestTimedOut
+    )
+    if is_temporary or (isinstance(error, ConcurrentTransactions) and version < ADDS_PARTITIONS_SINCE):
+        return NotEnoughReplicas(f"the partition could not be verified to belong to the transaction: {error}")
+    return error
+
+
+def _transactional_headers(request: ProduceCall) -> list[BatchHeader]:
+    headers = [_transactional_header(data.records) for topic in request.topics for data in topic.partitions]
+    return [header for header in headers if header is not None]
+
+
+def _transactional_header(records: "bytes | memoryview | None") -> BatchHeader | None:
+    """What is no batch is refused when it is to be appended."""
+    if records is None or len(records) < HEADER_SIZE:
+        return None
+    header = read_header(records)
+    return header if header.magic == MAGIC and header.is_transactional and header.has_producer_id else None
