@@ -34,8 +34,12 @@ class Broker:
         properties: Mapping[str, str] | None = None,
         data_dir: str | os.PathLike[str] | None = None,
         crash_at: str | None = None,
+        fault: str | None = None,
     ) -> None:
-        """`crash_at`: a broker process kills itself there, see `crashing_disk`."""
+        """`crash_at`: a broker process kills itself there, see `crashing_disk`.
+
+        `fault`: a broker process that is broken on purpose, see `faulty_serve`.
+        """
         self.properties = {**TEST_PROPERTIES, **(properties or {})}
         """Kafka's names; a change acts at the next start."""
         self.port = 0
@@ -44,6 +48,8 @@ class Broker:
         self._process = ProcessRunner(os.path.join(self._home, "stderr")) if process else None
         if crash_at is not None:
             self.crash_at(crash_at)
+        if fault is not None:
+            self._own_process("fault").fault = fault
         self._runner: Runner = self._process or ThreadRunner()
 
     @property

@@ -1,6 +1,7 @@
 """Runs a broker as `python -m barnabas serve`: a process to kill, pause and restart.
 
-One that is to die at a chosen step of its work (`crash_at`) is `python -m barnabas.testing.crashing_serve` instead.
+One that is to die at a chosen step of its work (`crash_at`) is `python -m barnabas.testing.crashing_serve` instead, and
+one with a fault built in is `python -m barnabas.testing.faulty_serve`.
 """
 
 import os
@@ -24,6 +25,8 @@ class ProcessRunner:
         """Where the next broker dies, as `CrashPoint.parse` reads it."""
         self.steps_path: str | None = None
         """Where the next broker writes down the names of its steps."""
+        self.fault: str | None = None
+        """The fault of the next broker, see `faulty_serve`."""
         self._process: subprocess.Popen[str] | None = None
 
     @property
@@ -58,6 +61,9 @@ class ProcessRunner:
 
     def _command(self) -> tuple[list[str], dict[str, str]]:
         environment = dict(os.environ)
+        if self.fault is not None:
+            environment["BARNABAS_FAULT"] = self.fault
+            return [sys.executable, "-m", "barnabas.testing.faulty_serve"], environment
         if self.crash_at is None and self.steps_path is None:
             return [sys.executable, "-m", "barnabas", "serve"], environment
         if self.crash_at is not None:

@@ -1,0 +1,40 @@
+"""Writes to several partitions in transactions, and aborts some of them."""
+
+from confluent_kafka import KafkaException
+
+from barnabas.testing.checker.clients.session import Session, complain
+from barnabas.testing.checker.clients.transacting import Abandon, Transactions
+
+ABORTS_OF_TEN = 2
+SENDS_MAX = 4
+VALUES_MAX = 5
+REST_SECONDS_MAX = 0.05
+
+
+def run(session: Session) -> None:
+    """Ends when its producer can do no more; another takes its place then."""
+    transactions = Transactions(session)
+    session.introduce(transactional_id=transactions.transactional_id)
+    try:
+        transactions.start()
+        while not session.stopping.wait(session.rng.uniform(0, REST_SECONDS_MAX)):
+            _one(session, transactions)
+    except (Abandon, KafkaException) as failure:
+        complain(f"ends: {failure!r} {failure.__cause__ or ''}")
+
+
+def _one(session: Session, transactions: Transactions) -> None:
+    transactions.begin()
+    try:
+        for _ in range(session.rng.randint(1, SENDS_MAX)):
+            topic, index = session.rng.choice(session.partitions)
+            transactions.send(topic, index, [session.new_value() for _ in range(session.rng.randint(1, VALUES_MAX))])
+        if session.rng.randrange(10) < ABORTS_OF_TEN:
+            # Some of the values are on their way, some are in the log: an abort takes them all.
+            transactions.producer.flush(session.rng.choice((0.0, 0.01, 1.0)))
+            transactions.abort()
+            return
+    except KafkaException as failure:
+        transactions.give_up(failure)
+        return
+    transactions.commit()

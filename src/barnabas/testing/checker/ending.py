@@ -1,0 +1,128 @@
+"""The end of a run: let groups come to the end, close transactions that nobody will, read everything twice."""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+
+from barnabas.testing.checker.clients.reader import records_of
+from barnabas.testing.checker.clients.session import COMMON, complain, complain_of_more_than_absence, partition_name
+from barnabas.testing.checker.committed import ask_offsets
+from barnabas.testing.checker.events import Assign, Client, Fenced, Isolation, Poll
+from barnabas.testing.checker.events import Final as FinalRead
+from barnabas.testing.checker.history import Recorder
+
+CATCH_UP_SECONDS_MAX: Final = 120.0
+NO_PROGRESS_SECONDS_MAX: Final = 20.0
+"""A reader that has got nothing new for so long, and is not at the end, is stuck."""
+CALL_SECONDS_MAX: Final = 30.0
+
+Partitions = Sequence[tuple[str, int]]
+
+
+class Ending:
+    def __init__(self, bootstrap: str, config: dict[str, Any], recorder: Recorder) -> None:
+        self._common = {**COMMON, "bootstrap.servers": bootstrap, "error_cb": complain_of_more_than_absence, **config}
+        self._recorder = recorder
+
+    def wait_for_group(self, group: str, partitions: Partitions, meanwhile: Callable[[], None]) -> bool:
+        """Until it has committed up to the high watermarks; whether it has. `meanwhile` is called now and then."""
+        consumer = self._consumer(group)
+        deadline = time.monotonic() + CATCH_UP_SECONDS_MAX
+        try:
+            ends = {partition_name(*place): self._watermarks(consumer, place)[1] for place in partitions}
+            while True:
+                offsets = ask_offsets(consumer, "runner", group, partitions, CALL_SECONDS_MAX)
+                if all(offsets.offsets.get(name, 0) >= end for name, end in ends.items()):
+                    self._recorder.note(offsets)
+                    return True
+                if time.monotonic() > deadline:
+                    self._recorder.note(offsets)
+                    return False
+                meanwhile()
+                time.sleep(0.2)
+        finally:
+            consumer.close()
+
+    def fence(self, transactional_ids: Iterable[str]) -> None:
+        """Whatever their last users left open is aborted when this returns."""
+        for transactional_id in transactional_ids:
+            producer = Producer({**self._common, "transactional.id": transactional_id})
+            producer.init_transactions(CALL_SECONDS_MAX * 2)
+            self._recorder.note(
+                Fenced(t=self._recorder.now(), p=self._recorder.process, transactional_id=transactional_id)
+            )
+
+    def read_all(self, isolation: Isolation, partitions: Partitions) -> None:
+        process = f"final-{isolation}"
+        now = self._recorder.now
+        self._recorder.note(Client(t=now(), p=process, isolation=isolation))
+        positions = {partition_name(*place): 0 for place in partitions}
+        self._recorder.note(Assign(t=now(), p=process, positions=positions))
+        any_record = self._consumer("no-group-ends")
+        consumer = self._consumer("no-group-final", isolation)
+        try:
+            bounds = {place: self._watermarks(any_record, place) for place in partitions}
+            consumer.assign([TopicPartition(*place, bounds[place][0]) for place in partitions])
+            reached = {place: start for place, (start, _) in bounds.items()}
+            last_progress = time.monotonic()
+            while any(reached[place] < end for place, (_, end) in bounds.items()):
+                before = dict(reached)
+                messages = consumer.consume(1000, timeout=0.5)
+                for message in messages:
+                    place = (message.topic(), message.partition())
+                    error = message.error()
+                    if error is None:
+                        reached[place] = message.offset() + 1
+                    elif error.code() == KafkaError._PARTITION_EOF:
+                        reached[place] = max(reached[place], message.offset())
+                records = records_of([each for each in messages if each.error() is None])
+                if records:
+                    self._recorder.note(Poll(t=now(), p=process, records=records))
+                if reached != before:
+                    last_progress = time.monotonic()
+                elif time.monotonic() - last_progress > NO_PROGRESS_SECONDS_MAX:
+                    break
+            for place, (start, end) in bounds.items():
+                self._recorder.note(
+                    FinalRead(
+                        t=now(),
+                        p=process,
+                        partition=partition_name(*place),
+                        isolation=isolation,
+                        start=start,
+                        end=end,
+                        position=reached[place],
+                    )
+                )
+        finally:
+            consumer.close()
+            any_record.close()
+
+    def _consumer(self, group: str, isolation: Isolation = "read_uncommitted") -> Consumer:
+        return Consumer(
+            {
+                **self._common,
+                "group.id": group,
+                "enable.auto.commit": False,
+                "isolation.level": isolation,
+                "enable.partition.eof": True,
+                "auto.offset.reset": "error",
+                "check.crcs": True,
+            }
+        )
+
+    def _watermarks(self, consumer: Consumer, place: tuple[str, int]) -> tuple[int, int]:
+        """Log start offset and high watermark; patient, as the broker may just be back."""
+        deadline = time.monotonic() + CALL_SECONDS_MAX
+        while True:
+            try:
+                start, end = consumer.get_watermark_offsets(TopicPartition(*place), timeout=CALL_SECONDS_MAX)
+            except KafkaException as error:
+                if time.monotonic() > deadline:
+                    raise
+                complain(error)
+                time.sleep(0.2)
+            else:
+                return start, end

@@ -1,0 +1,6 @@
+"""The names of the faults that can be done to a run, and of those that can be built into a broker."""
+
+from typing import Final
+
+FAULTS: Final = ("kill-broker", "pause-broker", "kill-client", "pause-client")
+BROKEN: Final = ("acks-before-appending", "forgets-producers", "reads-past-last-stable-offset", "answers-late")

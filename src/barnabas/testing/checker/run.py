@@ -1,0 +1,108 @@
+"""One run: start everything, do harm for as long as wanted, end it, write the history."""
+
+import secrets
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+from barnabas.testing.checker import history
+from barnabas.testing.checker.ending import Ending
+from barnabas.testing.checker.faults import FAULTS
+from barnabas.testing.checker.history import Recorder
+from barnabas.testing.checker.nemesis import Nemesis
+from barnabas.testing.checker.stage import Stage
+from barnabas.testing.checker.target import OtherCluster, OwnBroker, create_topics
+from barnabas.testing.checker.workloads import Workload, make_workload
+
+PROGRESS_EVERY_SECONDS: Final = 5.0
+TICK_SECONDS: Final = 0.05
+
+
+@dataclass(frozen=True)
+class Plan:
+    workload: str
+    seconds: float
+    seed: int
+    directory: Path
+    """For the broker's data, what clients note and complain about, and the history in the end."""
+    bootstrap: str | None = None
+    """Somebody else's cluster; None: a broker of our own."""
+    config: dict[str, Any] = field(default_factory=dict)
+    faults: tuple[str, ...] = FAULTS
+    broken: str | None = None
+    """A fault to build into our own broker, see `barnabas.testing.faulty_serve`."""
+
+
+def progress(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def run(plan: Plan, tell: Callable[[str], None] = progress) -> Path:
+    """The path of the history. Raises RuntimeError if a client ended otherwise than it should."""
+    plan.directory.mkdir(parents=True, exist_ok=True)
+    rng = Random(plan.seed)
+    target = OtherCluster(plan.bootstrap) if plan.bootstrap else OwnBroker(plan.directory, plan.broken)
+    recorder = Recorder(plan.directory / "runner.jsonl.part", "runner")
+    prefix = f"check-{secrets.token_hex(4)}" if plan.bootstrap else "check"
+    workload = make_workload(plan.workload, plan.seed, prefix)
+    try:
+        create_topics(target.bootstrap, workload, plan.config)
+        stage = Stage(
+            workload,
+            bootstrap=target.bootstrap,
+            config=plan.config,
+            directory=plan.directory,
+            rng=Random(rng.getrandbits(32)),
+        )
+        nemesis = Nemesis(Random(rng.getrandbits(32)), stage, target, recorder, plan.faults)
+        try:
+            _go(plan.seconds, stage, nemesis, tell)
+            _end(workload, stage, Ending(target.bootstrap, plan.config, recorder), tell)
+        finally:
+            stage.kill_all()
+    finally:
+        recorder.close()
+        target.close()
+    if stage.failures:
+        raise RuntimeError("\n".join(stage.failures))
+    path = plan.directory / "history.jsonl"
+    history.write(path, workload.header, history.merge(stage.histories()))
+    return path
+
+
+def _go(seconds: float, stage: Stage, nemesis: Nemesis, tell: Callable[[str], None]) -> None:
+    started = told = time.monotonic()
+    while (now := time.monotonic()) < started + seconds:
+        stage.fill()
+        nemesis.act_if_due()
+        if now - told >= PROGRESS_EVERY_SECONDS:
+            told = now
+            noted_bytes = sum(path.stat().st_size for path in stage.histories())
+            done = ", ".join(f"{count} x {fault}" for fault, count in sorted(nemesis.done.items()))
+            tell(f"{now - started:.0f} of {seconds:.0f} s, {noted_bytes / 1e6:.1f} MB noted; {done or 'no fault yet'}")
+        time.sleep(TICK_SECONDS)
+
+
+def _end(workload: Workload, stage: Stage, ending: Ending, tell: Callable[[str], None]) -> None:
+    for slot in stage.slots:
+        stage.resume(slot)
+        slot.return_at = 0.0
+    stage.fill()
+    tell("no more faults; waiting for the clients to finish")
+    stage.stop([slot for slot in stage.slots if slot.actor.is_source])
+    for group, topics in workload.groups.items():
+        if not ending.wait_for_group(group, _places(workload, topics), meanwhile=stage.fill):
+            tell(f"group {group} did not come to the end")
+    stage.stop([slot for slot in stage.slots if not slot.actor.is_source])
+    ending.fence(actor.transactional_id for actor in workload.actors if actor.transactional_id)
+    tell("reading everything")
+    for isolation in ("read_committed", "read_uncommitted"):
+        ending.read_all(isolation, _places(workload, tuple(workload.partitions)))
+
+
+def _places(workload: Workload, topics: tuple[str, ...]) -> list[tuple[str, int]]:
+    return [(topic, index) for topic in topics for index in range(workload.partitions[topic])]

@@ -1,0 +1,152 @@
+"""`python -m barnabas.testing.faulty_serve`: `barnabas serve` with a fault built in, for tests of what tests brokers.
+
+    BARNABAS_FAULT=acks-before-appending           answers a produce 50 ms before it appends: a kill takes what it said
+    BARNABAS_FAULT=forgets-producers               knows nothing of idempotent producers after a start
+    BARNABAS_FAULT=reads-past-last-stable-offset   read_committed gets the records of open transactions
+    BARNABAS_FAULT=answers-late                    no fault, but slow: answers a produce 50 ms after it has appended,
+                                                   so that many kills fall between the two
+
+Several are separated by commas. Each replaces a function or two. A broker that is started as usual has none of this.
+"""
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import Callable
+from typing import Any, Final
+
+from barnabas.node.errors import StartError
+from barnabas.node.run import run_broker
+
+ACK_AHEAD_SECONDS: Final = 0.05
+ANSWER_LATE_SECONDS: Final = 0.05
+
+
+def ack_before_appending() -> None:
+    """The answer names the offset that the record will have, if the broker lives to append it."""
+    from barnabas.log.partition_log import Appended
+    from barnabas.replication.partition import Partition
+    from barnabas.wire.errors import KafkaError
+
+    append = Partition.append
+    announced: dict[Partition, int] = {}
+    """The offset that the next record will be told, ahead of the log."""
+
+    def answer_first(self: Partition, batches: Any, **options: Any) -> Appended:
+        self.check_leader()
+        if self.topic_partition.topic.startswith("__"):
+            return append(self, batches, **options)
+        log = self.log
+        first = max(announced.get(self, 0), log.log_end_offset)
+        announced[self] = first + sum(batch.header.record_count for batch in batches)
+
+        def append_at_last() -> None:
+            try:
+                append(self, batches, **options)
+            except KafkaError as error:
+                print(f"told already, and cannot be appended: {error}", file=sys.stderr)
+
+        asyncio.get_running_loop().call_later(ACK_AHEAD_SECONDS, append_at_last)
+        return Appended(first, announced[self] - 1, -1, log.log_start_offset, self.leader_epoch, False)
+
+    def is_committed(self: Partition, last_offset: int) -> bool:
+        return True
+
+    _replace(Partition, "append", answer_first)
+    _replace(Partition, "is_committed", is_committed)
+    _replace(Partition, "append_in_place", _append_as_others)
+
+
+def answer_late() -> None:
+    from barnabas.replication.partition import Partition
+
+    is_committed, wait_committed = Partition.is_committed, Partition.wait_committed
+
+    def is_never_known_at_once(self: Partition, last_offset: int) -> bool:
+        return self.topic_partition.topic.startswith("__") and is_committed(self, last_offset)
+
+    def wait_longer(self: Partition, last_offset: int) -> "asyncio.Future[None]":
+        loop = asyncio.get_running_loop()
+        told: asyncio.Future[None] = loop.create_future()
+
+        def tell(known: "asyncio.Future[None]") -> None:
+            if told.done():
+                return
+            if known.exception() is not None:
+                told.set_exception(known.exception() or RuntimeError())
+            else:
+                told.set_result(None)
+
+        def tell_late(known: "asyncio.Future[None]") -> None:
+            loop.call_later(ANSWER_LATE_SECONDS, tell, known)
+
+        known = wait_committed(self, last_offset)
+        if is_committed(self, last_offset) and not known.done():
+            known.set_result(None)
+        known.add_done_callback(tell_late)
+        return told
+
+    _replace(Partition, "is_committed", is_never_known_at_once)
+    _replace(Partition, "wait_committed", wait_longer)
+    _replace(Partition, "append_in_place", _append_as_others)
+
+
+def _append_as_others(*_: Any, **__: Any) -> int:
+    """The shortcut for ordinary batches, not taken."""
+    return -1
+
+
+def forget_producers() -> None:
+    """Snapshots and logs are there, and what they tell of producers is thrown away."""
+    from barnabas.log import stored_log
+    from barnabas.log.producer_state import ProducerState
+    from barnabas.log.recovery import LoadedLog, load_log
+
+    def load_without_producers(*arguments: Any, **options: Any) -> LoadedLog:
+        loaded = load_log(*arguments, **options)
+        return loaded._replace(producers=ProducerState(loaded.log_end_offset))
+
+    _replace(stored_log, "load_log", load_without_producers)
+
+
+def read_past_last_stable_offset() -> None:
+    """The last stable offset is told to be the high watermark, and nothing is known to be aborted."""
+    from barnabas.log.partition_log import PartitionLog
+
+    def high_watermark(self: PartitionLog) -> int:
+        return self.high_watermark
+
+    _replace(PartitionLog, "last_stable_offset", property(high_watermark))
+
+
+FAULTS: Final[dict[str, Callable[[], None]]] = {
+    "acks-before-appending": ack_before_appending,
+    "forgets-producers": forget_producers,
+    "reads-past-last-stable-offset": read_past_last_stable_offset,
+    "answers-late": answer_late,
+}
+
+
+def _replace(owner: object, name: str, by: object) -> None:
+    """A fault whose place has moved must say so: it would otherwise be no fault, and nobody would find it."""
+    if not hasattr(owner, name):
+        raise AttributeError(f"{owner} has no {name}: the fault has lost its place")
+    setattr(owner, name, by)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="faulty_serve", description="A broker that is broken on purpose.")
+    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help="a setting, by Kafka's name")
+    properties = dict(pair.split("=", 1) for pair in parser.parse_args().set)
+    for fault in os.environ["BARNABAS_FAULT"].split(","):
+        FAULTS[fault]()
+    try:
+        return run_broker(properties, announce=lambda line: print(line, flush=True))
+    except StartError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
