@@ -110,4 +110,4 @@ class AdminBroker:
     def _log_settings(self, topic_partition: object) -> Any:
         topic = cast(tuple[str, int], topic_partition)[0]
         settings = topic_settings_in(self.image, topic, self.broker.configs)
-        return log_settings(settings, producer_id_expiration_ms=86_400_000)
+        return log_settings(settings, producer_id_expiration_ms=86_400_000, transaction_partition_verification=True)

@@ -15,12 +15,18 @@ DECOMPRESSED_BYTES_MAX: Final = 16 * 1024 * 1024
 _SHARED_FIELDS: Final = tuple(field for field in LogSettings.__slots__ if field in TopicSettings._fields)
 
 
-def log_settings(settings: TopicSettings, *, producer_id_expiration_ms: int) -> LogSettings:
+def log_settings(
+    settings: TopicSettings, *, producer_id_expiration_ms: int, transaction_partition_verification: bool
+) -> LogSettings:
     shared = {field: getattr(settings, field) for field in _SHARED_FIELDS}
     if settings.compact:
         # The active segment is never compacted: it must be sealed in time for the greatest lag, as in Kafka.
         shared["segment_ms"] = min(settings.segment_ms, settings.max_compaction_lag_ms)
-    return LogSettings(producer_id_expiration_ms=producer_id_expiration_ms, **shared)
+    return LogSettings(
+        producer_id_expiration_ms=producer_id_expiration_ms,
+        transaction_partition_verification=transaction_partition_verification,
+        **shared,
+    )
 
 
 @lru_cache(maxsize=256)
