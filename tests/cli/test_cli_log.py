@@ -7,6 +7,12 @@ from pathlib import Path
 import pytest
 from cli_running import Run
 
+from barnabas.env.disk import RealDisk
+from barnabas.log.partition_log import PartitionLog
+from barnabas.log.settings import LogSettings
+from barnabas.model import TopicPartition
+from barnabas.records.batch import read_batch
+from barnabas.records.control import EndTransactionMarker, marker_batch
 from barnabas.records.record import Record, build_batch
 
 
@@ -108,3 +114,54 @@ def test_what_is_not_there(barnabas: Run, tmp_path: Path) -> None:
     other = tmp_path / "x"
     other.write_text("")
     assert "is not a segment" in barnabas("log", "dump", str(other)).err
+
+
+@pytest.fixture
+def transactions(tmp_path: Path) -> Path:
+    """A transaction that is aborted a segment after its records, one that is committed, one that stays open."""
+    directory = tmp_path / "payments-0"
+    log = PartitionLog.open(
+        RealDisk(), str(directory), TopicPartition("payments", 0), LogSettings(segment_bytes=300), now_ms=1000
+    )
+    for producer_id, commit in ((7, False), (8, True), (9, None)):
+        guard = log.begin_verification(producer_id, 0, 0, supports_epoch_bump=True, now_ms=1000)
+        records = [Record(0, 1000, b"key", b"v" * 100)]
+        data = build_batch(records, producer_id=producer_id, producer_epoch=0, base_sequence=0, transactional=True)
+        log.append([read_batch(data)], leader_epoch=0, now_ms=1000, guard=guard)
+        if commit is not None:
+            marker = EndTransactionMarker(commit, 3)
+            end = marker_batch(marker, producer_id=producer_id, producer_epoch=1, now_ms=1000)
+            for filler in range(3):
+                log.append([read_batch(batch(filler, 1))], leader_epoch=0, now_ms=1000)
+            log.append_marker(end, marker, leader_epoch=0, now_ms=1000, transaction_version=2)
+    log.close(clean=True, now_ms=1000)
+    return directory
+
+
+def test_markers_are_shown_as_what_they_say(barnabas: Run, transactions: Path) -> None:
+    records = json.loads(barnabas("log", "dump", str(transactions), "--records", "--format", "json").good())
+    assert [(row["key"], row["value"]) for row in records if row["key"] != "key"] == [
+        ("ABORT", "coordinator epoch 3"),
+        ("COMMIT", "coordinator epoch 3"),
+    ]
+    (index,) = transactions.glob("*.txnindex")
+    dumped = barnabas("kafka-dump-log", "--files", str(index)).good()
+    assert dumped.splitlines()[1] == "version: 0 producerId: 7 firstOffset: 0 lastOffset: 4 lastStableOffset: 5"
+
+
+def test_a_transaction_index_must_tell_the_truth(barnabas: Run, transactions: Path) -> None:
+    assert barnabas("log", "verify", str(transactions)).status == 0
+    (index,) = transactions.glob("*.txnindex")
+    content = index.read_bytes()
+    for wrong, reason in (
+        (b"", "does not tell of the abort at offset 4"),
+        (content[:9] + b"\x09" + content[10:], "producer 9 at offset 4, where none is"),
+        (content[:-1], "no multiple of 34"),
+        (b"\x00\x01" + content[2:], "version 1 is unknown"),
+    ):
+        index.write_bytes(wrong)
+        verified = barnabas("log", "verify", str(transactions), "--format", "json")
+        assert verified.status == 1
+        (damage,) = json.loads(verified.out)["damages"]
+        assert damage["file"] == str(index)
+        assert reason in damage["reason"]

@@ -47,7 +47,8 @@ def verify(
 ) -> None:
     """Read every byte and say what is damaged. The status is 1 if anything is.
 
-    Checks each batch (length, offsets, CRC), the order of segments, the indexes and the producer snapshots.
+    Checks each batch (length, offsets, CRC), the order of segments, the indexes, the aborted transactions and the
+    producer snapshots.
     """
     from barnabas.cli.log_files import find_segments
     from barnabas.cli.log_verification import verify_segments

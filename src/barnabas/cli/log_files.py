@@ -7,8 +7,9 @@ from typing import NamedTuple
 from barnabas.cli.errors import CommandFailed
 from barnabas.cli.segment_reader import DECOMPRESSED_BYTES_MAX, SegmentReader
 from barnabas.log.file_names import LOG, parse_file_name
-from barnabas.records.record import decode_records
-from barnabas.wire.errors import KafkaError
+from barnabas.records.control import ControlType, decode_control_key, decode_marker_value
+from barnabas.records.record import Record, decode_records
+from barnabas.wire.errors import InvalidRecord, KafkaError
 
 _CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
@@ -74,12 +75,13 @@ def record_rows(segments: Sequence[SegmentPath], from_offset: int) -> Iterator[R
                 ) from error
             for record in records:
                 if record.offset >= from_offset:
+                    key, value = _shown(record, is_control=batch.header.is_control)
                     yield {
                         "partition": segment.partition,
                         "offset": record.offset,
                         "timestamp": record.timestamp,
-                        "key": _text(record.key),
-                        "value": _text(record.value),
+                        "key": key,
+                        "value": value,
                         "headers": [f"{key}={_text(value)}" for key, value in record.headers],
                     }
 
@@ -90,6 +92,19 @@ def _segment(path: str) -> SegmentPath | None:
         return None
     partition = os.path.basename(os.path.dirname(os.path.abspath(path)))
     return SegmentPath(partition, name.offset, path, os.path.getsize(path))
+
+
+def _shown(record: Record, *, is_control: bool) -> tuple[str | None, str | None]:
+    if is_control:
+        try:
+            kind = decode_control_key(record.key)
+            if kind in (ControlType.ABORT, ControlType.COMMIT):
+                return kind.name, f"coordinator epoch {decode_marker_value(record.value)}"
+            if kind is not None:
+                return kind.name, _text(record.value)
+        except InvalidRecord:
+            pass  # then its bytes are all there is to show
+    return _text(record.key), _text(record.value)
 
 
 def _text(data: bytes | None) -> str | None:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from barnabas.cli.log_files import SegmentPath
 from barnabas.cli.progress import Advance
 from barnabas.cli.segment_reader import DECOMPRESSED_BYTES_MAX
+from barnabas.cli.transaction_verification import TransactionWalk
 from barnabas.env.disk import File, RealDisk
 from barnabas.log.batch_scan import DamagedBatch, scan_batches
 from barnabas.log.file_names import OFFSET_INDEX, TIME_INDEX
@@ -38,18 +39,24 @@ def verify_segments(segments: Sequence[SegmentPath], *, deep: bool, advance: Adv
     damages: list[FoundDamage] = []
     before: tuple[SegmentPath, int] | None = None
     """The segment before in the same partition, and the offset after it."""
-    for segment in segments:
+    transactions = TransactionWalk()
+    for segment, following in zip(segments, [*segments[1:], None], strict=True):
         if before is None or before[0].partition != segment.partition:
             damages += _verify_snapshots(disk, os.path.dirname(segment.path))
             before = None
+            transactions = TransactionWalk()
         if before is not None and before[1] > segment.base_offset:
             reason = (
                 f"it begins with offset {segment.base_offset}, but the segment before it ends after {before[1] - 1}"
             )
             damages.append(FoundDamage(segment.path, 0, 0, segment.base_offset, reason))
-        walk = _Walk(segment, disk, deep=deep)
-        damages += walk.run(advance)
+        transactions.begin_segment()
+        walk = _Walk(segment, disk, transactions, deep=deep)
+        damages += (damaged := walk.run(advance))
         damages += _verify_indexes(disk, segment, walk.positions)
+        is_last = following is None or following.partition != segment.partition
+        if not damaged and (problem := transactions.problem(disk, segment, is_last=is_last)):
+            damages.append(FoundDamage(problem[0], 0, 0, segment.base_offset, problem[1]))
         batches += walk.batches
         before = (segment, walk.next_offset)
     return Report(batches, damages)
@@ -58,13 +65,14 @@ def verify_segments(segments: Sequence[SegmentPath], *, deep: bool, advance: Adv
 class _Walk:
     """One segment from its first byte to its last."""
 
-    def __init__(self, segment: SegmentPath, disk: RealDisk, *, deep: bool) -> None:
+    def __init__(self, segment: SegmentPath, disk: RealDisk, transactions: TransactionWalk, *, deep: bool) -> None:
         self.next_offset = segment.base_offset
         self.batches = 0
         self.positions: dict[int, int] = {}
         """The last offset of the batch at each position."""
         self._segment = segment
         self._disk = disk
+        self._transactions = transactions
         self._deep = deep
 
     def run(self, advance: Advance) -> list[FoundDamage]:
@@ -82,6 +90,7 @@ class _Walk:
                     self.positions[at] = batch.header.last_offset
                     self.batches += 1
                     self.next_offset = batch.header.next_offset
+                    self._transactions.note(batch)
                     advance(batch.header.size)
                     yield from self._unreadable(at, batch)
                 position = None

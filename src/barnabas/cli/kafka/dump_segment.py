@@ -1,7 +1,6 @@
 """`kafka-dump-log` for segments and snapshots: a line per batch, and a line per record where that is asked for."""
 
 import os
-import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -9,7 +8,7 @@ from barnabas.cli.kafka.dump_decoders import Parse
 from barnabas.cli.kafka.record_json import compact, to_json
 from barnabas.cli.segment_reader import DECOMPRESSED_BYTES_MAX, SegmentReader
 from barnabas.records.batch import Batch, BatchHeader
-from barnabas.records.control import ControlType, decode_control_key
+from barnabas.records.control import ControlType, decode_control_key, decode_marker_value
 from barnabas.records.record import Record, decode_records
 from barnabas.wire.entities import decode_entity
 from barnabas.wire.errors import KafkaError
@@ -93,8 +92,7 @@ def _control(record: Record) -> str:
     value = record.value or b""
     match kind:
         case ControlType.ABORT | ControlType.COMMIT:
-            _, coordinator_epoch = struct.unpack_from(">hi", value)
-            return f"endTxnMarker: {kind.name} coordinatorEpoch: {coordinator_epoch}"
+            return f"endTxnMarker: {kind.name} coordinatorEpoch: {decode_marker_value(record.value)}"
         case ControlType.LEADER_CHANGE:
             return f"LeaderChange: {_entity(entities.LeaderChangeMessage, value)}"
         case ControlType.SNAPSHOT_HEADER:

@@ -1,0 +1,66 @@
+"""`barnabas log verify` for transaction indexes: each must tell of the aborts in its segment, and of nothing else.
+
+A wrong index passes aborted records for committed ones. What a segment's index should hold follows from its markers and
+from the transactions that were open before: a marker that aborts records which are still there needs an entry.
+"""
+
+from barnabas.cli.log_files import SegmentPath
+from barnabas.env.disk import RealDisk
+from barnabas.log.file_names import TXN_INDEX
+from barnabas.log.index_file import CorruptIndex
+from barnabas.log.transaction_index import TransactionIndex
+from barnabas.records.batch import Batch
+from barnabas.records.control import read_marker
+from barnabas.wire.errors import InvalidRecord
+
+
+class TransactionWalk:
+    """Over the batches of one partition, segment by segment."""
+
+    def __init__(self) -> None:
+        self._open: set[int] = set()
+        """Producers with a transaction whose records were met."""
+        self._aborts: dict[int, int] = {}
+        """In this segment: offset of each ABORT marker, and its producer."""
+        self._needed: set[int] = set()
+        """Those of them that abort records which are there."""
+
+    def begin_segment(self) -> None:
+        self._aborts.clear()
+        self._needed.clear()
+
+    def note(self, batch: Batch) -> None:
+        header = batch.header
+        if not header.is_transactional:
+            return
+        if not header.is_control:
+            self._open.add(header.producer_id)
+            return
+        try:
+            marker = read_marker(batch)
+        except InvalidRecord:
+            return  # the CRC vouches for it: whoever wrote it meant something else
+        if marker is None:
+            return
+        if not marker.commit:
+            self._aborts[header.base_offset] = header.producer_id
+            if header.producer_id in self._open:
+                self._needed.add(header.base_offset)
+        self._open.discard(header.producer_id)
+
+    def problem(self, disk: RealDisk, segment: SegmentPath, *, is_last: bool) -> tuple[str, str] | None:
+        """The index's path and what is wrong with it. `is_last`: it may not have been written yet."""
+        path = f"{segment.path.removesuffix('.log')}{TXN_INDEX}"
+        content = disk.read_file(path) if disk.exists(path) else b""
+        try:
+            entries = TransactionIndex.load(content, segment.base_offset).entries()
+        except CorruptIndex as error:
+            return path, f"{error}; a broker makes it anew"
+        for entry in entries:
+            if self._aborts.get(entry.last_offset) != entry.producer_id:
+                who, where = entry.producer_id, entry.last_offset
+                return path, f"it tells of an abort of producer {who} at offset {where}, where none is"
+        missing = self._needed - {entry.last_offset for entry in entries}
+        if missing and not is_last:
+            return path, f"it does not tell of the abort at offset {min(missing)}: aborted records pass for committed"
+        return None
