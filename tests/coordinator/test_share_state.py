@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from barnabas.coordinator.decision import Decision, Now
 from barnabas.coordinator.key_hash import partition_of
 from barnabas.coordinator.share.settings import ShareCoordinatorSettings
-from barnabas.coordinator.share.shard import COLD, NEVER_INITIALIZED, ShareShard, StateRead, StateWrite
+from barnabas.coordinator.share.shard import COLD, NEVER_INITIALIZED, ShareShard
 from barnabas.coordinator.share.stored import SnapshotRecord, UpdateRecord, decode_record, encode_record
-from barnabas.model.share import SharePartitionKey, StateBatch, overlay, pruned
+from barnabas.model.share import SharePartitionKey, StateBatch, StateRead, StateWrite, overlay, pruned
 from barnabas.wire.errors import (
     CorruptMessage,
     FencedLeaderEpoch,

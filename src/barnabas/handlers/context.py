@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.env.turns import Turns
+from barnabas.quotas.limits import ANONYMOUS
 
 if TYPE_CHECKING:
     from barnabas.controller.controller import Controller
@@ -17,9 +18,11 @@ if TYPE_CHECKING:
     from barnabas.coordinator.txn.coordinator import TransactionCoordinator
     from barnabas.env import Clock, Workers
     from barnabas.handlers.fetch_session import FetchSessions
+    from barnabas.handlers.share_services import ShareServices
     from barnabas.handlers.telemetry import Telemetry
     from barnabas.metadata.configs.effective import BrokerConfigs
     from barnabas.metadata.image import ClusterImage
+    from barnabas.quotas.client_quotas import ClientQuotas, MutationQuota
     from barnabas.raft.node import RaftNode
     from barnabas.replication.replicas import Replicas
     from barnabas.wire.errors import ErrorCode
@@ -44,6 +47,8 @@ class ClientConnection(NamedTuple):
     local_host: str
     """The address of ours that the client connected to."""
     software: ClientSoftware | None = None
+    on_close: set[Callable[[], None]] | None = None
+    """Called when the connection is gone."""
 
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"
@@ -56,6 +61,13 @@ class RequestContext(NamedTuple):
     requested_version: int
     """As sent: differs from `api_version` only for ApiVersions of a version that we do not serve."""
     client_id: str | None
+
+    def mutation_quota(self, *, strict_since: int) -> MutationQuota | None:
+        """How much the client may change in the cluster; versions that know the error for it are held to it."""
+        quotas = self.broker.quotas
+        if quotas is None:
+            return None
+        return quotas.mutations(ANONYMOUS, self.client_id or "", strict=self.api_version >= strict_since)
 
 
 @dataclass(slots=True)
@@ -73,6 +85,7 @@ class Broker:
     quorum: RaftNode
     group_coordinator: Callable[[], GroupCoordinator]
     transaction_coordinator: Callable[[], TransactionCoordinator]
+    share_services: Callable[[], ShareServices]
     markers: TransactionMarkers
     """Writes the end of a transaction into a partition that this broker leads."""
     producer_ids: ProducerIdSource
@@ -87,6 +100,8 @@ class Broker:
     """For work that a client can make long."""
     is_stopping: bool = False
     """The broker is closing: answers that wait for more leave with what there is."""
+    quotas: ClientQuotas | None = None
+    """None: there are none, and nothing is measured."""
     _telemetry: Telemetry | None = None
 
     @property
@@ -96,6 +111,10 @@ class Broker:
     @property
     def transactions(self) -> TransactionCoordinator:
         return self.transaction_coordinator()
+
+    @property
+    def share(self) -> ShareServices:
+        return self.share_services()
 
     @property
     def telemetry(self) -> Telemetry:

@@ -9,6 +9,7 @@ METADATA_VERSION: Final = "metadata.version"
 KRAFT_VERSION: Final = "kraft.version"
 ELIGIBLE_LEADER_REPLICAS_VERSION: Final = "eligible.leader.replicas.version"
 TRANSACTION_VERSION: Final = "transaction.version"
+SHARE_VERSION: Final = "share.version"
 
 METADATA_VERSION_4_3_IV0: Final = 30
 METADATA_VERSION_MIN: Final = 7

@@ -48,6 +48,25 @@ class StateBatch(NamedTuple):
     delivery_count: int
 
 
+class StateWrite(NamedTuple):
+    """What a share-partition's leader wants remembered."""
+
+    state_epoch: int
+    leader_epoch: int
+    start_offset: int
+    """`START_OFFSET_UNKNOWN`: as it was."""
+    delivery_complete_count: int
+    batches: tuple[StateBatch, ...]
+
+
+class StateRead(NamedTuple):
+    """What a share-partition's new leader goes on from."""
+
+    state_epoch: int
+    start_offset: int
+    batches: tuple[StateBatch, ...]
+
+
 def overlay(batches: list[StateBatch], news: Iterable[StateBatch]) -> None:
     """Lay news over sorted, disjoint batches, in place.
 

@@ -13,12 +13,14 @@ import random
 import uuid
 from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from barnabas.controller.brokers import BrokerRegistration
 from barnabas.controller.controller import Controller
 from barnabas.controller.producer_ids import ProducerIdSource
 from barnabas.env import Clock, Disk, RealDisk, SystemClock, ThreadWorkers, Workers
+from barnabas.env.turns import Turns
 from barnabas.handlers.context import Broker
 from barnabas.handlers.fetch_session import FetchSessions
 from barnabas.log.settings import LogSettings
@@ -28,12 +30,13 @@ from barnabas.metadata.delta import Delta
 from barnabas.metadata.features import SUPPORTED_FEATURES, TRANSACTION_VERSION
 from barnabas.metadata.image import TOPIC, ClusterImage, Endpoint
 from barnabas.metadata.records import MetadataRecord, encode_metadata_record
-from barnabas.model import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, TopicPartition
-from barnabas.node.cluster_state import ClusterState
+from barnabas.model import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTIONS_TOPIC, TopicPartition
+from barnabas.node.cluster_state import RECORDS_AT_ONCE, ClusterState
 from barnabas.node.coordinator_partitions import CoordinatorPartitions
 from barnabas.node.errors import StartError
 from barnabas.node.listeners import ListenerPlan, comma_separated, plan_listeners
 from barnabas.node.quorum import METADATA_PARTITION, metadata_log_settings, open_quorum
+from barnabas.node.quota_changes import QuotaChanges
 from barnabas.node.recovery import recover_large_logs, set_strays_aside
 from barnabas.node.storage import open_storage
 from barnabas.node.topic_maker import TopicMaker
@@ -49,7 +52,9 @@ from barnabas.wire.errors import InvalidConfig, KafkaError
 
 if TYPE_CHECKING:
     from barnabas.coordinator.group.coordinator import GroupCoordinator
+    from barnabas.coordinator.share.coordinator import ShareCoordinator
     from barnabas.coordinator.txn.coordinator import TransactionCoordinator
+    from barnabas.handlers.share_services import ShareServices
     from barnabas.node.cleaner import Cleaner
 
 # How long requests in progress may take to finish when the broker stops.
@@ -79,7 +84,8 @@ class BrokerNode:
         self._rng = rng or random.SystemRandom()
         self._configs = BrokerConfigs(static=self._static)
         self._plans = plan_listeners(self._configs)
-        self._state = ClusterState()
+        self._turns = Turns()
+        self._state = ClusterState(self._workers, self._turns)
         self._cleaner: Cleaner | None = None
         self._resolved_settings: dict[frozenset[tuple[str, str]], TopicSettings] = {}
         """By the topic's own configs: ten thousand topics have a handful of different ones."""
@@ -160,7 +166,18 @@ class BrokerNode:
         self._transactions: CoordinatorPartitions[TransactionCoordinator] = CoordinatorPartitions(
             TRANSACTIONS_TOPIC, self._make_transactions, node_id=self.node_id, clock=self._clock
         )
-        self._coordinators: tuple[CoordinatorPartitions[Any], ...] = (self._groups, self._transactions)
+        self._share_states: CoordinatorPartitions[ShareCoordinator] = CoordinatorPartitions(
+            SHARE_STATE_TOPIC,
+            self._make_share_coordinator,
+            node_id=self.node_id,
+            clock=self._clock,
+            on_change=self._tell_share_groups,
+        )
+        self._coordinators: tuple[CoordinatorPartitions[Any], ...] = (
+            self._groups,
+            self._transactions,
+            self._share_states,
+        )
         self._producer_ids = ProducerIdSource(self._allocate_producer_ids)
         self._markers = LocalMarkers(
             self._replicas,
@@ -174,7 +191,13 @@ class BrokerNode:
         set_strays_aside(self._storage.store, self._state.image)
         self._broker.configs = self._configs = self._current_configs()
         await recover_large_logs(self._storage.store, self._workers)
-        self._state.publish(self._refresh, self._replicas.apply, *(each.apply for each in self._coordinators))
+        self._state.publish(
+            self._refresh,
+            QuotaChanges(self._broker, self._gate, lambda: self._configs).apply,
+            self._replicas.apply,
+            *(each.apply for each in self._coordinators),
+            in_parts=self._replicas.apply,
+        )
         self._upkeep = Upkeep(self._replicas, clock=self._clock, workers=self._workers, configs=lambda: self._configs)
         self._upkeep.start()
         for _, listener in self._listeners:
@@ -225,6 +248,39 @@ class BrokerNode:
             partition_count=self._configs.integer("transaction.state.log.num.partitions"),
         )
 
+    def _make_share_coordinator(self) -> ShareCoordinator:
+        from barnabas.node.share_groups import make_share_coordinator
+
+        return make_share_coordinator(
+            replicas=self._replicas,
+            workers=self._workers,
+            clock=self._clock,
+            image=lambda: self._state.image,
+            configs=self._configs,
+        )
+
+    @cached_property
+    def _share(self) -> ShareServices:
+        from barnabas.node.share_groups import make_share_services
+
+        return make_share_services(
+            replicas=self._replicas,
+            clock=self._clock,
+            image=lambda: self._state.image,
+            configs=lambda: self._configs,
+            coordinator=lambda: self._share_states.coordinator,
+        )
+
+    def _tell_share_groups(
+        self, states: ShareCoordinator, image: ClusterImage, delta: Delta
+    ) -> Awaitable[None] | None:
+        if not delta.topics_deleted:
+            return None
+        deleted = set(delta.topics_deleted)
+        if "_share" in self.__dict__:
+            self._share.partitions.on_topics_deleted(deleted)
+        return states.on_topics_deleted(deleted)
+
     def _make_broker(self) -> Broker:
         topics = TopicMaker(self._controller, lambda: self._state.image, lambda: self._configs)
         return Broker(
@@ -232,6 +288,7 @@ class BrokerNode:
             cluster_id=self._storage.cluster_id,
             clock=self._clock,
             workers=self._workers,
+            turns=self._turns,
             image=self._state.image,
             configs=self._configs,
             replicas=self._replicas,
@@ -239,6 +296,7 @@ class BrokerNode:
             quorum=self._raft,
             group_coordinator=lambda: self._groups.coordinator,
             transaction_coordinator=lambda: self._transactions.coordinator,
+            share_services=lambda: self._share,
             markers=self._markers,
             producer_ids=self._producer_ids,
             fetch_sessions=FetchSessions(
@@ -286,7 +344,10 @@ class BrokerNode:
     # --- what the parts need from the whole
 
     async def _propose(self, records: Sequence[MetadataRecord]) -> None:
-        await self._raft.append([encode_metadata_record(record) for record in records])
+        def encode() -> list[bytes]:
+            return [encode_metadata_record(record) for record in records]
+
+        await self._raft.append(encode() if len(records) <= RECORDS_AT_ONCE else await self._workers.run(encode))
 
     async def _allocate_producer_ids(self) -> range:
         return await self._controller.allocate_producer_ids(broker_id=self.node_id, broker_epoch=self._epoch)
@@ -305,6 +366,7 @@ class BrokerNode:
         return log_settings(
             self._topic_settings(topic_partition.topic),
             producer_id_expiration_ms=self._configs.integer("producer.id.expiration.ms"),
+            transaction_partition_verification=self._configs.boolean("transaction.partition.verification.enable"),
         )
 
     def _current_configs(self) -> BrokerConfigs:
@@ -332,6 +394,8 @@ class BrokerNode:
         if self._cleaner is not None:
             await self._cleaner.stop()
         await self._upkeep.stop()
+        if "_share" in self.__dict__:
+            await self._share.close()
         for coordinator in self._coordinators:
             await coordinator.stop()
         for partition in self._replicas:

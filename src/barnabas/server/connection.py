@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from barnabas.handlers.context import ClientConnection, ClientSoftware
 from barnabas.server.dispatch import Buffers, Dispatcher, Refused
+from barnabas.server.throttling import ThrottledBuffers
 from barnabas.wire.frame import SIZE_BYTES, read_size
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ class Connection(asyncio.BufferedProtocol):
         self._closing = False
         self._eof = False
         self._queued_bytes = 0
+        self._resting_until = 0.0
         self.last_active = 0.0
         self.was_active = False
         """Since somebody last looked at `last_active`: the listener's sweep turns one into the other."""
@@ -90,6 +92,7 @@ class Connection(asyncio.BufferedProtocol):
             listener_name=self._listener.name,
             local_host=str(local[0]) if local else "localhost",
             software=ClientSoftware(),
+            on_close=set(),
         )
         self._size_socket_buffers()
         self.last_active = self._listener.now()
@@ -107,9 +110,11 @@ class Connection(asyncio.BufferedProtocol):
         self._closing = True
         self._slots.clear()
         self._listener.forget(self)
+        for tell in tuple(self.client.on_close or ()):
+            tell()
 
     def hold(self) -> None:
-        """Take nothing from this connection until `release`: it came faster than the creation rate allows."""
+        """Take nothing from this connection until `release`: it came, or went, faster than a quota allows."""
         self._ready = self._flowing = False
         self._stop_reading()
 
@@ -271,6 +276,20 @@ class Connection(asyncio.BufferedProtocol):
             self.transport.writelines(buffers)
         elif buffers:
             self.transport.write(buffers[0])
+        if isinstance(buffers, ThrottledBuffers):
+            self._rest(buffers.throttle_ms / 1000)
+
+    def _rest(self, seconds: float) -> None:
+        """The client went too fast (KIP-219): what it sends is not taken until its rest is over."""
+        resting_until = self._listener.now() + seconds
+        if resting_until > self._resting_until:
+            self._resting_until = resting_until
+            asyncio.get_running_loop().call_later(seconds, self._end_rest, resting_until)
+        self.hold()
+
+    def _end_rest(self, resting_until: float) -> None:
+        if resting_until == self._resting_until:  # no later answer asked for a longer one
+            self.release()
 
 
 def _explain_size(size: int, size_max: int) -> str:

@@ -14,9 +14,9 @@ from barnabas.coordinator.key_hash import partition_of
 from barnabas.coordinator.runtime import CoordinatorRuntime
 from barnabas.coordinator.share.prunable_log import PrunableLog, StateTopicLog
 from barnabas.coordinator.share.settings import ShareCoordinatorSettings
-from barnabas.coordinator.share.shard import ShareShard, StateRead, StateSummary, StateWrite
+from barnabas.coordinator.share.shard import ShareShard, StateSummary
 from barnabas.env import Clock, Timer
-from barnabas.model.share import SharePartitionKey
+from barnabas.model.share import SharePartitionKey, StateRead, StateWrite
 from barnabas.wire.errors import CoordinatorLoadInProgress, KafkaError, NotCoordinator
 
 logger = logging.getLogger(__name__)

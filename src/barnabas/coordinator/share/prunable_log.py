@@ -5,9 +5,16 @@ redundant, and is cut off as DeleteRecords does it. The topic is not compacted: 
 """
 
 from collections.abc import AsyncIterator, Awaitable, Sequence
-from typing import Protocol
+from typing import Protocol, cast
 
-from barnabas.coordinator.ports import CoordinatorLog, KeyValue, LoggedRecord
+from barnabas.coordinator.ports import (
+    CoordinatorLog,
+    EndMarker,
+    KeyValue,
+    LoggedBatch,
+    LoggedRecord,
+    TransactionalProducer,
+)
 from barnabas.coordinator.share.stored import SHARE_SNAPSHOT
 
 
@@ -17,7 +24,7 @@ class PositionedRecord(LoggedRecord, Protocol):
 
 
 class StateTopicLog(CoordinatorLog, Protocol):
-    def read_all(self, partition: int) -> AsyncIterator[Sequence[PositionedRecord]]: ...
+    """The records that it reads know their offset."""
 
     def end_offset(self, partition: int) -> int:
         """Of the record that will be appended next."""
@@ -32,20 +39,29 @@ class PrunableLog:
         """By partition and key: the offset of the last snapshot."""
         self._pruned: dict[int, int] = {}
 
-    def append(self, partition: int, records: Sequence[KeyValue], now_ms: int) -> Awaitable[None] | None:
+    def append(
+        self,
+        partition: int,
+        records: Sequence[KeyValue],
+        now_ms: int,
+        producer: TransactionalProducer | None = None,
+    ) -> Awaitable[None] | None:
         offset = self._log.end_offset(partition)
-        committed = self._log.append(partition, records, now_ms)
+        committed = self._log.append(partition, records, now_ms, producer)
         for position, (key, value) in enumerate(records, offset):
             self._note(partition, key, value, position)
         return committed
 
-    async def read_all(self, partition: int) -> AsyncIterator[Sequence[PositionedRecord]]:
+    def append_marker(self, partition: int, marker: EndMarker, now_ms: int) -> Awaitable[None] | None:
+        return self._log.append_marker(partition, marker, now_ms)
+
+    async def read_all(self, partition: int) -> AsyncIterator[LoggedBatch]:
         self.forget(partition)
-        async for records in self._log.read_all(partition):
-            for record in records:
+        async for batch in self._log.read_all(partition):
+            for record in cast(Sequence[PositionedRecord], batch.records):
                 if record.key is not None:
                     self._note(partition, record.key, record.value, record.offset)
-            yield records
+            yield batch
 
     def _note(self, partition: int, key: bytes, value: bytes | None, offset: int) -> None:
         if int.from_bytes(key[:2], "big") != SHARE_SNAPSHOT:

@@ -36,6 +36,8 @@ from barnabas.model.share import (
     DeliveryState,
     SharePartitionKey,
     StateBatch,
+    StateRead,
+    StateWrite,
     overlay,
     pruned,
 )
@@ -43,23 +45,6 @@ from barnabas.wire.errors import FencedLeaderEpoch, FencedStateEpoch, InvalidReq
 
 COLD: Final = ("cold",)
 _PERSISTED_STATES: Final = (DeliveryState.AVAILABLE, DeliveryState.ACKNOWLEDGED, DeliveryState.ARCHIVED)
-
-
-class StateWrite(NamedTuple):
-    """What a share-partition's leader wants remembered."""
-
-    state_epoch: int
-    leader_epoch: int
-    start_offset: int
-    """`START_OFFSET_UNKNOWN`: as it was."""
-    delivery_complete_count: int
-    batches: tuple[StateBatch, ...]
-
-
-class StateRead(NamedTuple):
-    state_epoch: int
-    start_offset: int
-    batches: tuple[StateBatch, ...]
 
 
 class StateSummary(NamedTuple):

@@ -1,0 +1,34 @@
+"""InitializeShareGroupState (0): a share-partition begins, or begins anew, at an offset or at one yet to be found."""
+
+from barnabas.handlers.context import RequestContext
+from barnabas.handlers.share_state import for_each_partition
+from barnabas.model.share import SharePartitionKey
+from barnabas.wire.errors import ErrorCode
+from barnabas.wire.messages.initialize_share_group_state import (
+    InitializeShareGroupStateRequest,
+    InitializeShareGroupStateResponse,
+    InitializeStateResult,
+    PartitionData,
+    PartitionResult,
+)
+
+
+async def handle(
+    context: RequestContext, request: InitializeShareGroupStateRequest
+) -> InitializeShareGroupStateResponse:
+    coordinator = context.broker.share.coordinator
+
+    async def initialize(key: SharePartitionKey, asked: PartitionData) -> PartitionResult:
+        await coordinator.initialize(key, state_epoch=asked.state_epoch, start_offset=asked.start_offset)
+        return PartitionResult(partition=key.partition)
+
+    results = await for_each_partition(request.group_id, request.topics, initialize, _refusal)
+    return InitializeShareGroupStateResponse(
+        results=tuple(
+            InitializeStateResult(topic_id=topic_id, partitions=partitions) for topic_id, partitions in results
+        )
+    )
+
+
+def _refusal(partition: int, code: ErrorCode, message: str) -> PartitionResult:
+    return PartitionResult(partition=partition, error_code=code, error_message=message)

@@ -1,0 +1,312 @@
+"""ShareFetch (1-2): records for one member of a share group, locked for it; and acknowledgements on the way.
+
+Acknowledgements come first, so what they release can be fetched at once. Then the request takes what its partitions
+have, or waits until there is enough (`min_bytes`): for an append, for records that come back, for locks that time out.
+Version 2 can renew locks instead of fetching, and take no more than `max_records` (record-limit mode).
+
+A partition whose state is still being read has nothing yet. With Kafka the client is told COORDINATOR_NOT_AVAILABLE,
+which its own consumer takes for a bug; here it waits.
+"""
+
+import asyncio
+from datetime import timedelta
+from typing import Final, NamedTuple
+
+from barnabas.handlers.context import Broker, RequestContext
+from barnabas.handlers.endpoints import endpoint_for
+from barnabas.handlers.share_acknowledging import Acknowledger, check_group_id, check_member_id
+from barnabas.handlers.share_session import FINAL_EPOCH, INITIAL_EPOCH, SharedPartition, ShareSession
+from barnabas.handlers.share_version import check_share_groups
+from barnabas.log.log_slice import LogSlice
+from barnabas.replication.share.share_partition import Handed, SharePartition
+from barnabas.wire.errors import (
+    ErrorCode,
+    FencedLeaderEpoch,
+    InvalidRequest,
+    KafkaError,
+    KafkaStorageError,
+    NotLeaderOrFollower,
+    ShareSessionLimitReached,
+    UnknownTopicId,
+)
+from barnabas.wire.messages.share_fetch import (
+    AcquiredRecords,
+    FetchPartition,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionData,
+    ShareFetchableTopicResponse,
+    ShareFetchRequest,
+    ShareFetchResponse,
+)
+
+RECORD_LIMIT: Final = 1
+_NOBODY: Final = LeaderIdAndEpoch()
+
+
+async def handle(context: RequestContext, request: ShareFetchRequest) -> ShareFetchResponse:
+    try:
+        return await _answer(context, request)
+    except ShareSessionLimitReached as error:
+        await _sleep(context.broker, request.max_wait)  # or the client would come again at once
+        return _refusal(error)
+    except KafkaError as error:
+        return _refusal(error)
+
+
+async def _answer(context: RequestContext, request: ShareFetchRequest) -> ShareFetchResponse:
+    broker = context.broker
+    check_share_groups(broker)
+    group_id, member_id = check_group_id(request.group_id), check_member_id(request.member_id)
+    if request.is_renew_ack:
+        _check_renewal(request)
+    if request.max_bytes < 0 or request.min_bytes < 0 or request.max_records < 0:
+        raise InvalidRequest("a limit is negative")
+    session = _session(context, request, group_id, member_id)
+    acknowledger = Acknowledger(broker, group_id, member_id, context.api_version, request.is_renew_ack)
+    acknowledged = await acknowledger.acknowledge(request.topics)
+    answers: dict[SharedPartition, PartitionData] = {}
+    if request.share_session_epoch == FINAL_EPOCH:
+        await broker.share.end(session)
+    elif not request.is_renew_ack:
+        answers = await Fetching(context, request, session).fetch()
+    for where, error in acknowledged.items():
+        answer = answers.setdefault(where, PartitionData(partition_index=where.partition, current_leader=_NOBODY))
+        if error is not None:
+            answer.acknowledge_error_code, answer.acknowledge_error_message = int(error.code), str(error)
+    return _response(context, group_id, answers)
+
+
+def _check_renewal(request: ShareFetchRequest) -> None:
+    if request.max_bytes or request.min_bytes or request.max_records or request.max_wait:
+        raise InvalidRequest("maxBytes, minBytes, maxRecords and maxWaitMs must be 0 if isRenewAck is true.")
+
+
+def _session(context: RequestContext, request: ShareFetchRequest, group_id: str, member_id: str) -> ShareSession:
+    share = context.broker.share
+    wanted = [
+        SharedPartition(topic.topic_id, each.partition_index) for topic in request.topics for each in topic.partitions
+    ]
+    if request.share_session_epoch == INITIAL_EPOCH:
+        session = share.sessions.open(
+            group_id,
+            member_id,
+            wanted,
+            has_acknowledgements=any(_acknowledges(each) for topic in request.topics for each in topic.partitions),
+        )
+        share.attach(session, context.client)
+        return session
+    session = share.sessions.resume(group_id, member_id, request.share_session_epoch)
+    if request.share_session_epoch != FINAL_EPOCH:
+        session.wanted.update(dict.fromkeys(wanted))
+        for topic in request.forgotten_topics_data:
+            for index in topic.partitions:
+                session.wanted.pop(SharedPartition(topic.topic_id, index), None)
+    return session
+
+
+def _acknowledges(partition: FetchPartition) -> bool:
+    return bool(partition.acknowledgement_batches)
+
+
+class Located(NamedTuple):
+    where: SharedPartition
+    partition: SharePartition
+    slice: LogSlice
+
+
+class ShareWait:
+    """Watches partitions and share-partitions until one of them has something new."""
+
+    def __init__(self) -> None:
+        self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def appended(self, size: int) -> None:
+        self.wake()
+
+    def wake(self) -> None:
+        if not self.done.done():
+            self.done.set_result(None)
+
+
+class Fetching:
+    """The part of a request that waits for records."""
+
+    def __init__(self, context: RequestContext, request: ShareFetchRequest, session: ShareSession) -> None:
+        self._broker = context.broker
+        self._request = request
+        self._session = session
+        self._max_bytes = min(request.max_bytes, self._broker.fetch_max_bytes)
+        self._min_bytes = min(request.min_bytes, self._max_bytes)
+        self._partitions: dict[SharedPartition, SharePartition] = {}
+        self._answers: dict[SharedPartition, PartitionData] = {}
+
+    async def fetch(self) -> dict[SharedPartition, PartitionData]:
+        if self._request.max_records == 0 or self._max_bytes == 0 or not self._session.wanted:
+            return {}
+        for where in self._session.in_turn():
+            try:
+                self._partitions[where] = self._find(where)
+            except KafkaError as error:
+                self._refuse(where, error)
+        clock = self._broker.clock
+        deadline_ms = clock.monotonic_ms() + int(self._request.max_wait.total_seconds() * 1000)
+        while True:
+            found = self._locate()
+            left_ms = deadline_ms - clock.monotonic_ms()
+            # What was acquired for somebody who is gone would be locked for nothing.
+            if self._broker.is_stopping or not self._session.is_open:
+                return self._answers
+            is_last = left_ms <= 0 or bool(self._answers)
+            passed_over = False
+            if is_last or sum(each.slice.size for each in found) >= self._min_bytes:
+                passed_over = await self._acquire(found)
+            if is_last or self._answers:
+                return self._answers
+            if not passed_over:
+                await self._wait(left_ms)
+
+    def _find(self, where: SharedPartition) -> SharePartition:
+        broker = self._broker
+        topic = None if where.topic_id is None else broker.image.topics.by_id.get(where.topic_id)
+        if topic is None:
+            raise UnknownTopicId("no topic has this id: refresh the metadata")
+        return broker.share.partitions.get(self._session.group_id, topic.id, topic.name, where.partition)
+
+    def _locate(self) -> list[Located]:
+        found: list[Located] = []
+        share_bytes = max(self._max_bytes // max(len(self._partitions), 1), 1)
+        for where, partition in list(self._partitions.items()):
+            try:
+                partition.check()
+                located = partition.locate(share_bytes, at_least_one_batch=not found)
+            except KafkaError as error:
+                self._refuse(where, error)
+                continue
+            if located is not None:
+                found.append(Located(where, partition, located))
+        return found
+
+    async def _acquire(self, found: list[Located]) -> bool:
+        """Whether records were met that are not for anybody, so that there may be others behind them."""
+        records_left = self._request.max_records
+        passed_over = False
+        for where, partition, located in found:
+            if records_left <= 0:
+                break
+            before = partition.next_fetch_offset
+            try:
+                handed = await self._acquire_from(partition, located, records_left)
+            except KafkaError as error:
+                self._refuse(where, error)
+                continue
+            if handed.acquired:
+                records_left -= sum(last - first + 1 for first, last, _ in handed.acquired)
+                self._answers[where] = _records(where.partition, handed)
+            passed_over = passed_over or partition.next_fetch_offset != before
+        return passed_over
+
+    async def _acquire_from(self, partition: SharePartition, located: LogSlice, records_max: int) -> Handed:
+        records = located.try_read()
+        if records is None:
+            try:
+                records = await self._broker.workers.run(located.read)
+            except OSError as error:
+                raise KafkaStorageError(str(error)) from error
+            if not self._session.is_open:
+                return Handed([], b"")
+        return partition.acquire(
+            self._session.member_id,
+            located.offset,
+            records,
+            records_max=records_max,
+            batch_size=self._request.batch_size,
+            exact=self._request.share_acquire_mode == RECORD_LIMIT,
+        )
+
+    async def _wait(self, left_ms: int) -> None:
+        wait = ShareWait()
+        partitions = list(self._partitions.values())
+        for partition in partitions:
+            partition.watch(wait)
+            partition.partition.watch(wait)
+        timer = self._broker.clock.call_later(left_ms, wait.wake)
+        try:
+            await wait.done
+        finally:
+            timer.cancel()
+            for partition in partitions:
+                partition.unwatch(wait)
+                partition.partition.unwatch(wait)
+
+    def _refuse(self, where: SharedPartition, error: KafkaError) -> None:
+        self._partitions.pop(where, None)
+        self._answers[where] = PartitionData(
+            partition_index=where.partition,
+            error_code=error.code,
+            error_message=str(error),
+            current_leader=self._leader(where)
+            if isinstance(error, NotLeaderOrFollower | FencedLeaderEpoch)
+            else _NOBODY,
+        )
+
+    def _leader(self, where: SharedPartition) -> LeaderIdAndEpoch:
+        topics = self._broker.image.topics
+        topic = None if where.topic_id is None else topics.by_id.get(where.topic_id)
+        known = None if topic is None else topic.partitions.get(where.partition)
+        if known is None:
+            return LeaderIdAndEpoch(leader_id=-1, leader_epoch=-1)
+        return LeaderIdAndEpoch(leader_id=known.leader, leader_epoch=known.leader_epoch)
+
+
+def _records(index: int, handed: Handed) -> PartitionData:
+    return PartitionData(
+        partition_index=index,
+        current_leader=_NOBODY,
+        records=handed.records,
+        acquired_records=tuple(
+            AcquiredRecords(first_offset=first, last_offset=last, delivery_count=count)
+            for first, last, count in handed.acquired
+        ),
+    )
+
+
+def _response(
+    context: RequestContext, group_id: str, answers: dict[SharedPartition, PartitionData]
+) -> ShareFetchResponse:
+    by_topic: dict[object, ShareFetchableTopicResponse] = {}
+    leaders: set[int] = set()
+    for where, answer in answers.items():
+        topic = by_topic.setdefault(where.topic_id, ShareFetchableTopicResponse(topic_id=where.topic_id))
+        topic.partitions += (answer,)
+        if answer.error_code in (ErrorCode.not_leader_or_follower, ErrorCode.fenced_leader_epoch):
+            leaders.add(answer.current_leader.leader_id)
+    limits = context.broker.share.partitions.rules_of(group_id).limits
+    return ShareFetchResponse(
+        acquisition_lock_timeout=timedelta(milliseconds=limits.lock_duration_ms),
+        responses=tuple(by_topic.values()),
+        node_endpoints=tuple(node_endpoints(context, leaders)),
+    )
+
+
+def node_endpoints(context: RequestContext, node_ids: set[int]) -> list[NodeEndpoint]:
+    endpoints = []
+    for node_id in sorted(node_ids):
+        node = context.broker.image.brokers.get(node_id)
+        endpoint = None if node is None else endpoint_for(node, context.client)
+        if node is not None and endpoint is not None:
+            endpoints.append(NodeEndpoint(node_id=node_id, host=endpoint.host, port=endpoint.port, rack=node.rack))
+    return endpoints
+
+
+def _refusal(error: KafkaError) -> ShareFetchResponse:
+    return ShareFetchResponse(error_code=error.code, error_message=str(error))
+
+
+async def _sleep(broker: Broker, duration: timedelta) -> None:
+    over = asyncio.Event()
+    timer = broker.clock.call_later(int(duration.total_seconds() * 1000), over.set)
+    try:
+        await over.wait()
+    finally:
+        timer.cancel()

@@ -1,0 +1,65 @@
+"""What share groups need of a broker, made when the first of them is served."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from barnabas.handlers.context import ClientConnection
+from barnabas.handlers.share_session import ShareSession, ShareSessions
+from barnabas.replication.share.share_partitions import SharePartitions
+
+if TYPE_CHECKING:
+    from barnabas.coordinator.share.coordinator import ShareCoordinator
+
+logger = logging.getLogger(__name__)
+
+
+class ShareServices:
+    def __init__(
+        self,
+        partitions: SharePartitions,
+        sessions: ShareSessions,
+        coordinator: "Callable[[], ShareCoordinator]",
+    ) -> None:
+        self.partitions = partitions
+        self.sessions = sessions
+        self._coordinator = coordinator
+        self._releasing: set[asyncio.Task[None]] = set()
+
+    @property
+    def coordinator(self) -> "ShareCoordinator":
+        return self._coordinator()
+
+    def attach(self, session: ShareSession, client: ClientConnection) -> None:
+        """The session ends with its connection."""
+        if client.on_close is None:
+            return
+        goodbyes = client.on_close
+
+        def goodbye() -> None:
+            task = asyncio.ensure_future(self.end(session))
+            self._releasing.add(task)
+            task.add_done_callback(self._releasing.discard)
+
+        goodbyes.add(goodbye)
+        session.detach = lambda: goodbyes.discard(goodbye)
+
+    async def end(self, session: ShareSession) -> None:
+        """What the member still holds goes back; the last one of a group takes the group's memory along."""
+        if session.is_open:
+            self.sessions.close(session.group_id, session.member_id)
+        held = self.partitions.of_group(session.group_id)
+        for failed in await asyncio.gather(
+            *(partition.release(session.member_id) for partition in held), return_exceptions=True
+        ):
+            if isinstance(failed, BaseException):
+                # The records come back when their locks time out.
+                logger.info("%s of group %s is gone: %s", session.member_id, session.group_id, failed)
+        if not self.sessions.has_members(session.group_id):
+            self.partitions.forget_group(session.group_id)
+
+    async def close(self) -> None:
+        if self._releasing:
+            await asyncio.wait(self._releasing)
+        await self.partitions.close()

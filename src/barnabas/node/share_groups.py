@@ -1,0 +1,119 @@
+"""Share groups put together: the share coordinator and its log, the share-partitions, their sessions and rules.
+
+Imported when the first share group is served, or when this broker leads a partition of the state topic.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from barnabas.coordinator.share.coordinator import ShareCoordinator
+from barnabas.coordinator.share.settings import ShareCoordinatorSettings
+from barnabas.env import Clock, Workers
+from barnabas.handlers.share_services import ShareServices
+from barnabas.handlers.share_session import ShareSessions
+from barnabas.metadata.configs import BrokerConfigs
+from barnabas.metadata.image import GROUP, ClusterImage
+from barnabas.model import SHARE_STATE_TOPIC
+from barnabas.model.share import SharePartitionKey
+from barnabas.node.coordinator_log import TopicCoordinatorLog
+from barnabas.replication.replicas import Replicas
+from barnabas.replication.share.core import ShareLimits
+from barnabas.replication.share.rules import BY_DURATION, EARLIEST, LATEST, OffsetReset, ShareRules
+from barnabas.replication.share.share_partitions import SharePartitions
+
+_DURATION: Final = re.compile(
+    r"P(?:(?P<days>\d+)D)?(?:T(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+(?:\.\d+)?)S)?)?",
+    re.IGNORECASE,
+)
+
+
+class StateTopicReplicas(TopicCoordinatorLog):
+    """The share coordinator's log: it is cut off where nobody needs it any more."""
+
+    def end_offset(self, partition: int) -> int:
+        return self._replicas.get(self._topic, partition).log.log_end_offset
+
+    async def delete_before(self, partition: int, offset: int) -> None:
+        self._replicas.get(self._topic, partition).log.delete_records(offset)
+        await self._replicas.checkpoints.write()
+
+
+def make_share_coordinator(
+    *,
+    replicas: Replicas,
+    workers: Workers,
+    clock: Clock,
+    image: Callable[[], ClusterImage],
+    configs: BrokerConfigs,
+) -> ShareCoordinator:
+    def has_partition(key: SharePartitionKey) -> bool:
+        topic = image().topics.by_id.get(key.topic_id)
+        return topic is not None and key.partition in topic.partitions
+
+    return ShareCoordinator(
+        log=StateTopicReplicas(SHARE_STATE_TOPIC, replicas, workers),
+        clock=clock,
+        settings=ShareCoordinatorSettings(
+            updates_per_snapshot=configs.integer("share.coordinator.snapshot.update.records.per.snapshot"),
+            cold_snapshot_interval_ms=configs.integer("share.coordinator.cold.partition.snapshot.interval.ms"),
+            prune_interval_ms=configs.integer("share.coordinator.state.topic.prune.interval.ms"),
+            write_timeout_ms=configs.integer("share.coordinator.write.timeout.ms"),
+        ),
+        partition_count=configs.integer("share.coordinator.state.topic.num.partitions"),
+        has_partition=has_partition,
+    )
+
+
+def make_share_services(
+    *,
+    replicas: Replicas,
+    clock: Clock,
+    image: Callable[[], ClusterImage],
+    configs: Callable[[], BrokerConfigs],
+    coordinator: Callable[[], ShareCoordinator],
+) -> ShareServices:
+    return ShareServices(
+        SharePartitions(
+            replicas,
+            persister=coordinator(),
+            clock=clock,
+            rules_of=lambda group_id: share_rules(configs(), image().configs.of(GROUP, group_id)),
+        ),
+        ShareSessions(lambda: configs().integer("group.share.max.share.sessions")),
+        coordinator,
+    )
+
+
+def share_rules(broker: BrokerConfigs, group: Mapping[str, str]) -> ShareRules:
+    """The group's own configs, which were checked when they were set; else the broker's."""
+
+    def integer(name: str) -> int:
+        own = group.get(f"share.{name}")
+        return int(own) if own is not None else broker.integer(f"group.share.{name}")
+
+    return ShareRules(
+        limits=ShareLimits(
+            delivery_count_limit=integer("delivery.count.limit"),
+            record_locks_max=integer("partition.max.record.locks"),
+            lock_duration_ms=integer("record.lock.duration.ms"),
+            renew_enabled=group.get("share.renew.acknowledge.enable", "true").strip().lower() == "true",
+        ),
+        offset_reset=_offset_reset(group.get("share.auto.offset.reset", LATEST.strategy)),
+        read_committed=group.get("share.isolation.level", "read_uncommitted") == "read_committed",
+    )
+
+
+def _offset_reset(value: str) -> OffsetReset:
+    strategy, _, duration = value.strip().lower().partition(":")
+    if strategy == BY_DURATION:
+        found = _DURATION.fullmatch(duration.strip())
+        parts = {name: float(part) for name, part in found.groupdict().items() if part} if found else {}
+        seconds = (
+            parts.get("days", 0) * 86_400
+            + parts.get("hours", 0) * 3_600
+            + parts.get("minutes", 0) * 60
+            + parts.get("seconds", 0)
+        )
+        return OffsetReset(BY_DURATION, int(seconds * 1000))
+    return EARLIEST if strategy == EARLIEST.strategy else LATEST

@@ -1,0 +1,329 @@
+"""One share-partition while this broker leads its partition: the core, with a log, a clock and a persister.
+
+    LOADING  its state is being read; tried again as long as the share coordinator is not ready
+    ACTIVE   records are handed out and come back
+    FENCED   another leader has taken over, its state was replaced, or the topic is gone; a new object begins anew
+
+Writes go to the persister one at a time. What comes meanwhile goes together with the next one, so a slow disk makes
+fewer and larger writes, and they cannot overtake one another.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from barnabas.env import Clock, Timer
+from barnabas.log.log_slice import LogSlice
+from barnabas.model.share import START_OFFSET_UNKNOWN, SharePartitionKey, StateBatch, StateWrite
+from barnabas.replication.partition import Partition
+from barnabas.replication.share.core import Acknowledgement, Acquired, SharePartitionCore, Transition
+from barnabas.replication.share.eligibility import batches_with, look_at
+from barnabas.replication.share.ports import ShareWatcher, StatePersister
+from barnabas.replication.share.rules import BY_DURATION, EARLIEST, OffsetReset, ShareRules
+from barnabas.wire.errors import (
+    CoordinatorLoadInProgress,
+    CoordinatorNotAvailable,
+    FencedLeaderEpoch,
+    FencedStateEpoch,
+    KafkaError,
+    NotCoordinator,
+    NotLeaderOrFollower,
+    OffsetOutOfRange,
+    UnknownTopicOrPartition,
+)
+
+logger = logging.getLogger(__name__)
+
+RETRY_MS_MIN: Final = 20
+RETRY_MS_MAX: Final = 2_000
+READ_BYTES_MAX: Final = 1 << 20
+"""Of one partition for one answer. What a member can take is counted in records, and known only after reading."""
+
+_NOT_READY: Final = (NotCoordinator, CoordinatorNotAvailable, CoordinatorLoadInProgress)
+_REPLACED: Final = (FencedLeaderEpoch, FencedStateEpoch, NotLeaderOrFollower, UnknownTopicOrPartition)
+
+
+class Handed(NamedTuple):
+    acquired: list[Acquired]
+    records: bytes
+
+
+class _Unwritten(NamedTuple):
+    transition: Transition | None
+    """None: the state has changed already, and nobody waits."""
+    batches: list[StateBatch]
+    written: "asyncio.Future[None]"
+
+
+class SharePartition:
+    def __init__(
+        self,
+        key: SharePartitionKey,
+        partition: Partition,
+        *,
+        persister: StatePersister,
+        clock: Clock,
+        rules: Callable[[], ShareRules],
+        on_fenced: Callable[["SharePartition"], None],
+    ) -> None:
+        self.key = key
+        self.partition = partition
+        self.leader_epoch = partition.leader_epoch
+        self.is_fenced = False
+        self._persister = persister
+        self._clock = clock
+        self._rules = rules
+        self._on_fenced = on_fenced
+        self._core: SharePartitionCore | None = None
+        self._state_epoch = 0
+        self._watchers: set[ShareWatcher] = set()
+        self._unwritten: list[_Unwritten] = []
+        self._writing: asyncio.Task[None] | None = None
+        self._lock_timer: Timer | None = None
+        self._lock_timer_ms = 0
+        self._load_error: KafkaError | None = None
+        self._loading: asyncio.Task[None] | None = asyncio.ensure_future(self._load())
+
+    # --- loading
+
+    async def _load(self) -> None:
+        retry_ms = RETRY_MS_MIN
+        while not self.is_fenced:
+            try:
+                await self._read_state()
+                break
+            except _NOT_READY as error:
+                logger.debug("%s is loaded later: %s", self.key, error)
+                await self._pause(retry_ms)
+                retry_ms = min(retry_ms * 2, RETRY_MS_MAX)
+            except KafkaError as error:
+                logger.warning("the state of %s cannot be read: %s", self.key, error)
+                self._load_error = error
+                self.fence()
+        self._loading = None
+        self._wake()
+
+    async def _read_state(self) -> None:
+        state = await self._persister.read(self.key, leader_epoch=self.leader_epoch)
+        start_offset = state.start_offset
+        if start_offset == START_OFFSET_UNKNOWN:
+            # Written down before the first record goes out: after a crash the group must begin where it began.
+            start_offset = self._first_offset(self._rules().offset_reset)
+            begin = StateWrite(state.state_epoch, self.leader_epoch, start_offset, 0, ())
+            await self._persister.write(self.key, begin)
+        self._state_epoch = state.state_epoch
+        self._core = SharePartitionCore(start_offset, state.batches)
+
+    def _first_offset(self, reset: OffsetReset) -> int:
+        log = self.partition.log
+        if reset == EARLIEST:
+            return log.log_start_offset
+        if reset.strategy == BY_DURATION:
+            found = log.offset_for_timestamp(self._clock.now_ms() - reset.duration_ms)
+            if found is not None:
+                return min(found.offset, log.high_watermark)
+        return log.high_watermark
+
+    async def _pause(self, delay_ms: int) -> None:
+        over = asyncio.Event()
+        timer = self._clock.call_later(delay_ms, over.set)
+        try:
+            await over.wait()
+        finally:
+            timer.cancel()
+
+    def check(self) -> None:
+        """KafkaError: a client should look elsewhere, or again."""
+        if self._load_error is not None:
+            raise self._load_error
+        if self.is_fenced:
+            raise NotLeaderOrFollower(f"{self.key} is led by another")
+        self.partition.check_leader(self.leader_epoch)
+
+    # --- handing out
+
+    def locate(self, max_bytes: int, *, at_least_one_batch: bool) -> LogSlice | None:
+        """Where the records are that can be acquired next; None: there are none now."""
+        core = self._core
+        if core is None or self.is_fenced:
+            return None
+        log = self.partition.log
+        core.on_log_start(log.log_start_offset)
+        rules = self._rules()
+        if not core.can_acquire(rules.limits):
+            return None
+        try:
+            return log.locate(
+                core.next_fetch_offset(),
+                max_bytes=min(max_bytes, READ_BYTES_MAX),
+                end_offset=log.last_stable_offset if rules.read_committed else log.high_watermark,
+                at_least_one_batch=at_least_one_batch,
+            )
+        except OffsetOutOfRange as error:
+            # The log ends before what the group has read of it: there is nothing to read until it has grown again.
+            logger.warning("%s is ahead of its log: %s", self.key, error)
+            return None
+
+    def acquire(
+        self, member: str, read_from: int, records: bytes, *, records_max: int, batch_size: int, exact: bool
+    ) -> Handed:
+        """Lock what is available in records that were read from an offset on."""
+        core = self._core
+        if core is None or self.is_fenced:
+            return Handed([], b"")
+        rules = self._rules()
+        log = self.partition.log
+        aborted = (
+            log.aborted_transactions(read_from, log.last_stable_offset) if rules.read_committed and records else ()
+        )
+        read = look_at(records, aborted)
+        acquired = core.acquire(
+            member,
+            read.data,
+            fetch_offset=read_from,
+            records_max=records_max,
+            batch_size=batch_size,
+            exact=exact,
+            ineligible=read.ineligible,
+            limits=rules.limits,
+            now_ms=self._clock.monotonic_ms(),
+        )
+        self._arm()
+        return Handed(acquired, batches_with(acquired, read.batches) if acquired else b"")
+
+    @property
+    def next_fetch_offset(self) -> int:
+        return -1 if self._core is None else self._core.next_fetch_offset()
+
+    # --- getting back
+
+    async def acknowledge(self, member: str, acknowledgements: Sequence[Acknowledgement]) -> None:
+        """Done when it is remembered."""
+        self.check()
+        if self._core is None:
+            raise NotLeaderOrFollower(f"{self.key} is being loaded: its records are nobody's now")
+        transition = self._core.acknowledge(member, acknowledgements, self._rules().limits, self._clock.monotonic_ms())
+        self._arm()
+        await self._persist(transition)
+
+    async def release(self, member: str) -> None:
+        """The member's session is over."""
+        if self._core is not None and not self.is_fenced:
+            await self._persist(self._core.release(member, self._rules().limits))
+
+    async def _persist(self, transition: Transition) -> None:
+        if transition.batches:
+            await asyncio.shield(self._write_soon(transition, transition.batches))
+
+    # --- writing
+
+    def _write_soon(self, transition: Transition | None, batches: list[StateBatch]) -> "asyncio.Future[None]":
+        unwritten = _Unwritten(transition, batches, asyncio.get_running_loop().create_future())
+        self._unwritten.append(unwritten)
+        if self._writing is None:
+            self._writing = asyncio.ensure_future(self._write())
+        return unwritten.written
+
+    async def _write(self) -> None:
+        while self._unwritten and self._core is not None:
+            now, self._unwritten = self._unwritten, []
+            batches = tuple(batch for one in now for batch in one.batches)
+            try:
+                await self._persister.write(
+                    self.key,
+                    StateWrite(
+                        self._state_epoch,
+                        self.leader_epoch,
+                        self._core.start_offset,
+                        self._core.delivery_complete_count,
+                        batches,
+                    ),
+                )
+            except KafkaError as error:
+                self._settle(self._core, now, error)
+                if isinstance(error, _REPLACED):
+                    self.fence()
+            else:
+                self._settle(self._core, now, None)
+        self._writing = None
+
+    def _settle(self, core: SharePartitionCore, written: list[_Unwritten], error: KafkaError | None) -> None:
+        for one in written:
+            if one.transition is None:
+                if error is not None:
+                    logger.warning("timed out locks of %s are not written down: %s", self.key, error)
+            elif error is None:
+                core.commit(one.transition)
+            else:
+                core.roll_back(one.transition)
+            if one.written.done():
+                continue
+            if error is None or one.transition is None:
+                one.written.set_result(None)
+            else:
+                one.written.set_exception(_told(error))
+        self._arm()
+        self._wake()
+
+    # --- locks that time out
+
+    def _arm(self) -> None:
+        deadline_ms = None if self._core is None or self.is_fenced else self._core.next_lock_deadline_ms()
+        if deadline_ms is None or (self._lock_timer is not None and self._lock_timer_ms <= deadline_ms):
+            return
+        if self._lock_timer is not None:
+            self._lock_timer.cancel()
+        self._lock_timer_ms = deadline_ms
+        delay_ms = max(deadline_ms - self._clock.monotonic_ms(), 0)
+        self._lock_timer = self._clock.call_later(delay_ms, self._on_lock_timer)
+
+    def _on_lock_timer(self) -> None:
+        self._lock_timer = None
+        if self._core is None or self.is_fenced:
+            return
+        batches = self._core.expire(self._rules().limits, self._clock.monotonic_ms())
+        if batches:
+            self._write_soon(None, batches)
+            self._wake()
+        self._arm()
+
+    # --- waiting
+
+    def watch(self, watcher: ShareWatcher) -> None:
+        self._watchers.add(watcher)
+
+    def unwatch(self, watcher: ShareWatcher) -> None:
+        self._watchers.discard(watcher)
+
+    def _wake(self) -> None:
+        for watcher in tuple(self._watchers):
+            watcher.wake()
+
+    def fence(self) -> None:
+        """No longer ours: nothing is handed out or remembered any more."""
+        if self.is_fenced:
+            return
+        self.is_fenced = True
+        if self._lock_timer is not None:
+            self._lock_timer.cancel()
+            self._lock_timer = None
+        self._on_fenced(self)
+        self._wake()
+
+    async def settle(self) -> None:
+        """Wait for what is being written."""
+        if self._loading is not None:
+            self._loading.cancel()
+        pending = [task for task in (self._loading, self._writing) if task is not None]
+        if pending:
+            await asyncio.wait(pending)
+
+
+def _told(error: KafkaError) -> KafkaError:
+    """A member knows nothing of the share coordinator: to it, the state that was replaced is a leader that changed."""
+    if isinstance(error, FencedLeaderEpoch | FencedStateEpoch):
+        return NotLeaderOrFollower(str(error))
+    if isinstance(error, _NOT_READY):
+        return CoordinatorNotAvailable(str(error))
+    return error
