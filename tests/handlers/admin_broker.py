@@ -65,6 +65,7 @@ class AdminBroker:
             quorum=unused,
             group_coordinator=unused,
             transaction_coordinator=unused,
+            share_services=unused,
             markers=unused,
             producer_ids=unused,
             fetch_sessions=unused,
