@@ -8,7 +8,7 @@ from cluster_images import applied, cluster, topic, with_topics
 
 from barnabas.controller.create_partitions import decide_create_partitions
 from barnabas.controller.delete_topics import decide_delete_topics
-from barnabas.controller.topic_names import collision, is_reserved, why_invalid
+from barnabas.controller.topic_names import MetricNames, is_reserved, why_invalid
 from barnabas.metadata.configs import BrokerConfigs
 from barnabas.metadata.image import TOPIC, ClusterImage
 from barnabas.wire.errors import ErrorCode
@@ -137,6 +137,9 @@ def test_a_topic_may_be_named_once() -> None:
 def test_names() -> None:
     assert why_invalid("ok-1._") is None
     assert is_reserved("__consumer_offsets")
-    assert collision("a.b", ["a_b"]) == "a_b"
-    assert collision("a.b", ["a.b", "ab"]) is None
-    assert collision("plain", ["plain"]) is None
+    assert MetricNames(["a_b"], ["a.b"]).other("a.b") == "a_b"
+    assert MetricNames(["a.b", "ab"], ["a.b"]).other("a.b") is None
+    assert MetricNames(["plain"], ["plain"]).other("plain") is None
+    names = MetricNames([], ["a.b", "a_b"])
+    names.add("a.b")
+    assert names.other("a_b") == "a.b"

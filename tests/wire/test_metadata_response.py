@@ -13,7 +13,13 @@ from barnabas.wire.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-from barnabas.wire.metadata_response import MetadataAnswer, TopicPartitionFacts, encode_metadata_response, encode_topic
+from barnabas.wire.metadata_response import (
+    MetadataAnswer,
+    TopicPartitionFacts,
+    encode_metadata_response,
+    encode_partition,
+    encode_topic,
+)
 
 METADATA = BY_KEY[3]
 int32 = st.integers(-(2**31), 2**31 - 1)
@@ -48,14 +54,17 @@ def by_hand(topic: MetadataResponseTopic, version: int) -> bytes:
         topic_id=topic.topic_id,
         is_internal=topic.is_internal,
         partitions=[
-            TopicPartitionFacts(
-                int(partition.error_code),
-                partition.partition_index,
-                partition.leader_id,
-                partition.leader_epoch,
-                partition.replica_nodes,
-                partition.isr_nodes,
-                partition.offline_replicas,
+            encode_partition(
+                version,
+                TopicPartitionFacts(
+                    int(partition.error_code),
+                    partition.partition_index,
+                    partition.leader_id,
+                    partition.leader_epoch,
+                    partition.replica_nodes,
+                    partition.isr_nodes,
+                    partition.offline_replicas,
+                ),
             )
             for partition in topic.partitions
         ],

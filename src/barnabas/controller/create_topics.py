@@ -5,9 +5,9 @@ import uuid
 from collections import Counter
 from collections.abc import Mapping
 
-from barnabas.controller.decision import Decision, check_record_count
+from barnabas.controller.decision import Decision, Spend, check_record_count, unlimited
 from barnabas.controller.placement import Assignment, check_manual, new_partitions, place
-from barnabas.controller.topic_names import collision, is_reserved, why_invalid
+from barnabas.controller.topic_names import MetricNames, is_reserved, why_invalid
 from barnabas.metadata.configs import BrokerConfigs, effective_topic_configs, validate_topic_configs
 from barnabas.metadata.image import TOPIC, ClusterImage
 from barnabas.metadata.records import ConfigRecord, MetadataRecord, TopicRecord
@@ -37,26 +37,28 @@ def decide_create_topics(
     configs: BrokerConfigs,
     rng: random.Random,
     for_broker: bool = False,
+    spend: Spend = unlimited,
 ) -> Decision[CreateTopicsResponse]:
     """`for_broker`: the broker itself asks, and may create its internal topics."""
     records: list[MetadataRecord] = []
     results = []
     occurrences = Counter(topic.name for topic in request.topics)
-    created: set[str] = set()
+    metric_names = MetricNames(image.topics.by_name, occurrences)
     told: dict[frozenset[tuple[str, str]], tuple[CreatableTopicConfigs, ...]] = {}
     for topic in request.topics:
         if occurrences[topic.name] > 1:
             results.append(_refused(topic.name, InvalidRequest("Duplicate topic name.")))
             continue
         try:
-            _check_name(image, topic.name, created, for_broker=for_broker)
+            _check_name(image, topic.name, metric_names, for_broker=for_broker)
             overrides = _overrides(topic, configs)
             assignments = _assignments(image, topic, configs, rng)
             check_record_count(len(records) + 1 + len(overrides) + len(assignments))
+            spend(len(assignments))
         except KafkaError as error:
             results.append(_refused(topic.name, error))
             continue
-        created.add(topic.name)
+        metric_names.add(topic.name)
         topic_id = new_topic_id(rng)
         records.append(TopicRecord(name=topic.name, topic_id=topic_id))
         records += (
@@ -80,14 +82,14 @@ def new_topic_id(rng: random.Random) -> uuid.UUID:
             return topic_id
 
 
-def _check_name(image: ClusterImage, name: str, created: set[str], *, for_broker: bool) -> None:
+def _check_name(image: ClusterImage, name: str, metric_names: MetricNames, *, for_broker: bool) -> None:
     if complaint := why_invalid(name):
         raise InvalidTopic(complaint)
     if is_reserved(name) and not for_broker:
         raise InvalidRequest(f"Creation of internal topic {name} is prohibited.")
     if name in image.topics.by_name:
         raise TopicAlreadyExists(f"Topic '{name}' already exists.")
-    if other := collision(name, [*image.topics.by_name, *created]):
+    if other := metric_names.other(name):
         raise InvalidTopic(f"Topic '{name}' collides with existing topic: {other}")
 
 

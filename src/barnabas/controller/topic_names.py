@@ -35,9 +35,21 @@ def is_reserved(name: str) -> bool:
     return name == METADATA_TOPIC or name in INTERNAL_TOPICS
 
 
-def collision(name: str, existing: Iterable[str]) -> str | None:
-    """A topic that becomes the same metric name, where '.' and '_' are one character. Itself does not count."""
-    if "." not in name and "_" not in name:
-        return None
-    unified = name.replace(".", "_")
-    return next((other for other in existing if other != name and other.replace(".", "_") == unified), None)
+class MetricNames:
+    """Which topics become the same metric name as one of `wanted`: there '.' and '_' are one character."""
+
+    def __init__(self, existing: Iterable[str], wanted: Iterable[str]) -> None:
+        ambiguous = {_metric_name(name) for name in wanted if "." in name or "_" in name}
+        # One walk over all topics, however many are wanted.
+        self._topics = {unified: name for name in existing if (unified := _metric_name(name)) in ambiguous}
+
+    def other(self, name: str) -> str | None:
+        other = self._topics.get(_metric_name(name))
+        return None if other == name else other
+
+    def add(self, name: str) -> None:
+        self._topics[_metric_name(name)] = name
+
+
+def _metric_name(topic: str) -> str:
+    return topic.replace(".", "_")

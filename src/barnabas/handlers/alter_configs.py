@@ -3,9 +3,14 @@
 Clients are better served by IncrementalAlterConfigs. Broker loggers, client metrics and groups are refused.
 """
 
+from operator import attrgetter
+
 from barnabas.handlers.context import RequestContext
+from barnabas.handlers.pieces import Pieces
 from barnabas.wire.errors import KafkaError
 from barnabas.wire.messages.alter_configs import AlterConfigsRequest, AlterConfigsResourceResponse, AlterConfigsResponse
+
+PIECES = (Pieces("resources", answers="responses", size=100, together=attrgetter("resource_type", "resource_name")),)
 
 
 async def handle(context: RequestContext, request: AlterConfigsRequest) -> AlterConfigsResponse:

@@ -1,6 +1,10 @@
 """CreatePartitions (0-3): more partitions for a topic, placed by the controller or as the client says."""
 
+from operator import attrgetter
+
 from barnabas.handlers.context import RequestContext
+from barnabas.handlers.mutations import spending
+from barnabas.handlers.pieces import Pieces
 from barnabas.wire.errors import KafkaError
 from barnabas.wire.messages.create_partitions import (
     CreatePartitionsRequest,
@@ -8,10 +12,14 @@ from barnabas.wire.messages.create_partitions import (
     CreatePartitionsTopicResult,
 )
 
+PIECES = (Pieces("topics", answers="results", size=100, together=attrgetter("name")),)
+
 
 async def handle(context: RequestContext, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
     try:
-        return await context.broker.controller.create_partitions(request)
+        return await spending(
+            context, lambda spend: context.broker.controller.create_partitions(request, spend), strict_since=3
+        )
     except KafkaError as error:
         return CreatePartitionsResponse(
             results=tuple(

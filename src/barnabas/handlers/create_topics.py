@@ -4,14 +4,22 @@ Answers when the topics are committed and this broker leads their partitions, wh
 the decision could not be committed at all, every topic bears the error.
 """
 
+from operator import attrgetter
+
 from barnabas.handlers.context import RequestContext
+from barnabas.handlers.mutations import spending
+from barnabas.handlers.pieces import Pieces
 from barnabas.wire.errors import KafkaError
 from barnabas.wire.messages.create_topics import CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse
+
+PIECES = (Pieces("topics", answers="topics", size=100, together=attrgetter("name")),)
 
 
 async def handle(context: RequestContext, request: CreateTopicsRequest) -> CreateTopicsResponse:
     try:
-        return await context.broker.controller.create_topics(request)
+        return await spending(
+            context, lambda spend: context.broker.controller.create_topics(request, spend), strict_since=6
+        )
     except KafkaError as error:
         return CreateTopicsResponse(
             topics=tuple(

@@ -1,7 +1,10 @@
 """DeleteGroups (0-2): groups without members, and all they committed."""
 
 from barnabas.handlers.context import RequestContext
+from barnabas.handlers.pieces import Pieces
 from barnabas.wire.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
+
+PIECES = (Pieces("groups_names", answers="results", size=50),)
 
 
 async def handle(context: RequestContext, request: DeleteGroupsRequest) -> DeleteGroupsResponse:

@@ -17,24 +17,27 @@ from barnabas.wire.messages.delete_records import (
 
 
 async def handle(context: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
-    response = DeleteRecordsResponse(
-        topics=tuple(
-            DeleteRecordsTopicResult(
-                name=topic.name,
-                partitions=tuple(_delete(context.broker, topic.name, asked) for asked in topic.partitions),
-            )
-            for topic in request.topics
-        )
-    )
-    results = [result for topic in response.topics for result in topic.partitions]
-    deleted = [result for result in results if result.error_code == ErrorCode.none]
+    turns = context.broker.turns
+    turn = turns.begin()
+    topics = []
+    deleted = []
+    for topic in request.topics:
+        results = []
+        for asked in topic.partitions:
+            result = _delete(context.broker, topic.name, asked)
+            results.append(result)
+            if result.error_code == ErrorCode.none:
+                deleted.append(result)
+            if turn.is_over():
+                await turns.next(turn)
+        topics.append(DeleteRecordsTopicResult(name=topic.name, partitions=tuple(results)))
     if deleted:
         try:
             await context.broker.replicas.checkpoints.write()
         except KafkaError as error:
             for result in deleted:
                 result.error_code = error.code
-    return response
+    return DeleteRecordsResponse(topics=tuple(topics))
 
 
 def _delete(broker: Broker, topic: str, asked: DeleteRecordsPartition) -> DeleteRecordsPartitionResult:

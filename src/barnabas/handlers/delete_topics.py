@@ -3,7 +3,11 @@
 Versions before 3 do not know the error for deletion being switched off; they are told INVALID_REQUEST.
 """
 
+from operator import attrgetter
+
 from barnabas.handlers.context import RequestContext
+from barnabas.handlers.mutations import spending
+from barnabas.handlers.pieces import Pieces
 from barnabas.wire.errors import ErrorCode, KafkaError
 from barnabas.wire.messages.delete_topics import (
     DeletableTopicResult,
@@ -12,10 +16,17 @@ from barnabas.wire.messages.delete_topics import (
     DeleteTopicState,
 )
 
+PIECES = (
+    Pieces("topics", answers="responses", size=50, together=attrgetter("name", "topic_id")),
+    Pieces("topic_names", answers="responses", size=50, together=str),
+)
+
 
 async def handle(context: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
     try:
-        response = await context.broker.controller.delete_topics(request)
+        response = await spending(
+            context, lambda spend: context.broker.controller.delete_topics(request, spend), strict_since=5
+        )
     except KafkaError as error:
         return _all_failed(request, error)
     if context.api_version >= 3:

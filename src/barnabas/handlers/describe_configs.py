@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from barnabas.controller.topic_names import why_invalid
 from barnabas.handlers.context import Broker, RequestContext
+from barnabas.handlers.pieces import Pieces
 from barnabas.metadata.configs import (
     ConfigSource,
     EffectiveConfig,
@@ -31,6 +32,8 @@ _UNSERVED_RESOURCES = {
     16: "Client metrics subscriptions are not supported yet",
     32: "Group configs are not supported yet",
 }
+
+PIECES = (Pieces("resources", answers="results", size=3),)
 
 
 def handle(context: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:

@@ -2,10 +2,13 @@
 
 from barnabas.handlers.authorized_operations import GROUP_OPERATIONS, NOT_REQUESTED
 from barnabas.handlers.context import RequestContext
+from barnabas.handlers.pieces import Pieces
 from barnabas.wire.errors import ErrorCode, GroupIdNotFound, KafkaError
 from barnabas.wire.messages.describe_groups import DescribedGroup, DescribeGroupsRequest, DescribeGroupsResponse
 
 _NOT_FOUND_SINCE = 6
+
+PIECES = (Pieces("groups", answers="groups", size=20),)
 
 
 async def handle(context: RequestContext, request: DescribeGroupsRequest) -> DescribeGroupsResponse:

@@ -4,7 +4,6 @@ A directory that is offline is named with KAFKA_STORAGE_ERROR. A log that nobody
 the loop gets its turn between two logs.
 """
 
-import asyncio
 import os
 
 from barnabas.handlers.context import RequestContext
@@ -31,9 +30,12 @@ async def handle(context: RequestContext, request: DescribeLogDirsRequest) -> De
         asked = {TopicPartition(topic.topic, index) for topic in request.topics for index in topic.partitions}
         wanted = [topic_partition for topic_partition in wanted if topic_partition in asked]
     sizes: dict[str, Sizes] = {directory.path: {} for directory in replicas.store.directories}
+    turns = context.broker.turns
+    turn = turns.begin()
     for topic_partition in wanted:
         _measure(replicas, topic_partition, sizes)
-        await asyncio.sleep(0)
+        if turn.is_over():
+            await turns.next(turn)
     return DescribeLogDirsResponse(
         results=tuple(_result(directory, sizes[directory.path]) for directory in replicas.store.directories)
     )

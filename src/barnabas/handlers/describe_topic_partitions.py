@@ -19,7 +19,7 @@ from barnabas.wire.messages.describe_topic_partitions import (
 )
 
 
-def handle(context: RequestContext, request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:
+async def handle(context: RequestContext, request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:
     image = context.broker.image
     start = request.cursor or Cursor()
     asked = {topic.name for topic in request.topics}
@@ -35,7 +35,10 @@ def handle(context: RequestContext, request: DescribeTopicPartitionsRequest) -> 
 
     topics = []
     next_cursor = None
+    turn = context.broker.turns.begin()
     for name in names:
+        if turn.is_over():
+            await context.broker.turns.next(turn)
         if remaining == 0:
             next_cursor = Cursor(topic_name=name, partition_index=0)
             break

@@ -10,6 +10,7 @@ import re
 from barnabas.coordinator.key_hash import partition_of
 from barnabas.handlers.context import RequestContext
 from barnabas.handlers.endpoints import endpoint_for
+from barnabas.handlers.pieces import Pieces
 from barnabas.model import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTIONS_TOPIC
 from barnabas.wire.errors import CoordinatorNotAvailable, ErrorCode, InvalidRequest, KafkaError
 from barnabas.wire.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
@@ -21,6 +22,8 @@ _PARTITION = re.compile(r"[0-9]{1,9}")
 
 _BATCH_SINCE = 4
 _SHARE_SINCE = 6
+
+PIECES = (Pieces("coordinator_keys", answers="coordinators", size=50),)
 
 
 async def handle(context: RequestContext, request: FindCoordinatorRequest) -> FindCoordinatorResponse:

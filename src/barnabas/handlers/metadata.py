@@ -8,11 +8,11 @@ A client may ask for ten thousand topics at once. They are encoded some at a tim
 the one image that was current when the first of them was.
 """
 
-import asyncio
 import uuid
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from typing import Final
 
+from barnabas.env.turns import Turns
 from barnabas.handlers.authorized_operations import CLUSTER_OPERATIONS, NOT_REQUESTED, TOPIC_OPERATIONS
 from barnabas.handlers.context import ClientConnection, RequestContext
 from barnabas.handlers.endpoints import endpoint_for
@@ -25,7 +25,7 @@ from barnabas.wire.messages.metadata import (
     MetadataResponse,
     MetadataResponseBroker,
 )
-from barnabas.wire.metadata_response import MetadataAnswer, TopicPartitionFacts, encode_topic
+from barnabas.wire.metadata_response import MetadataAnswer, TopicPartitionFacts, encode_partition, encode_topic
 
 _IDS_SINCE: Final = 12
 # Encoded in a few milliseconds.
@@ -79,21 +79,25 @@ def _respond(
     asked: list[TopicImage | MetadataRequestTopic]
     asked = list(image.topics.by_name.values()) if wanted is None else [topics.find(each) or each for each in wanted]
     if sum(map(_weight, asked)) > PARTITIONS_IN_A_TURN:
-        return _respond_in_turns(frame, topics, asked)
-    return MetadataAnswer(frame, [topics.encode(each) for each in asked])
+        return _respond_in_turns(context.broker.turns, frame, topics, asked)
+    return MetadataAnswer(frame, [topics.encode(each, topics.encode_partitions(each)) for each in asked])
 
 
 async def _respond_in_turns(
-    frame: MetadataResponse, topics: "_Topics", asked: list[TopicImage | MetadataRequestTopic]
+    turns: Turns, frame: MetadataResponse, topics: "_Topics", asked: list[TopicImage | MetadataRequestTopic]
 ) -> MetadataAnswer:
     encoded = []
-    weight = 0
+    turn = await turns.wait()
     for each in asked:
-        encoded.append(topics.encode(each))
-        weight += _weight(each)
-        if weight > PARTITIONS_IN_A_TURN:
-            weight = 0
-            await asyncio.sleep(0)
+        partitions = []
+        if isinstance(each, TopicImage):
+            for index, partition in each.partitions.items():
+                partitions.append(topics.encode_partition(index, partition))
+                if turn.is_over():
+                    await turns.next(turn)
+        encoded.append(topics.encode(each, partitions))
+        if turn.is_over():
+            await turns.next(turn)
     return MetadataAnswer(frame, encoded)
 
 
@@ -126,10 +130,16 @@ class _Topics:
             return self._image.topics.by_id.get(wanted.topic_id) if self._version >= _IDS_SINCE else None
         return self._image.topics.by_name.get(wanted.name or "")
 
-    def encode(self, asked: TopicImage | MetadataRequestTopic) -> bytes:
+    def encode_partitions(self, asked: TopicImage | MetadataRequestTopic) -> list[bytes]:
+        """None where it does not exist."""
+        if not isinstance(asked, TopicImage):
+            return []
+        return [self.encode_partition(index, partition) for index, partition in asked.partitions.items()]
+
+    def encode(self, asked: TopicImage | MetadataRequestTopic, partitions: Sequence[bytes]) -> bytes:
         """A topic that there is, or what was asked for and there is not."""
         if isinstance(asked, TopicImage):
-            return self._encode_known(asked)
+            return self._encode_known(asked, partitions)
         if self._version < _IDS_SINCE and (asked.topic_id is not None or asked.name is None):
             return self._encode_unknown(asked.name or "", asked.topic_id, ErrorCode.invalid_request)
         if asked.topic_id is not None:
@@ -147,26 +157,29 @@ class _Topics:
             operations=NOT_REQUESTED,
         )
 
-    def _encode_known(self, topic: TopicImage) -> bytes:
+    def _encode_known(self, topic: TopicImage, partitions: Sequence[bytes]) -> bytes:
         return encode_topic(
             self._version,
             name=topic.name,
             topic_id=topic.id,
             is_internal=topic.name in INTERNAL_TOPICS,
-            partitions=[self._partition(index, partition) for index, partition in topic.partitions.items()],
+            partitions=partitions,
             operations=self._operations,
         )
 
-    def _partition(self, index: int, partition: PartitionImage) -> TopicPartitionFacts:
+    def encode_partition(self, index: int, partition: PartitionImage) -> bytes:
         led = partition.leader in self._alive
-        return TopicPartitionFacts(
-            0 if led else int(ErrorCode.leader_not_available),
-            index,
-            partition.leader if led else -1,
-            partition.leader_epoch,
-            partition.replicas,
-            partition.isr,
-            tuple(replica for replica in partition.replicas if replica not in self._alive),
+        return encode_partition(
+            self._version,
+            TopicPartitionFacts(
+                0 if led else int(ErrorCode.leader_not_available),
+                index,
+                partition.leader if led else -1,
+                partition.leader_epoch,
+                partition.replicas,
+                partition.isr,
+                tuple(replica for replica in partition.replicas if replica not in self._alive),
+            ),
         )
 
 

@@ -4,6 +4,7 @@ Partitions that do not exist are refused one by one; an error of the group is th
 """
 
 from barnabas.handlers.context import RequestContext
+from barnabas.handlers.pieces import Pieces
 from barnabas.handlers.topic_lookup import LookedUp, look_up
 from barnabas.wire.errors import ErrorCode, KafkaError, UnknownTopicOrPartition
 from barnabas.wire.messages.offset_commit import (
@@ -17,6 +18,8 @@ from barnabas.wire.messages.offset_commit import (
 _TOPIC_IDS_SINCE = 10
 
 Codes = dict[tuple[str, int], ErrorCode]
+
+PIECES = (Pieces("topics", parts="partitions", answers="topics", size=150),)
 
 
 async def handle(context: RequestContext, request: OffsetCommitRequest) -> OffsetCommitResponse:

@@ -1,6 +1,7 @@
 """OffsetDelete (0): an administrator removes offsets of topics that the group does not subscribe to."""
 
 from barnabas.handlers.context import RequestContext
+from barnabas.handlers.pieces import Pieces
 from barnabas.metadata.image import ClusterImage
 from barnabas.wire.errors import ErrorCode, KafkaError, UnknownTopicOrPartition
 from barnabas.wire.messages.offset_delete import (
@@ -10,6 +11,8 @@ from barnabas.wire.messages.offset_delete import (
     OffsetDeleteResponsePartition,
     OffsetDeleteResponseTopic,
 )
+
+PIECES = (Pieces("topics", parts="partitions", answers="topics", size=200),)
 
 
 async def handle(context: RequestContext, request: OffsetDeleteRequest) -> OffsetDeleteResponse:

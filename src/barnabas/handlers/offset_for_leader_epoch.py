@@ -1,6 +1,7 @@
 """OffsetForLeaderEpoch (2-4): where an epoch ended, so that a reader can tell whether its log and ours have parted."""
 
 from barnabas.handlers.context import Broker, RequestContext
+from barnabas.handlers.pieces import Pieces
 from barnabas.wire.errors import KafkaError
 from barnabas.wire.messages.offset_for_leader_epoch import (
     EpochEndOffset,
@@ -9,6 +10,8 @@ from barnabas.wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopicResult,
 )
+
+PIECES = (Pieces("topics", parts="partitions", answers="topics", size=4),)  # their logs may have to be opened
 
 
 def handle(context: RequestContext, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:

@@ -5,9 +5,10 @@ an aborted transaction leaves no trace.
 """
 
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from itertools import islice
+from typing import NamedTuple, TypeVar
 
 from barnabas.metadata.draft import Draft, UnreplayableRecord
 from barnabas.metadata.image import BrokerImage, ClusterImage, PartitionImage, TopicImage
@@ -19,6 +20,8 @@ from barnabas.metadata.records import (
     UnknownRecord,
 )
 from barnabas.model import TopicPartition
+
+T = TypeVar("T")
 
 
 class PartitionChange(NamedTuple):
@@ -55,6 +58,34 @@ class Delta:
             or self.features_changed
             or self.access_changed
         )
+
+    @property
+    def partition_count(self) -> int:
+        """Deleted ones and changed ones."""
+        return sum(len(topic.partitions) for topic in self.topics_deleted.values()) + len(self.partitions_changed)
+
+    def parts(self, partitions_max: int) -> Iterator["Delta"]:
+        """The same change in the order in which it must be applied, no more than so many partitions at a time.
+
+        What has nothing to do with partitions comes with the first part. A topic that is deleted may come in several.
+        """
+        left = replace(self, topics_deleted={}, partitions_changed={})
+        for topic_id, topic in self.topics_deleted.items():
+            for indexes in list(_chunks(topic.partitions, partitions_max)) or [[]]:
+                some = {index: topic.partitions[index] for index in indexes}
+                yield replace(left, topics_deleted={topic_id: replace(topic, partitions=some)})
+                left = Delta()
+        for changed in _chunks(self.partitions_changed, partitions_max):
+            yield replace(left, partitions_changed={each: self.partitions_changed[each] for each in changed})
+            left = Delta()
+        if left:
+            yield left
+
+
+def _chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    remaining = iter(items)
+    while chunk := list(islice(remaining, size)):
+        yield chunk
 
 
 def replay(

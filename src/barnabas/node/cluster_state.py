@@ -3,11 +3,19 @@
 Raft drives it: a snapshot at start, then every batch once it is committed. While the node starts nobody is told
 anything; `publish` then hands over the whole image as one delta, so that a topic created and deleted long ago costs
 nothing, and from then on each commit is told as it comes.
+
+One request may create or delete a topic of ten thousand partitions. Such a commit is made into an image by a worker,
+and the replicas hear of it in parts, with other work in between. Until the last of them a client may be told that a
+partition of the new topic is not there yet, as in a cluster. Whoever asked for the change gets the answer afterwards.
 """
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import partial
+from typing import Final
 
+from barnabas.env import Workers
+from barnabas.env.turns import Turns
 from barnabas.metadata.delta import Delta, replay
 from barnabas.metadata.image import EMPTY_IMAGE, ClusterImage
 from barnabas.metadata.records import decode_metadata_record, encode_metadata_record
@@ -17,27 +25,56 @@ logger = logging.getLogger(__name__)
 
 Subscriber = Callable[[ClusterImage, Delta], None]
 
+RECORDS_AT_ONCE: Final = 200
+PARTITIONS_AT_ONCE: Final = 50
+"""A partition that is deleted takes a rename, and its files are closed."""
+
 
 class ClusterState:
-    def __init__(self) -> None:
+    def __init__(self, workers: Workers, turns: Turns) -> None:
         self.image = EMPTY_IMAGE
+        self._workers = workers
+        self._turns = turns
         self._subscribers: tuple[Subscriber, ...] = ()
+        self._in_parts: Subscriber | None = None
 
-    def publish(self, *subscribers: Subscriber) -> None:
-        """Tell the subscribers what there is, in their order, and from now on what changes."""
+    def publish(self, *subscribers: Subscriber, in_parts: Subscriber | None = None) -> None:
+        """Tell the subscribers what there is, in their order, and from now on what changes.
+
+        The one that has work to do for every partition is told of a large change `in_parts`.
+        """
         _, delta = replay(EMPTY_IMAGE, image_to_records(self.image))
         self._subscribers = subscribers
+        self._in_parts = in_parts
         self._tell(delta)
 
     def on_snapshot(self, end_offset: int, epoch: int, records: list[bytes]) -> None:
         decoded = map(decode_metadata_record, records)
         self.image, _ = replay(EMPTY_IMAGE, decoded, offset=end_offset - 1, epoch=epoch)
 
-    def on_commit(self, base_offset: int, epoch: int, records: list[bytes]) -> None:
-        decoded = map(decode_metadata_record, records)
-        self.image, delta = replay(self.image, decoded, offset=base_offset + len(records) - 1, epoch=epoch)
+    def on_commit(self, base_offset: int, epoch: int, records: list[bytes]) -> Awaitable[None] | None:
+        last_offset = base_offset + len(records) - 1
+        if len(records) > RECORDS_AT_ONCE:
+            return self._take_in_many(records, last_offset, epoch)
+        self.image, delta = _replay(self.image, records, last_offset, epoch)
+        if delta.partition_count > PARTITIONS_AT_ONCE:
+            return self._tell_in_parts(delta)
         if delta:
             self._tell(delta)
+        return None
+
+    async def _take_in_many(self, records: list[bytes], last_offset: int, epoch: int) -> None:
+        self.image, delta = await self._workers.run(partial(_replay, self.image, records, last_offset, epoch))
+        await self._tell_in_parts(delta)
+
+    async def _tell_in_parts(self, delta: Delta) -> None:
+        image = self.image
+        turn = await self._turns.wait()
+        for subscriber in self._subscribers:
+            for part in delta.parts(PARTITIONS_AT_ONCE) if subscriber == self._in_parts else (delta,):
+                subscriber(image, part)
+                if turn.is_over():
+                    await self._turns.next(turn)
 
     def snapshot(self) -> Iterable[bytes] | None:
         if self.image.open_transaction is not None:
@@ -47,3 +84,7 @@ class ClusterState:
     def _tell(self, delta: Delta) -> None:
         for subscriber in self._subscribers:
             subscriber(self.image, delta)
+
+
+def _replay(image: ClusterImage, records: Sequence[bytes], offset: int, epoch: int) -> tuple[ClusterImage, Delta]:
+    return replay(image, map(decode_metadata_record, records), offset=offset, epoch=epoch)

@@ -1,7 +1,6 @@
 """Runs one broker until it is told to stop."""
 
 import asyncio
-import gc
 import logging
 import signal
 from collections.abc import Callable
@@ -9,9 +8,10 @@ from collections.abc import Callable
 import uvloop
 
 from barnabas import __version__
-from barnabas.env import Disk
+from barnabas.env import Disk, SystemClock
 from barnabas.node.broker_node import BrokerNode
 from barnabas.node.file_limit import raise_file_limit
+from barnabas.node.garbage import collect_after_growth, collect_the_young_only, peak_bytes
 
 logger = logging.getLogger(__name__)
 
@@ -29,14 +29,14 @@ async def _run(properties: dict[str, str], announce: Callable[[str], None], disk
         loop.add_signal_handler(number, stopped.set)
     node = BrokerNode(properties, disk=disk)
     await node.start()
-    # What lives now lives until the end: the collector need not look at it again.
-    gc.collect()
-    gc.freeze()
+    collect_the_young_only()
+    collecting = asyncio.ensure_future(collect_after_growth(SystemClock(), peak_bytes))
     announce(f"Barnabas {__version__} is ready on {node.address} (data in {', '.join(node.data_dirs)})")
     stop = asyncio.ensure_future(stopped.wait())
     failure = asyncio.ensure_future(node.failed())
     await asyncio.wait([stop, failure], return_when=asyncio.FIRST_COMPLETED)
     stop.cancel()
+    collecting.cancel()
     await node.stop()
     if failure.done():
         logger.critical("the broker stopped: %s", failure.result())

@@ -33,6 +33,8 @@ from barnabas.wire.errors import KafkaStorageError, NotController, RecordListToo
 BATCH_BYTES_MAX: Final = 8 * 1024 * 1024
 """Kafka's raft takes no larger batch."""
 _READ_BYTES: Final = 1024 * 1024
+LONG_BATCH_RECORDS: Final = 200
+"""More than so many are put together and taken apart by a worker: a topic may have ten thousand partitions."""
 SNAPSHOT_INTERVAL_BYTES: Final = 20 * 1024 * 1024
 """metadata.log.max.record.bytes.between.snapshots"""
 
@@ -139,9 +141,10 @@ class RaftNode:
         raise KafkaStorageError(f"a quorum of {len(raft.voters.voters)} voters; this version runs quorums of one")
 
     def append(self, records: Sequence[bytes]) -> Awaitable[int]:
-        """Written before this returns, as one batch: all of the records become committed, or none.
+        """As one batch: all of the records become committed, or none. Written before this returns unless they are many.
 
-        The result, once they are committed and the listener has seen them, is the offset of the last one.
+        The result, once they are committed and the listener has seen them, is the offset of the last one. Whoever wants
+        an order among appends of many records awaits each.
         """
         if self._stopped is not None:
             raise self._stopped
@@ -149,13 +152,31 @@ class RaftNode:
             raise NotController("this node does not lead the metadata quorum")
         if sum(map(len, records)) > BATCH_BYTES_MAX:
             raise RecordListTooLarge(f"metadata records of more than {BATCH_BYTES_MAX} bytes in one batch")
-        loop = asyncio.get_running_loop()
+        if len(records) > LONG_BATCH_RECORDS:
+            return self._append_long(records, self._raft)
+        return self._commit(self._build(records, self._log.end_offset, self._raft.epoch), self._raft)
+
+    def _build(self, records: Sequence[bytes], base_offset: int, epoch: int) -> bytes:
         now_ms = self._clock.now_ms()
-        batch = self._write([Record(timestamp=now_ms, value=value) for value in records], self._raft.epoch)
+        values = [Record(timestamp=now_ms, value=value) for value in records]
+        return build_batch(values, base_offset=base_offset, leader_epoch=epoch)
+
+    async def _append_long(self, records: Sequence[bytes], raft: Raft) -> int:
+        while True:
+            place = self._log.end_offset, raft.epoch
+            data = await self._workers.run(partial(self._build, records, *place))
+            if self._stopped is not None:
+                raise self._stopped
+            if place == (self._log.end_offset, raft.epoch):  # else somebody else has written there meanwhile
+                return await self._commit(data, raft)
+
+    def _commit(self, data: bytes, raft: Raft) -> "asyncio.Future[int]":
+        self._log.append(data)
+        loop = asyncio.get_running_loop()
         committed: asyncio.Future[int] = loop.create_future()
-        self._uncommitted.append(_Uncommitted(batch, committed))
+        self._uncommitted.append(_Uncommitted(read_batch(data), committed))
         if self._syncing is None:
-            self._syncing = loop.create_task(self._sync(self._raft))
+            self._syncing = loop.create_task(self._sync(raft))
         return committed
 
     async def snapshot(self) -> SnapshotId | None:
@@ -211,19 +232,24 @@ class RaftNode:
                 self._synced_end = end_offset
                 high_watermark = raft.on_synced(end_offset).high_watermark
                 if high_watermark is not None:
-                    self._deliver(high_watermark)
+                    await self._deliver(high_watermark)
         except Exception as error:
             self._fail(error)
         finally:
             self._syncing = None
 
-    def _deliver(self, high_watermark: int) -> None:
+    async def _deliver(self, high_watermark: int) -> None:
         self._log.commit(high_watermark)
         waiting = self._uncommitted
         while waiting and waiting[0].batch.header.last_offset < high_watermark:
-            header = waiting[0].batch.header
+            batch = waiting[0].batch
+            header = batch.header
             if not header.is_control:
-                self._listener.on_commit(header.base_offset, header.leader_epoch, _values(waiting[0].batch))
+                is_long = header.record_count > LONG_BATCH_RECORDS
+                values = await self._workers.run(partial(_values, batch)) if is_long else _values(batch)
+                taken_in = self._listener.on_commit(header.base_offset, header.leader_epoch, values)
+                if taken_in is not None:
+                    await taken_in
             committed = waiting.popleft().committed
             self._applied = SnapshotId(header.next_offset, header.leader_epoch)
             self._applied_timestamp = header.max_timestamp

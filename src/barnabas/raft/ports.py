@@ -1,6 +1,6 @@
 """What raft asks of the rooms beside and above it. The composition root brings them together."""
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
 from typing import Protocol
 
 
@@ -52,8 +52,11 @@ class Listener(Protocol):
     def on_snapshot(self, end_offset: int, epoch: int, records: list[bytes]) -> None:
         """Begin anew with the state at `end_offset` (exclusive): once at each start, before any commit."""
 
-    def on_commit(self, base_offset: int, epoch: int, records: list[bytes]) -> None:
-        """A batch is committed. Its offsets follow those seen before, but for control records in between."""
+    def on_commit(self, base_offset: int, epoch: int, records: list[bytes]) -> Awaitable[None] | None:
+        """A batch is committed. Its offsets follow those seen before, but for control records in between.
+
+        An awaitable: it takes a while, and nobody is told of the commit, nor of a later one, before it is done.
+        """
 
     def snapshot(self) -> Iterable[bytes] | None:
         """The records that make the present state, read lazily while later commits arrive; None: ask again later."""

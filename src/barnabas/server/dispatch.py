@@ -3,23 +3,30 @@
 A handler answers at once (the response itself) or later (an awaitable). Whole-request errors become codes here: a
 request that cannot be decoded, or an API or version we do not serve, ends the connection as in Kafka; only ApiVersions
 of an unknown version gets an answer, because that is how a client finds out what to speak.
+
+How long a request or its answer is, the client chooses. A long list is handled a piece at a time (`handlers.pieces`),
+and a long answer encoded a slice at a time (`wire.sliced_encoding`), each within turns of a few milliseconds.
 """
 
 import importlib
+import io
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from barnabas.handlers.context import Broker, ClientConnection, RequestContext
+from barnabas.handlers.pieces import Pieces
 from barnabas.handlers.produce_lane import ProduceLane
+from barnabas.server.throttling import RequestMeter, ThrottledBuffers, throttled_later
 from barnabas.wire.api_table import API_VERSIONS, BY_KEY, FETCH, METADATA, PRODUCE, Api
-from barnabas.wire.codec import encode_response, is_flexible, request_reader
+from barnabas.wire.codec import is_flexible, request_reader
 from barnabas.wire.errors import ErrorCode, KafkaError, UnsupportedVersion
 from barnabas.wire.fetch_response import encode_fetch_response
 from barnabas.wire.frame import read_request_header, response_prefix, skip_tagged_fields
 from barnabas.wire.metadata_response import encode_metadata_response
 from barnabas.wire.produce_request import produce_request_reader
 from barnabas.wire.produce_response import encode_produce_response
+from barnabas.wire.sliced_encoding import encode_in_slices
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +41,9 @@ class Route(NamedTuple):
     version: int
     decode: Callable[[memoryview, int], Any]
     handle: Callable[[RequestContext, Any], Any]
-    encode: Callable[[Any, int], Buffers]
+    encode: Callable[[Any, int], Buffers] | None
+    """None: in slices."""
+    pieces: Sequence[Pieces]
     tagged_request: bool
     tagged_response: bool
 
@@ -64,30 +73,74 @@ class Dispatcher:
         except KafkaError as error:
             raise Refused(str(error)) from error
         context = RequestContext(self._broker, client, route.version, api_version, client_id)
+        quotas = self._broker.quotas
+        meter = None if quotas is None else RequestMeter(quotas, context, route.api, len(payload))
         try:
+            for pieces in route.pieces:
+                if cut := pieces.cut(request):
+                    handled = self._handle_pieces(route, context, pieces, cut)
+                    return self._answer_later(route, correlation_id, handled, meter)
             response = route.handle(context, request)
             if hasattr(response, "__await__"):
-                return self._answer_later(route, correlation_id, response)
-            return self._frame(route, correlation_id, response)
+                if meter is not None:
+                    meter.pause()
+                return self._answer_later(route, correlation_id, response, meter)
+            return self._frame(route, correlation_id, response, meter)
         except KafkaError as error:
-            return self._frame(route, correlation_id, error_response(route, error))
+            return self._frame(route, correlation_id, error_response(route, error), meter)
         except Exception:
             logger.exception("a %s request failed: this is a defect of Barnabas", route.api.name)
             raise Refused("internal error") from None
 
-    async def _answer_later(self, route: Route, correlation_id: int, response: Awaitable[object]) -> Buffers:
-        try:
-            return self._frame(route, correlation_id, await response)
-        except KafkaError as error:
-            return self._frame(route, correlation_id, error_response(route, error))
+    async def _handle_pieces(self, route: Route, context: RequestContext, pieces: Pieces, cut: Sequence[Any]) -> Any:
+        turns = self._broker.turns
+        turn = await turns.wait()
+        responses = []
+        for piece in cut:
+            response = route.handle(context, piece)
+            responses.append(await response if hasattr(response, "__await__") else response)
+            if turn.is_over():
+                await turns.next(turn)
+        return pieces.join(responses)
 
-    def _frame(self, route: Route, correlation_id: int, response: object) -> Buffers:
+    async def _answer_later(
+        self, route: Route, correlation_id: int, response: Awaitable[object], meter: RequestMeter | None
+    ) -> Buffers:
+        try:
+            framed = self._frame(route, correlation_id, await response, meter)
+        except KafkaError as error:
+            framed = self._frame(route, correlation_id, error_response(route, error), meter)
+        return framed if isinstance(framed, list) else await framed
+
+    def _frame(
+        self, route: Route, correlation_id: int, response: object, meter: RequestMeter | None = None
+    ) -> Buffers | Awaitable[Buffers]:
+        if meter is not None:
+            response, throttle_ms = meter.settle(response)
+            if throttle_ms:
+                framed = self._frame(route, correlation_id, response)
+                if isinstance(framed, list):
+                    return ThrottledBuffers(framed, throttle_ms)
+                return throttled_later(framed, throttle_ms)
         if response is None:
             return []
-        body = route.encode(response, route.version)
-        size = len(body[0]) if len(body) == 1 else sum(map(len, body))
-        body[0] = response_prefix(correlation_id, size, tagged=route.tagged_response) + body[0]
-        return body
+        if route.encode is not None:
+            return _with_prefix(route, correlation_id, route.encode(response, route.version))
+        buffer = io.BytesIO()
+        writing = encode_in_slices(route.api.name, route.version, response, buffer)
+        turn = self._broker.turns.begin()
+        for _ in writing:
+            if turn.is_over():
+                return self._finish(route, correlation_id, writing, buffer)
+        return _with_prefix(route, correlation_id, [buffer.getvalue()])
+
+    async def _finish(self, route: Route, correlation_id: int, writing: Iterator[None], buffer: io.BytesIO) -> Buffers:
+        turns = self._broker.turns
+        turn = await turns.wait()
+        for _ in writing:
+            if turn.is_over():
+                await turns.next(turn)
+        return _with_prefix(route, correlation_id, [buffer.getvalue()])
 
     def _route(self, api_key: int, api_version: int) -> Route:
         api = BY_KEY.get(api_key)
@@ -103,23 +156,25 @@ class Dispatcher:
         return _make_route(API_VERSIONS, 0), messages.ApiVersionsRequest()
 
 
+def _with_prefix(route: Route, correlation_id: int, body: Buffers) -> Buffers:
+    size = len(body[0]) if len(body) == 1 else sum(map(len, body))
+    body[0] = response_prefix(correlation_id, size, tagged=route.tagged_response) + body[0]
+    return body
+
+
 def _make_route(api: Api, version: int) -> Route:
     handler = importlib.import_module(f"barnabas.handlers.{api.name}")
     flexible = is_flexible(api.name, version)
-    encode: Callable[[Any, int], Buffers]
+    encode: Callable[[Any, int], Buffers] | None = None
     if api is PRODUCE:
         encode = encode_produce_response
     elif api is FETCH:
         encode = encode_fetch_response
     elif api is METADATA:
         encode = encode_metadata_response
-    else:
-
-        def encode(response: object, version: int) -> Buffers:
-            return [encode_response(api.name, version, response)]
-
     decode = produce_request_reader(version) if api is PRODUCE else request_reader(api.name, version)
-    return Route(api, version, decode, handler.handle, encode, flexible, flexible and api is not API_VERSIONS)
+    pieces = getattr(handler, "PIECES", ())
+    return Route(api, version, decode, handler.handle, encode, pieces, flexible, flexible and api is not API_VERSIONS)
 
 
 def error_response(route: Route, error: KafkaError) -> object:

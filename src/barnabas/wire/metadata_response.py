@@ -5,7 +5,7 @@ The rest of the response is kio's; topics are put in where they belong. A test k
 
 import struct
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from barnabas.wire.codec import encode_response
@@ -49,19 +49,18 @@ def encode_topic(
     name: str | None,
     topic_id: uuid.UUID | None,
     is_internal: bool = False,
-    partitions: Iterable[TopicPartitionFacts] = (),
+    partitions: Sequence[bytes] = (),
     operations: int,
 ) -> bytes:
-    """`name` is None where only an id was asked for, and is not known (version 12)."""
+    """`name` is None where only an id was asked for, and is not known (version 12). The partitions come encoded."""
     flexible = version >= _FLEXIBLE_SINCE
     out = [_int16.pack(error_code), compact_string(name) if flexible else legacy_string(name)]
     if version >= _ID_SINCE:
         out.append(topic_id.bytes if topic_id else bytes(16))
     if version >= _INTERNAL_SINCE:
         out.append(b"\x01" if is_internal else b"\x00")
-    encoded = [_partition(version, partition) for partition in partitions]
-    out.append(uvarint(len(encoded) + 1) if flexible else _int32.pack(len(encoded)))
-    out += encoded
+    out.append(uvarint(len(partitions) + 1) if flexible else _int32.pack(len(partitions)))
+    out += partitions
     if version >= _OPERATIONS_SINCE:
         out.append(_int32.pack(operations))
     if flexible:
@@ -69,7 +68,7 @@ def encode_topic(
     return b"".join(out)
 
 
-def _partition(version: int, partition: TopicPartitionFacts) -> bytes:
+def encode_partition(version: int, partition: TopicPartitionFacts) -> bytes:
     out = _error_and_index.pack(partition.error_code, partition.partition, partition.leader)
     if version >= _EPOCH_SINCE:
         out += _epoch.pack(partition.leader_epoch)
@@ -92,7 +91,7 @@ def encode_metadata_response(answer: MetadataAnswer | MetadataResponse, version:
     before = whole[: len(whole) - after - empty_size]
     count = len(answer.topics)
     counted = uvarint(count + 1) if version >= _FLEXIBLE_SINCE else _int32.pack(count)
-    return [before + counted, *answer.topics, whole[len(whole) - after :]]
+    return [b"".join((before, counted, *answer.topics, whole[len(whole) - after :]))]
 
 
 def _bytes_after_topics(version: int) -> int:
