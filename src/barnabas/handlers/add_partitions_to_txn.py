@@ -82,9 +82,7 @@ def _refused(context: RequestContext, partitions: Sequence[TopicPartition]) -> d
     refused: dict[TopicPartition, KafkaError] = {}
     for partition in partitions:
         if partition.topic in INTERNAL_TOPICS and context.api_version < _BATCH_SINCE:
-            refused[partition] = TopicAuthorizationFailed(
-                f"{partition.topic} is internal: only brokers write to it"
-            )
+            refused[partition] = TopicAuthorizationFailed(f"{partition.topic} is internal: only brokers write to it")
         elif topics.partition(*partition) is None:
             refused[partition] = UnknownTopicOrPartition(f"there is no {partition}")
     return refused

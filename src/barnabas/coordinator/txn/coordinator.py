@@ -7,7 +7,7 @@ there is seldom anything to wait for.
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from barnabas.coordinator.decision import Decision, Now
 from barnabas.coordinator.key_hash import partition_of
@@ -28,6 +28,9 @@ from barnabas.model import TopicPartition
 from barnabas.wire.errors import ConcurrentTransactions, InvalidRequest, KafkaError, NotCoordinator
 from barnabas.wire.messages import describe_transactions
 from barnabas.wire.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
+
+ATTEMPTS_MAX: Final = 3
+"""A transaction is completed, then another producer's is aborted: a third cannot be in the way but of ill luck."""
 
 R = TypeVar("R")
 Results = Mapping[TopicPartition, KafkaError | None]
@@ -161,10 +164,11 @@ class TransactionCoordinator:
 
     async def _write(self, transactional_id: str, decide: Callable[[TransactionShard, Now], Decision[R]]) -> R:
         partition = self._home(transactional_id)
-        try:
-            return await self._runtime.write(partition, decide)
-        except ConcurrentTransactions:
-            await self._sender.wait(partition, transactional_id, self._settings.completion_wait_ms)
+        for _ in range(ATTEMPTS_MAX - 1):
+            try:
+                return await self._runtime.write(partition, decide)
+            except ConcurrentTransactions:
+                await self._sender.wait(partition, transactional_id, self._settings.completion_wait_ms)
         return await self._runtime.write(partition, decide)
 
     async def _with_producer_ids(
