@@ -16,7 +16,7 @@ import asyncio
 from collections.abc import Awaitable, Mapping
 
 from barnabas.handlers import produce
-from barnabas.handlers.context import ClientConnection, RequestContext
+from barnabas.handlers.context import RequestContext
 from barnabas.log.transactions import VerificationGuard
 from barnabas.model import TopicPartition
 from barnabas.records.batch import HEADER_SIZE, MAGIC, BatchHeader, read_header
@@ -43,24 +43,25 @@ KNOWS_ABORTABLE_SINCE = 11
 Gate = dict[TopicPartition, VerificationGuard | KafkaError]
 Answer = ProduceAnswer | Awaitable[ProduceAnswer | None] | None
 
-_appending: dict[ClientConnection, "asyncio.Task[Answer]"] = {}
+_appending: dict[tuple[str, int, str], "asyncio.Task[Answer]"] = {}
 """The last request of each connection that waits for a coordinator."""
 
 
 def handle(context: RequestContext, request: ProduceCall) -> Answer:
-    earlier = _appending.get(context.client)
+    client = context.client
+    connection = (client.host, client.port, client.listener_name)
+    earlier = _appending.get(connection)
     if earlier is None:
         gate = _begin(context, request)
         asked = [partition for partition, outcome in gate.items() if isinstance(outcome, VerificationGuard)]
         if not asked or _add_at_once(context, request, gate, asked):
             return produce.append_all(context, request, gate)
-    client = context.client
     task = asyncio.ensure_future(_append_after(earlier, context, request))
-    _appending[client] = task
+    _appending[connection] = task
 
     def forget(_: object) -> None:
-        if _appending.get(client) is task:
-            del _appending[client]
+        if _appending.get(connection) is task:
+            del _appending[connection]
 
     task.add_done_callback(forget)
     return _answer(task)
