@@ -111,8 +111,8 @@ class CoordinatorPartitions(Generic[C]):
             self._loading = asyncio.ensure_future(self._load())
 
     def _unload(self, index: int) -> None:
-        if self._epochs.pop(index, None) is not None:
-            self.coordinator.unload(index)
+        if self._epochs.pop(index, None) is not None and (made := self.coordinator_if_made) is not None:
+            made.unload(index)
 
     async def _load(self) -> None:
         try:
