@@ -23,7 +23,7 @@ from barnabas.controller.brokers import (
     decide_register_broker,
 )
 from barnabas.controller.create_topics import decide_create_topics
-from barnabas.controller.decision import Decision
+from barnabas.controller.decision import Decision, Spend, unlimited
 from barnabas.controller.producer_id_blocks import decide_allocate_producer_ids
 from barnabas.metadata.configs import BrokerConfigs
 from barnabas.metadata.configs.in_image import broker_configs_in
@@ -69,9 +69,9 @@ class Controller:
         self._queue: deque[tuple[Decide[Any], asyncio.Future[Any]]] = deque()
         self._task: asyncio.Task[None] | None = None
 
-    async def create_topics(self, request: CreateTopicsRequest) -> CreateTopicsResponse:
+    async def create_topics(self, request: CreateTopicsRequest, spend: Spend = unlimited) -> CreateTopicsResponse:
         return await self._submit(
-            lambda image: decide_create_topics(image, request, configs=self._configs(image), rng=self._rng)
+            lambda image: decide_create_topics(image, request, configs=self._configs(image), rng=self._rng, spend=spend)
         )
 
     async def create_internal_topic(
@@ -92,15 +92,19 @@ class Controller:
 
         return (await self._submit(decide)).topics[0]
 
-    async def delete_topics(self, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
+    async def delete_topics(self, request: DeleteTopicsRequest, spend: Spend = unlimited) -> DeleteTopicsResponse:
         from barnabas.controller.delete_topics import decide_delete_topics
 
-        return await self._submit(lambda image: decide_delete_topics(image, request, configs=self._configs(image)))
+        return await self._submit(
+            lambda image: decide_delete_topics(image, request, configs=self._configs(image), spend=spend)
+        )
 
-    async def create_partitions(self, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+    async def create_partitions(
+        self, request: CreatePartitionsRequest, spend: Spend = unlimited
+    ) -> CreatePartitionsResponse:
         from barnabas.controller.create_partitions import decide_create_partitions
 
-        return await self._submit(lambda image: decide_create_partitions(image, request, rng=self._rng))
+        return await self._submit(lambda image: decide_create_partitions(image, request, rng=self._rng, spend=spend))
 
     async def alter_configs(self, request: AlterConfigsRequest) -> AlterConfigsResponse:
         from barnabas.controller.alter_configs import decide_alter_configs

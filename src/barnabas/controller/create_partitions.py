@@ -3,7 +3,7 @@
 import random
 from collections import Counter
 
-from barnabas.controller.decision import Decision, check_record_count
+from barnabas.controller.decision import Decision, Spend, check_record_count, unlimited
 from barnabas.controller.placement import check_manual, new_partitions, place
 from barnabas.controller.topic_names import is_reserved
 from barnabas.metadata.image import ClusterImage
@@ -24,7 +24,7 @@ from barnabas.wire.messages.create_partitions import (
 
 
 def decide_create_partitions(
-    image: ClusterImage, request: CreatePartitionsRequest, *, rng: random.Random
+    image: ClusterImage, request: CreatePartitionsRequest, *, rng: random.Random, spend: Spend = unlimited
 ) -> Decision[CreatePartitionsResponse]:
     records: list[PartitionRecord] = []
     results = []
@@ -33,7 +33,7 @@ def decide_create_partitions(
         try:
             if occurrences[topic.name] > 1:
                 raise InvalidRequest("Duplicate topic name.")
-            records += _grow(image, topic, rng, len(records))
+            records += _grow(image, topic, rng, len(records), spend)
         except KafkaError as error:
             results.append(
                 CreatePartitionsTopicResult(name=topic.name, error_code=error.code, error_message=str(error))
@@ -45,7 +45,7 @@ def decide_create_partitions(
 
 
 def _grow(
-    image: ClusterImage, topic: CreatePartitionsTopic, rng: random.Random, records_before: int
+    image: ClusterImage, topic: CreatePartitionsTopic, rng: random.Random, records_before: int, spend: Spend
 ) -> list[PartitionRecord]:
     known = image.topics.by_name.get(topic.name)
     if known is None:
@@ -73,4 +73,5 @@ def _grow(
         assignments = tuple(assignment.broker_ids for assignment in topic.assignments)
         for replicas in assignments:
             check_manual(image, replicas, factor)
+    spend(additional)
     return new_partitions(image, known.id, current, assignments)

@@ -4,6 +4,7 @@ A decision changes nothing. One request touches several topics or resources; the
 and contribute no records, the others go through.
 """
 
+from collections.abc import Callable
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from barnabas.metadata.records import MetadataRecord
@@ -13,6 +14,14 @@ R_co = TypeVar("R_co", covariant=True)
 
 RECORDS_MAX: Final = 10_000
 """The most records one request may write: Kafka's own bound for what a user does at once."""
+
+
+Spend = Callable[[int], None]
+"""Takes note of partitions that are made or deleted, or raises ThrottlingQuotaExceeded: the client must wait."""
+
+
+def unlimited(partitions: int) -> None:
+    """No quota is set."""
 
 
 class Decision(NamedTuple, Generic[R_co]):

@@ -3,7 +3,7 @@
 import uuid
 from collections import Counter
 
-from barnabas.controller.decision import Decision
+from barnabas.controller.decision import Decision, Spend, unlimited
 from barnabas.controller.topic_names import is_reserved
 from barnabas.metadata.configs import BrokerConfigs
 from barnabas.metadata.image import ClusterImage, TopicImage
@@ -24,7 +24,7 @@ from barnabas.wire.messages.delete_topics import (
 
 
 def decide_delete_topics(
-    image: ClusterImage, request: DeleteTopicsRequest, *, configs: BrokerConfigs
+    image: ClusterImage, request: DeleteTopicsRequest, *, configs: BrokerConfigs, spend: Spend = unlimited
 ) -> Decision[DeleteTopicsResponse]:
     wanted = [DeleteTopicState(name=name) for name in request.topic_names] + list(request.topics)
     names = Counter(topic.name for topic in wanted)
@@ -45,6 +45,7 @@ def decide_delete_topics(
                 raise InvalidRequest("The provided topic name maps to an ID that was already supplied.")
             if is_reserved(found.name):
                 raise InvalidRequest(f"Deletion of internal topic {found.name} is prohibited.")
+            spend(len(found.partitions))
         except KafkaError as error:
             results.append(
                 DeletableTopicResult(

@@ -2,17 +2,18 @@
 
 The answer leaves at once if there is enough (`min_bytes`), something to report (an error) or no time to wait; otherwise
 the request watches its partitions until enough bytes were appended or `max_wait` is over. Bytes in the page cache are
-read on the loop; bytes that would make it wait for the disk are read by a worker.
+read on the loop if they are few; more of them, and bytes that would make it wait for the disk, are read by a worker.
 
 Isolation: who reads committed records only is given batches up to the last stable offset, with a list of the aborted
 transactions among them, by which the client leaves records out. Kafka's list may hold more than needed, as ours may.
 """
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterator
 from typing import Final, NamedTuple
 
 from barnabas.handlers.context import Broker, RequestContext
+from barnabas.handlers.fetch_quota import FetchQuota
 from barnabas.handlers.fetch_session import FetchPlan, TopicKey, Wanted
 from barnabas.log.log_slice import LogSlice
 from barnabas.log.partition_log import PartitionLog
@@ -28,10 +29,14 @@ from barnabas.wire.messages.fetch import FetchRequest
 
 READ_COMMITTED: Final = 1
 _WHOLE_ERROR_SINCE: Final = 7
+PARTITIONS_AT_ONCE: Final = 300
+"""A millisecond or two. A fetch of more is worked through in turns."""
+COPIED_BYTES_MAX: Final = 4 * 1024 * 1024
+"""What one answer may copy out of the page cache on the loop: two milliseconds. The rest a worker copies."""
 
 
 class Cold(NamedTuple):
-    """Bytes that are not in the page cache, and the answer they belong to."""
+    """Bytes that are not in the page cache, or too many to be copied on the loop, and the answer they belong to."""
 
     answer: FetchedPartition
     slice: LogSlice
@@ -62,9 +67,11 @@ def handle(context: RequestContext, request: FetchRequest) -> FetchAnswer | Awai
         plan = broker.fetch_sessions.plan(request, version=context.api_version, now_ms=broker.clock.now_ms())
     except KafkaError as error:
         return _refuse(request, context.api_version, error.code)
-    fetch = Fetch(broker, request, plan)
+    fetch = Fetch(broker, request, plan, context.client_id)
+    if len(plan.wanted) > PARTITIONS_AT_ONCE:
+        return fetch.answer_in_turns()
     answers, size = fetch.read()
-    if fetch.cold or (size < request.min_bytes and not fetch.must_answer and request.max_wait.total_seconds() > 0):
+    if fetch.cold or (size < fetch.min_bytes and not fetch.must_answer and request.max_wait.total_seconds() > 0):
         return fetch.answer_later()
     return fetch.answer(answers)
 
@@ -84,43 +91,61 @@ def _refuse(request: FetchRequest, version: int, code: ErrorCode) -> FetchAnswer
 class Fetch:
     """One request while it is being answered."""
 
-    def __init__(self, broker: Broker, request: FetchRequest, plan: FetchPlan) -> None:
+    def __init__(self, broker: Broker, request: FetchRequest, plan: FetchPlan, client_id: str | None) -> None:
         self._broker = broker
         self._request = request
         self._plan = plan
         self._names: dict[TopicKey, str] = {}
         self._partitions: list[Partition] = []
         self._max_bytes = min(request.max_bytes, broker.fetch_max_bytes)
+        self.min_bytes = request.min_bytes
+        self._quota = None if broker.quotas is None else FetchQuota(broker.quotas, client_id)
+        if self._quota is not None:
+            self._max_bytes = self._quota.limited(self._max_bytes)
+            self.min_bytes = min(self.min_bytes, self._max_bytes)
         self._committed_only = request.isolation_level == READ_COMMITTED
         self._aborted: AbortedTransactions | None = () if self._committed_only else None
         self.must_answer = not plan.wanted
         self.cold: dict[int, Cold] = {}
+        self._answers: list[FetchedPartition] = []
+        self._size = 0
+        self._copied_bytes = 0
 
     def read(self) -> tuple[list[FetchedPartition], int]:
         """One pass over all partitions: their answers, and how many bytes of records they hold."""
+        for _ in self._reading():
+            pass
+        return self._answers, self._size
+
+    def _reading(self, wait: FetchWait | None = None) -> Iterator[None]:
+        """A pass that may be interrupted after each partition, which `wait` then watches since before it was read."""
         answers: list[FetchedPartition] = []
+        self._answers = answers
+        self._size = self._copied_bytes = 0
         self._partitions.clear()
         self.cold.clear()
         remaining = self._max_bytes
-        total = 0
         for wanted in self._plan.wanted:
             try:
-                answer, size = self._read_one(len(answers), wanted, remaining, at_least_one_batch=total == 0)
+                answer, size = self._read_one(len(answers), wanted, remaining, wait)
             except KafkaError as error:
                 self.must_answer = True
                 answer, size = self._refusal(wanted, error), 0
             answers.append(answer)
-            total += size
+            self._size += size
             remaining = max(remaining - size, 0)
-        return answers, total
+            yield
 
     def _read_one(
-        self, position: int, wanted: Wanted, remaining: int, *, at_least_one_batch: bool
+        self, position: int, wanted: Wanted, remaining: int, wait: FetchWait | None
     ) -> tuple[FetchedPartition, int]:
+        at_least_one_batch = self._size == 0
         partition = self._broker.replicas.get(self._name_of(wanted.topic), wanted.index)
         partition.check_leader(wanted.leader_epoch)
         self._partitions.append(partition)
         log = partition.log
+        if wait is not None:
+            partition.watch(wait, committed_only=self._committed_only)
         stable_offset = log.last_stable_offset
         answer = FetchedPartition(
             wanted.index, 0, log.high_watermark, stable_offset, log.log_start_offset, self._aborted
@@ -138,10 +163,12 @@ class Fetch:
             return answer, 0
         if self._committed_only and log.segments.has_aborted:
             answer = answer._replace(aborted=_aborted_in(log, located, stable_offset))
-        records = located.try_read()
+        is_short = self._copied_bytes + located.size <= COPIED_BYTES_MAX
+        records = located.try_read() if is_short else None
         if records is None:
             self.cold[position] = Cold(answer, located)
             return answer, located.size
+        self._copied_bytes += len(records)
         return answer._replace(records=records), len(records)
 
     def _name_of(self, topic: TopicKey) -> str:
@@ -162,6 +189,9 @@ class Fetch:
         return FetchedPartition(wanted.index, int(error.code), aborted=self._aborted, leader=leader)
 
     def answer(self, answers: list[FetchedPartition]) -> FetchAnswer:
+        if self._quota is not None and (throttle_ms := self._quota.throttle_ms(answers)):
+            session_id = self._broker.fetch_sessions.keep_without_answer(self._plan)
+            return FetchAnswer((), session_id=session_id, throttle_time_ms=throttle_ms)
         return FetchAnswer(self._plan.topics(answers, self._names), session_id=self._plan.session_id)
 
     async def answer_later(self) -> FetchAnswer:
@@ -169,35 +199,67 @@ class Fetch:
         deadline_ms = clock.monotonic_ms() + int(self._request.max_wait.total_seconds() * 1000)
         while True:
             # Read again in the turn in which we begin to watch: something may have been appended since the last look.
-            answers, size = self.read()
+            self.read()
             left_ms = deadline_ms - clock.monotonic_ms()
-            enough = size >= self._request.min_bytes or self.must_answer
-            if enough or left_ms <= 0 or self._broker.is_stopping:
-                break
-            await self._wait_for(self._request.min_bytes - size, left_ms)
-        for position, cold in self.cold.items():
-            answers[position] = await self._read_cold(cold)
-        return self.answer(answers)
+            if self._must_answer_now(left_ms):
+                return await self._answer_with_cold()
+            wait = FetchWait(self.min_bytes - self._size)
+            for partition in self._partitions:
+                partition.watch(wait, committed_only=self._committed_only)
+            await self._wait_for(wait, left_ms)
 
-    async def _wait_for(self, missing_bytes: int, left_ms: int) -> None:
-        wait = FetchWait(missing_bytes)
-        for partition in self._partitions:
-            partition.watch(wait, committed_only=self._committed_only)
+    async def answer_in_turns(self) -> FetchAnswer:
+        """As `answer_later`, for many partitions: each is watched from the moment it is read."""
+        clock, turns = self._broker.clock, self._broker.turns
+        deadline_ms = clock.monotonic_ms() + int(self._request.max_wait.total_seconds() * 1000)
+        turn = await turns.wait()
+        while True:
+            wait = FetchWait(self.min_bytes)
+            try:
+                for _ in self._reading(wait):
+                    if turn.is_over():
+                        await turns.next(turn)
+                left_ms = deadline_ms - clock.monotonic_ms()
+                if not self._must_answer_now(left_ms):
+                    wait.appended(self._size)
+                    await self._wait_for(wait, left_ms)
+                    continue
+            finally:
+                self._unwatch(wait)
+            return await self._answer_with_cold()
+
+    def _must_answer_now(self, left_ms: int) -> bool:
+        return self._size >= self.min_bytes or self.must_answer or left_ms <= 0 or self._broker.is_stopping
+
+    async def _wait_for(self, wait: FetchWait, left_ms: int) -> None:
         timer = self._broker.clock.call_later(left_ms, wait.wake)
         try:
             await wait.done
         finally:
             timer.cancel()
-            for partition in self._partitions:
-                partition.unwatch(wait)
+            self._unwatch(wait)
 
-    async def _read_cold(self, cold: Cold) -> FetchedPartition:
-        try:
-            return cold.answer._replace(records=await self._broker.workers.run(cold.slice.read))
-        except KafkaError as error:
-            return cold.answer._replace(error_code=int(error.code))
-        except OSError:
-            return cold.answer._replace(error_code=int(ErrorCode.kafka_storage_error))
+    def _unwatch(self, wait: FetchWait) -> None:
+        for partition in self._partitions:
+            partition.unwatch(wait)
+
+    async def _answer_with_cold(self) -> FetchAnswer:
+        if self.cold:
+            cold = list(self.cold.values())
+            read = await self._broker.workers.run(lambda: [_read(each) for each in cold])
+            for position, answer in zip(self.cold, read, strict=True):
+                self._answers[position] = answer
+        return self.answer(self._answers)
+
+
+def _read(cold: Cold) -> FetchedPartition:
+    """Waits for the device; runs on a worker."""
+    try:
+        return cold.answer._replace(records=cold.slice.read())
+    except KafkaError as error:
+        return cold.answer._replace(error_code=int(error.code))
+    except OSError:
+        return cold.answer._replace(error_code=int(ErrorCode.kafka_storage_error))
 
 
 def _aborted_in(log: PartitionLog, located: LogSlice, stable_offset: int) -> AbortedTransactions:

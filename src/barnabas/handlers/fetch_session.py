@@ -78,7 +78,7 @@ class FetchPlan:
     def __init__(self, wanted: list[Wanted], session: FetchSession | None, *, incremental: bool) -> None:
         self.wanted = wanted
         self._session = session
-        self._incremental = incremental
+        self.is_incremental = incremental
 
     @property
     def session_id(self) -> int:
@@ -92,7 +92,7 @@ class FetchPlan:
                 grouped.setdefault(wanted.topic, []).append(answer)
                 continue
             news = wanted.is_news(answer)
-            if news or not self._incremental:
+            if news or not self.is_incremental:
                 grouped.setdefault(wanted.topic, []).append(answer)
             if answer.records:
                 # Who got bytes goes to the end of the queue, so that a busy partition cannot starve the others.
@@ -122,6 +122,13 @@ class FetchSessions:
             wanted = _asked(request, by_id)
             return FetchPlan(wanted, self._create(wanted, by_id, now_ms), incremental=False)
         return self._continue(request, by_id, now_ms)
+
+    def keep_without_answer(self, plan: FetchPlan) -> int:
+        """The client is told nothing this time (a quota). A session that it knows goes on; a new one is not begun."""
+        if plan.is_incremental:
+            return plan.session_id
+        self._sessions.pop(plan.session_id, None)
+        return NO_SESSION
 
     def _create(self, wanted: list[Wanted], by_id: bool, now_ms: int) -> FetchSession | None:
         if not wanted:

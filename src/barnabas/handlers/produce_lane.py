@@ -76,6 +76,8 @@ class ProduceLane:
         return answer.frame(correlation_id, base_offset, partition.log.log_start_offset)
 
     def _learn(self, version: int, preamble: bytes) -> Known | None:
+        if self._broker.quotas is not None:
+            return None  # who sends how much must be counted; with a quota that comes or goes the image is another
         request = read_preamble(version, preamble)
         if request is None or request.acks not in (-1, 1):
             return None

@@ -231,6 +231,8 @@ class BrokerNode:
             random=self._rng,
             settings=group_settings(self._configs),
             partition_count=self._configs.integer("offsets.topic.num.partitions"),
+            workers=self._workers,
+            image=lambda: self._state.image,
         )
 
     def _make_transactions(self) -> TransactionCoordinator:

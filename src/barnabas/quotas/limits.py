@@ -26,6 +26,9 @@ CONNECTION_CREATION_RATE: Final = "connection_creation_rate"
 
 USER, CLIENT_ID, IP = "user", "client-id", "ip"
 
+ANONYMOUS: Final = "ANONYMOUS"
+"""Every client of a listener that asks nobody who they are."""
+
 
 class Share(NamedTuple):
     """Those who count as one under a limit; an empty text stands for all."""

@@ -7,7 +7,7 @@ from typing import Final
 
 from barnabas.server.connection import Connection, ConnectionSettings
 from barnabas.server.dispatch import Dispatcher
-from barnabas.server.limits import ConnectionGate, TooManyConnections
+from barnabas.server.limits import ConnectionGate, TooManyConnections, TooManyTooSoon
 
 logger = logging.getLogger(__name__)
 
@@ -34,6 +34,7 @@ class Listener:
         self._backlog = backlog
         self._idle_seconds_max = idle_seconds_max
         self._connections: set[Connection] = set()
+        self._turned_away: set[Connection] = set()
         self._empty = asyncio.Event()
         self._empty.set()
         self._server: asyncio.Server | None = None
@@ -69,13 +70,22 @@ class Listener:
         except TooManyConnections as refusal:
             connection.close(str(refusal))
             return
+        except TooManyTooSoon as refusal:
+            self._turn_away(connection, refusal)
+            return
         self._connections.add(connection)
         self._empty.clear()
         if wait_seconds > 0:
             connection.hold()
             asyncio.get_running_loop().call_later(wait_seconds, connection.release)
 
+    def _turn_away(self, connection: Connection, refusal: TooManyTooSoon) -> None:
+        connection.hold()
+        self._turned_away.add(connection)
+        asyncio.get_running_loop().call_later(refusal.close_after_seconds, connection.close, str(refusal))
+
     def forget(self, connection: Connection) -> None:
+        self._turned_away.discard(connection)
         if connection in self._connections:
             self._connections.discard(connection)
             self._gate.leave(connection.client.host)
@@ -98,7 +108,7 @@ class Listener:
         owed = [task for connection in self._connections for task in connection.tasks]
         if owed:
             await asyncio.wait(owed, timeout=grace_seconds)
-        for connection in list(self._connections):
+        for connection in [*self._connections, *self._turned_away]:
             connection.close("the broker is shutting down")
         try:
             await asyncio.wait_for(self._empty.wait(), FLUSH_SECONDS_MAX)
