@@ -12,6 +12,7 @@ from memory_log import MemoryLog
 
 from barnabas.coordinator.group.coordinator import GroupCoordinator
 from barnabas.coordinator.group.settings import GroupSettings
+from barnabas.env import InlineWorkers
 from barnabas.handlers.context import Broker, ClientConnection, RequestContext
 from barnabas.metadata.image import (
     BrokerImage,
@@ -58,6 +59,7 @@ class Wire:
             random=random.Random(0),
             settings=GroupSettings(initial_rebalance_delay_ms=0),
             partition_count=1,
+            workers=InlineWorkers(),
         )
         endpoint = Endpoint("PLAINTEXT", "broker.example", 9092, 0)
         self.image = ClusterImage(

@@ -14,6 +14,7 @@ from barnabas.coordinator import runtime
 from barnabas.coordinator.group.coordinator import GroupCoordinator
 from barnabas.coordinator.group.join import MemberIdHandedOut
 from barnabas.coordinator.group.settings import GroupSettings
+from barnabas.env import InlineWorkers
 from barnabas.testing.clock import VirtualClock
 from barnabas.wire.errors import (
     CoordinatorLoadInProgress,
@@ -50,6 +51,7 @@ class Shell:
             random=random.Random(0),
             settings=self.settings,
             partition_count=self.partitions,
+            workers=InlineWorkers(),
         )
 
     async def join(self, **fields: Any) -> JoinGroupResponse:
@@ -190,7 +192,7 @@ async def test_a_log_that_cannot_be_read_is_not_served() -> None:
 @on_loop
 async def test_records_of_other_kinds_are_skipped() -> None:
     shell = Shell()
-    shell.log.partitions[0] = [runtime.KeyValue(b"\0\3\0\1g", b"\0\0")]
+    shell.log.partitions[0] = [runtime.KeyValue(b"\0\x11\0\1g", b"\0\0")]
     await shell.groups.load(0)
     assert list(await shell.groups.list()) == []
 

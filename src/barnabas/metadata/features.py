@@ -9,6 +9,7 @@ METADATA_VERSION: Final = "metadata.version"
 KRAFT_VERSION: Final = "kraft.version"
 ELIGIBLE_LEADER_REPLICAS_VERSION: Final = "eligible.leader.replicas.version"
 TRANSACTION_VERSION: Final = "transaction.version"
+GROUP_VERSION: Final = "group.version"
 SHARE_VERSION: Final = "share.version"
 
 METADATA_VERSION_4_3_IV0: Final = 30
@@ -18,6 +19,7 @@ METADATA_VERSION_MIN: Final = 7
 SUPPORTED_FEATURES: Final[dict[str, tuple[int, int]]] = {
     METADATA_VERSION: (METADATA_VERSION_MIN, METADATA_VERSION_4_3_IV0),
     KRAFT_VERSION: (0, 1),
+    GROUP_VERSION: (0, 1),
     TRANSACTION_VERSION: (0, 2),
     ELIGIBLE_LEADER_REPLICAS_VERSION: (0, 1),
 }
@@ -25,6 +27,7 @@ SUPPORTED_FEATURES: Final[dict[str, tuple[int, int]]] = {
 
 INITIAL_FEATURES: Final[dict[str, int]] = {
     METADATA_VERSION: METADATA_VERSION_4_3_IV0,
+    GROUP_VERSION: 1,
     TRANSACTION_VERSION: 2,
     ELIGIBLE_LEADER_REPLICAS_VERSION: 1,
 }

@@ -1,6 +1,6 @@
 """The group coordinator's settings out of the broker's configs."""
 
-from barnabas.coordinator.group.settings import GroupSettings
+from barnabas.coordinator.group.settings import GroupSettings, MigrationPolicy
 from barnabas.metadata.configs import BrokerConfigs
 
 
@@ -14,4 +14,18 @@ def group_settings(configs: BrokerConfigs) -> GroupSettings:
         offsets_retention_ms=configs.integer("offsets.retention.minutes") * 60_000,
         offsets_retention_check_interval_ms=configs.integer("offsets.retention.check.interval.ms"),
         offset_commit_timeout_ms=configs.integer("offsets.commit.timeout.ms"),
+        consumer_session_timeout_ms=configs.integer("group.consumer.session.timeout.ms"),
+        consumer_session_timeout_ms_bounds=_bounds(configs, "session.timeout.ms"),
+        consumer_heartbeat_interval_ms=configs.integer("group.consumer.heartbeat.interval.ms"),
+        consumer_heartbeat_interval_ms_bounds=_bounds(configs, "heartbeat.interval.ms"),
+        consumer_assignment_interval_ms=configs.integer("group.consumer.assignment.interval.ms"),
+        consumer_assignment_interval_ms_bounds=_bounds(configs, "assignment.interval.ms"),
+        consumer_group_size_max=configs.integer("group.consumer.max.size"),
+        consumer_assignors=configs.strings("group.consumer.assignors"),
+        consumer_regex_refresh_interval_ms=configs.integer("group.consumer.regex.refresh.interval.ms"),
+        migration_policy=MigrationPolicy((configs.string("group.consumer.migration.policy") or "").lower()),
     )
+
+
+def _bounds(configs: BrokerConfigs, name: str) -> tuple[int, int]:
+    return configs.integer(f"group.consumer.min.{name}"), configs.integer(f"group.consumer.max.{name}")

@@ -4,16 +4,28 @@ An error of the whole request is raised as a KafkaError; an error of one member,
 response. A group belongs to the partition of __consumer_offsets that its id hashes to.
 """
 
+import asyncio
+import logging
 import random
-from collections.abc import Awaitable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 
 from barnabas.coordinator.decision import Decision
+from barnabas.coordinator.group.classic_protocol import (
+    any_heartbeat,
+    decide_any_join,
+    decide_any_leave,
+    decide_any_sync,
+)
+from barnabas.coordinator.group.consumer.describe import describe_consumer_group
+from barnabas.coordinator.group.consumer.heartbeat import decide_consumer_heartbeat
 from barnabas.coordinator.group.describe import decide_delete_groups, describe_group, list_groups
-from barnabas.coordinator.group.heartbeat import ALIVE, heartbeat
-from barnabas.coordinator.group.join import Joining, decide_join
-from barnabas.coordinator.group.leave import decide_leave
+from barnabas.coordinator.group.group_configs import GroupConfigs
+from barnabas.coordinator.group.heartbeat import ALIVE
+from barnabas.coordinator.group.job import Job
+from barnabas.coordinator.group.join import Joining
 from barnabas.coordinator.group.member import ClientInfo
+from barnabas.coordinator.group.modern.topics import TopicCatalog
 from barnabas.coordinator.group.offsets import (
     decide_commit,
     decide_delete_offsets,
@@ -23,13 +35,18 @@ from barnabas.coordinator.group.offsets import (
 from barnabas.coordinator.group.settings import GroupSettings
 from barnabas.coordinator.group.shard import GroupShard
 from barnabas.coordinator.group.stored import TEXT_BYTES_MAX, fits
-from barnabas.coordinator.group.sync import decide_sync
 from barnabas.coordinator.group.txn_offsets import decide_txn_commit
 from barnabas.coordinator.key_hash import partition_of
 from barnabas.coordinator.ports import CoordinatorLog, EndMarker, TransactionalProducer
-from barnabas.coordinator.runtime import CoordinatorRuntime
-from barnabas.env import Clock
+from barnabas.coordinator.runtime import CoordinatorRuntime, Pending
+from barnabas.env import Clock, Workers
+from barnabas.metadata.image import EMPTY_IMAGE, GROUP, ClusterImage
 from barnabas.wire.errors import CoordinatorLoadInProgress, InvalidGroupId, KafkaError, NotCoordinator
+from barnabas.wire.messages.consumer_group_describe import DescribedGroup as DescribedConsumerGroup
+from barnabas.wire.messages.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
 from barnabas.wire.messages.delete_groups import DeletableGroupResult
 from barnabas.wire.messages.describe_groups import DescribedGroup
 from barnabas.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -42,6 +59,8 @@ from barnabas.wire.messages.offset_fetch import OffsetFetchRequestGroup, OffsetF
 from barnabas.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from barnabas.wire.messages.txn_offset_commit import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 
+logger = logging.getLogger(__name__)
+
 
 class GroupCoordinator:
     def __init__(
@@ -52,15 +71,23 @@ class GroupCoordinator:
         random: random.Random,
         settings: GroupSettings,
         partition_count: int,
+        workers: Workers,
+        image: Callable[[], ClusterImage] = lambda: EMPTY_IMAGE,
     ) -> None:
         self.partition_count = partition_count
         """Of __consumer_offsets. May be set until the first partition is loaded; afterwards groups would get lost."""
         self._clock = clock
+        self._workers = workers
+        self._jobs: set[asyncio.Task[None]] = set()
+        self.assignors = settings.consumer_assignors
+        self.catalog = TopicCatalog(image)
+        self.configs = GroupConfigs(settings, lambda group_id: image().configs.of(GROUP, group_id))
         self._runtime = CoordinatorRuntime(
             log=log,
             clock=clock,
-            new_shard=lambda _: GroupShard(settings, random),
+            new_shard=lambda _: GroupShard(settings, random, self.catalog, self.configs),
             commit_timeout_ms=settings.offset_commit_timeout_ms,
+            send=self._start_job,
         )
 
     def partition_for(self, group_id: str) -> int:
@@ -89,6 +116,26 @@ class GroupCoordinator:
         """Another broker leads it now: whoever waits is told to look for that one."""
         self._runtime.unload(partition)
 
+    def _start_job(self, partition: int, job: Job) -> None:
+        """Runs beside the loop, one of a kind at a time. Whoever coordinates the group by then makes use of it."""
+        shard = self._runtime.shard(partition)
+        if job.key not in shard.jobs:
+            shard.jobs.add(job.key)
+            task = asyncio.ensure_future(self._do_job(partition, shard, job))
+            self._jobs.add(task)
+            task.add_done_callback(self._jobs.discard)
+
+    async def _do_job(self, partition: int, shard: GroupShard, job: Job) -> None:
+        try:
+            result = await self._workers.run(job.run)
+        except Exception:
+            logger.exception("a group's job failed: %s", job.key)
+            return
+        finally:
+            shard.jobs.discard(job.key)
+        with suppress(KafkaError):  # not ours any more; or logged where it failed, and asked for again
+            await self._runtime.write(partition, lambda current, now: job.then(current, result, now))
+
     def close(self) -> None:
         for partition in self._runtime.partitions():
             self._runtime.unload(partition)
@@ -97,13 +144,13 @@ class GroupCoordinator:
         """Parked until the rebalance is complete. `MemberIdHandedOut` carries the id to join with."""
         joining = Joining.from_request(request, client, api_version)
         return await self._runtime.write(
-            self._home(request.group_id), lambda shard, now: decide_join(shard, joining, now)
+            self._home(request.group_id), lambda shard, now: decide_any_join(shard, joining, now)
         )
 
     async def sync(self, request: SyncGroupRequest) -> SyncGroupResponse:
         """Parked until the leader's assignment is stored."""
         return await self._runtime.write(
-            self._home(request.group_id), lambda shard, now: decide_sync(shard, request, now)
+            self._home(request.group_id), lambda shard, now: decide_any_sync(shard, request, now)
         )
 
     def heartbeat(self, request: HeartbeatRequest) -> HeartbeatResponse:
@@ -112,12 +159,26 @@ class GroupCoordinator:
             shard = self._runtime.shard(self._home(request.group_id))
         except CoordinatorLoadInProgress:
             return ALIVE  # whether it is a member is not known yet; its session begins when that is
-        return heartbeat(shard, request, self._clock.monotonic_ms())
+        return any_heartbeat(shard, request, self._clock.monotonic_ms())
 
     async def leave(self, request: LeaveGroupRequest) -> LeaveGroupResponse:
         """`members` names who leaves, in whatever form the request came."""
         return await self._runtime.write(
-            self._home(request.group_id), lambda shard, now: decide_leave(shard, request, now)
+            self._home(request.group_id), lambda shard, now: decide_any_leave(shard, request, now)
+        )
+
+    def consumer_heartbeat(
+        self, request: ConsumerGroupHeartbeatRequest, client: ClientInfo
+    ) -> ConsumerGroupHeartbeatResponse | Pending[ConsumerGroupHeartbeatResponse]:
+        """At once where it changes nothing that has to be stored."""
+        return self._runtime.submit(
+            self._home(request.group_id),
+            lambda shard, now: decide_consumer_heartbeat(shard, request, client, now),
+        )
+
+    async def describe_consumer_group(self, group_id: str) -> DescribedConsumerGroup:
+        return await self._runtime.read(
+            self.partition_for(group_id), lambda shard: describe_consumer_group(shard, group_id)
         )
 
     async def offset_commit(self, request: OffsetCommitRequest, api_version: int) -> OffsetCommitResponse:

@@ -1,6 +1,6 @@
 """Groups as administrators see them: describe, list, delete."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from barnabas.coordinator.decision import Decision
 from barnabas.coordinator.group.states import DEAD, EMPTY, STABLE
@@ -17,11 +17,12 @@ GROUP_TYPE = "Classic"
 def describe_group(store: GroupStore, group_id: str) -> DescribedGroup:
     group = store.groups.get(group_id)
     if group is None:
+        is_other = group_id in store.modern
         return DescribedGroup(
             group_id=group_id,
             group_state=DEAD.value,
             error_code=GroupIdNotFound.code,
-            error_message=f"Group {group_id} not found.",
+            error_message=f"Group {group_id} is not a classic group." if is_other else f"Group {group_id} not found.",
         )
     # What a member offers is agreed upon only once the group is stable.
     protocol = group.protocol if group.state is STABLE else None
@@ -48,29 +49,40 @@ def list_groups(store: GroupStore, states: Iterable[str], types: Iterable[str]) 
     """Empty filters let everything through; upper and lower case are the same."""
     wanted_states = {state.lower() for state in states}
     wanted_types = {kind.lower() for kind in types}
-    if wanted_types and GROUP_TYPE.lower() not in wanted_types:
-        return []
     return [
-        ListedGroup(
+        listed
+        for listed in _all_groups(store)
+        if (not wanted_types or listed.group_type.lower() in wanted_types)
+        and (not wanted_states or listed.group_state.lower() in wanted_states)
+    ]
+
+
+def _all_groups(store: GroupStore) -> Iterator[ListedGroup]:
+    for group in store.groups.values():
+        yield ListedGroup(
             group_id=group.group_id,
             protocol_type=group.protocol_type or "",
             group_state=group.state.value,
             group_type=GROUP_TYPE,
         )
-        for group in store.groups.values()
-        if not wanted_states or group.state.value.lower() in wanted_states
-    ]
+    for modern in store.modern.values():
+        yield ListedGroup(
+            group_id=modern.group_id,
+            protocol_type=modern.protocol_type,
+            group_state=modern.state_name,
+            group_type=modern.kind,
+        )
 
 
 def decide_delete_groups(store: GroupStore, group_ids: Sequence[str]) -> Decision[list[DeletableGroupResult]]:
     results: list[DeletableGroupResult] = []
     decision: Decision[list[DeletableGroupResult]] = Decision(results, atomic=False)
     for group_id in dict.fromkeys(group_ids):
-        group = store.groups.get(group_id)
+        group, modern = store.groups.get(group_id), store.modern.get(group_id)
         error = ErrorCode.none
-        if group is None:
+        if group is None and modern is None:
             error = GroupIdNotFound.code
-        elif group.state is not EMPTY:
+        elif (group is not None and group.state is not EMPTY) or (modern is not None and modern.members):
             error = NonEmptyGroup.code
         else:
             for topic, partitions in store.offsets.get(group_id, {}).items():
@@ -78,6 +90,6 @@ def decide_delete_groups(store: GroupStore, group_ids: Sequence[str]) -> Decisio
             for topic, partition in store.pending_offsets.places(group_id):
                 if partition not in store.offsets.get(group_id, {}).get(topic, ()):
                     decision.records.append(OffsetRecord(group_id, topic, partition, None))
-            decision.records.append(GroupRecord(group_id, None))
+            decision.records += [GroupRecord(group_id, None)] if modern is None else modern.removal_records()
         results.append(DeletableGroupResult(group_id=group_id, error_code=error))
     return decision

@@ -2,14 +2,18 @@
 
     a group that never had members   an offset expires when it was committed long enough ago
     a group without members          ... when the group has been empty long enough
-    a stable consumer group          ... when it was committed long enough ago to a topic no longer subscribed to
+    a stable group of consumers      ... when it was committed long enough ago to a topic no longer subscribed to
+    a consumer group of KIP-848      the same, in every state
     any other                        offsets do not expire
 
 "Long enough" is the broker's retention, or the expiry that an old client asked for with its commit.
 """
 
+from typing import Any
+
 from barnabas.coordinator.decision import Decision, Now
 from barnabas.coordinator.group.classic_group import ClassicGroup
+from barnabas.coordinator.group.consumer.group import ConsumerGroup
 from barnabas.coordinator.group.states import EMPTY, STABLE
 from barnabas.coordinator.group.store import GroupStore
 from barnabas.coordinator.group.stored import NO_TIMESTAMP, CommittedOffset, GroupRecord, OffsetRecord
@@ -30,8 +34,26 @@ def decide_expiry(store: GroupStore, now: Now) -> Decision[None]:
         is_needed = group.pending_joins or group.group_id in store.pending_offsets
         if left == 0 and group.state is EMPTY and not is_needed:
             decision.records.append(GroupRecord(group.group_id, None))
+    for modern in store.modern.values():
+        if isinstance(modern, ConsumerGroup):
+            decision.records += _expired_of_consumers(store, modern, now.wall_ms)
     schedule_expiry(store, now)
     return decision
+
+
+def _expired_of_consumers(store: GroupStore, group: ConsumerGroup, now_ms: int) -> list[Any]:
+    group_id = group.group_id
+    offsets = store.offsets.get(group_id, {})
+    expired: list[Any] = [
+        OffsetRecord(group_id, topic, partition, None)
+        for topic, partitions in offsets.items()
+        if not group.is_subscribed_to(topic)
+        for partition, offset in partitions.items()
+        if _is_past(offset, offset.commit_timestamp_ms, now_ms, store.settings.offsets_retention_ms)
+        and not store.pending_offsets.is_unstable(group_id, topic, partition)
+    ]
+    is_over = len(expired) == sum(map(len, offsets.values())) and group_id not in store.pending_offsets
+    return [*expired, *group.removal_records()] if is_over and not group.members else expired
 
 
 def _expired(store: GroupStore, group: ClassicGroup, now_ms: int) -> list[OffsetRecord]:
@@ -49,9 +71,13 @@ def _expired(store: GroupStore, group: ClassicGroup, now_ms: int) -> list[Offset
 
 
 def _is_expired(group: ClassicGroup, offset: CommittedOffset, now_ms: int, retention_ms: int) -> bool:
-    if offset.expire_timestamp_ms != NO_TIMESTAMP:
-        return now_ms >= offset.expire_timestamp_ms
     since_ms = offset.commit_timestamp_ms
     if group.protocol_type is not None and group.state is EMPTY and group.has_state_timestamp:
         since_ms = group.state_timestamp_ms
+    return _is_past(offset, since_ms, now_ms, retention_ms)
+
+
+def _is_past(offset: CommittedOffset, since_ms: int, now_ms: int, retention_ms: int) -> bool:
+    if offset.expire_timestamp_ms != NO_TIMESTAMP:
+        return now_ms >= offset.expire_timestamp_ms
     return now_ms - since_ms >= retention_ms

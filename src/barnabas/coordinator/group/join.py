@@ -86,13 +86,17 @@ class Joining:
         )
 
 
-def decide_join(store: GroupStore, joining: Joining, now: Now) -> JoinDecision:
+def check_session_timeout(store: GroupStore, joining: Joining) -> None:
     settings = store.settings
     if not settings.session_timeout_ms_min <= joining.session_timeout_ms <= settings.session_timeout_ms_max:
         raise InvalidSessionTimeout(
             f"session.timeout.ms is {joining.session_timeout_ms}; this broker takes "
             f"{settings.session_timeout_ms_min} to {settings.session_timeout_ms_max}"
         )
+
+
+def decide_join(store: GroupStore, joining: Joining, now: Now) -> JoinDecision:
+    check_session_timeout(store, joining)
     known = store.groups.get(joining.group_id)
     if known is None:
         return _join_new_group(store, joining, now)

@@ -11,6 +11,14 @@ from typing import Final
 
 from barnabas.coordinator.decision import Decision, Now
 from barnabas.coordinator.group.classic_group import ClassicGroup
+from barnabas.coordinator.group.consumer.group import ConsumerGroup
+from barnabas.coordinator.group.consumer.offset_access import (
+    CommittedTopic,
+    Committer,
+    as_consumer_group,
+    check_commit,
+    check_fetch,
+)
 from barnabas.coordinator.group.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE
 from barnabas.coordinator.group.store import GroupStore
 from barnabas.coordinator.group.stored import NO_TIMESTAMP, CommittedOffset, OffsetRecord
@@ -28,6 +36,7 @@ from barnabas.wire.errors import (
 from barnabas.wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
@@ -57,7 +66,11 @@ def decide_commit(
 ) -> Decision[OffsetCommitResponse]:
     """Topics come with their names; where ids are known too, they are stored beside them."""
     group = store.groups.get(request.group_id)
-    if group is not None:
+    modern = store.modern.get(request.group_id)
+    if modern is not None:
+        committer = Committer(request.member_id, request.group_instance_id, request.generation_id_or_member_epoch)
+        check_commit(modern, committer, map(_to_check, request.topics), api_version)
+    elif group is not None:
         _validate_commit(group, request)
         if group.state is STABLE or group.state is PREPARING_REBALANCE:
             store.keep_session(group.members[request.member_id], now.monotonic_ms)
@@ -84,6 +97,10 @@ def decide_commit(
             )
         topics.append(OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id, partitions=tuple(partitions)))
     return Decision(OffsetCommitResponse(topics=tuple(topics)), list(records))
+
+
+def _to_check(topic: OffsetCommitRequestTopic) -> CommittedTopic:
+    return CommittedTopic(topic.name, topic.topic_id, [each.partition_index for each in topic.partitions])
 
 
 def _committed(
@@ -120,6 +137,9 @@ def fetch_offsets(
 
     With `require_stable` an offset that an open transaction is about to change is an error: ask again.
     """
+    modern = store.modern.get(request.group_id)
+    if modern is not None:
+        check_fetch(modern, request.member_id, request.member_epoch)
     response = _fetch_committed(store, request)
     if require_stable and request.group_id in store.pending_offsets:
         return _without_unstable(store, response)
@@ -190,11 +210,7 @@ def _fetched(partition: int, offset: CommittedOffset | None) -> OffsetFetchRespo
 
 
 def decide_delete_offsets(store: GroupStore, request: OffsetDeleteRequest) -> Decision[OffsetDeleteResponse]:
-    group = store.groups.get(request.group_id)
-    if group is None:
-        raise GroupIdNotFound(f"there is no group {request.group_id}")
-    if group.state is not EMPTY and not group.is_consumer_group:
-        raise NonEmptyGroup(f"group {group.group_id} has members, and what they consume is not known")
+    group = _with_offsets(store, request.group_id)
     records: list[OffsetRecord] = []
     topics = []
     for topic in request.topics:
@@ -208,6 +224,18 @@ def decide_delete_offsets(store: GroupStore, request: OffsetDeleteRequest) -> De
         )
         topics.append(OffsetDeleteResponseTopic(name=topic.name, partitions=partitions))
     return Decision(OffsetDeleteResponse(topics=tuple(topics)), list(records))
+
+
+def _with_offsets(store: GroupStore, group_id: str) -> ClassicGroup | ConsumerGroup:
+    modern = store.modern.get(group_id)
+    if modern is not None:
+        return as_consumer_group(modern)
+    group = store.groups.get(group_id)
+    if group is None:
+        raise GroupIdNotFound(f"there is no group {group_id}")
+    if group.state is not EMPTY and not group.is_consumer_group:
+        raise NonEmptyGroup(f"group {group_id} has members, and what they consume is not known")
+    return group
 
 
 def _tombstones(store: GroupStore, group_id: str, topic: OffsetDeleteRequestTopic) -> Iterable[OffsetRecord]:

@@ -1,9 +1,27 @@
 """The broker's settings for groups, by Kafka's names and defaults."""
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import Final
 
 INT32_MAX: Final = 2**31 - 1
+
+
+class MigrationPolicy(Enum):
+    """Whether groups with members may change their protocol; empty ones always may."""
+
+    DISABLED = "disabled"
+    DOWNGRADE = "downgrade"
+    UPGRADE = "upgrade"
+    BIDIRECTIONAL = "bidirectional"
+
+    @property
+    def allows_upgrade(self) -> bool:
+        return self in (MigrationPolicy.UPGRADE, MigrationPolicy.BIDIRECTIONAL)
+
+    @property
+    def allows_downgrade(self) -> bool:
+        return self in (MigrationPolicy.DOWNGRADE, MigrationPolicy.BIDIRECTIONAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,3 +47,24 @@ class GroupSettings:
     """offsets.retention.check.interval.ms"""
     offset_commit_timeout_ms: int = 5_000
     """offsets.commit.timeout.ms"""
+
+    consumer_session_timeout_ms: int = 45_000
+    """group.consumer.session.timeout.ms"""
+    consumer_session_timeout_ms_bounds: tuple[int, int] = (45_000, 60_000)
+    """group.consumer.min.session.timeout.ms, group.consumer.max.session.timeout.ms"""
+    consumer_heartbeat_interval_ms: int = 5_000
+    """group.consumer.heartbeat.interval.ms"""
+    consumer_heartbeat_interval_ms_bounds: tuple[int, int] = (5_000, 15_000)
+    """group.consumer.min.heartbeat.interval.ms, group.consumer.max.heartbeat.interval.ms"""
+    consumer_assignment_interval_ms: int = 1_000
+    """group.consumer.assignment.interval.ms"""
+    consumer_assignment_interval_ms_bounds: tuple[int, int] = (0, 15_000)
+    """group.consumer.min.assignment.interval.ms, group.consumer.max.assignment.interval.ms"""
+    consumer_group_size_max: int = INT32_MAX
+    """group.consumer.max.size"""
+    consumer_assignors: tuple[str, ...] = ("uniform", "range")
+    """group.consumer.assignors: the first is the default"""
+    consumer_regex_refresh_interval_ms: int = 600_000
+    """group.consumer.regex.refresh.interval.ms"""
+    migration_policy: MigrationPolicy = MigrationPolicy.BIDIRECTIONAL
+    """group.consumer.migration.policy"""

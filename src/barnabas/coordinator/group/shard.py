@@ -5,6 +5,9 @@ from typing import Any
 
 from barnabas.coordinator.decision import Decision, InTransaction, Now, Release, TransactionEnd
 from barnabas.coordinator.group.classic_group import JOIN, SYNC, ClassicGroup
+from barnabas.coordinator.group.consumer import sessions
+from barnabas.coordinator.group.consumer.group import ConsumerGroup
+from barnabas.coordinator.group.consumer.leave import on_deadline
 from barnabas.coordinator.group.consumer.replay import CONSUMER_REPLAYS
 from barnabas.coordinator.group.expiry import EXPIRY_KEY, decide_expiry, schedule_expiry
 from barnabas.coordinator.group.leave import on_session_timer
@@ -53,6 +56,10 @@ class GroupShard(GroupStore):
                 self.keep_session(member, now.monotonic_ms)
             if len(group.members) > self.settings.group_size_max:
                 prepare_rebalance(self, group, now, decision)
+        for modern in self.modern.values():
+            if isinstance(modern, ConsumerGroup):
+                for each in modern.members.values():
+                    sessions.on_loaded(self, modern.group_id, each, now.monotonic_ms)
         schedule_expiry(self, now)
         return decision
 
@@ -62,6 +69,8 @@ class GroupShard(GroupStore):
         decision: Decision[None] = Decision(None)
         assert isinstance(key, tuple)
         kind, group_id, *member_id = key
+        if kind in sessions.KINDS:
+            return on_deadline(self, kind, group_id, member_id[0], now)
         group = self.groups.get(group_id)
         if group is None:
             return decision

@@ -1,18 +1,68 @@
-"""The consumers' own protocol, as far as a coordinator looks into it: which topics a member subscribes to.
+"""The consumers' own protocol inside JoinGroup and SyncGroup, as far as a coordinator looks into it.
 
-Version 0 is the prefix of every later version, so it alone is read, whatever the member sent.
+A version begins as the one before it, so what is newer than we know is read as the newest that we know.
 """
 
-from kio.schema.consumer_protocol_subscription.v0.data import ConsumerProtocolSubscription
+from typing import Final, TypeVar
 
-from barnabas.wire.entities import decode_entity
+from barnabas.wire.entities import array, array_of, bytes_field, int32, kafka_entity, string
+from barnabas.wire.entity_versions import decode_version, encode_version, since, versions
 from barnabas.wire.errors import CorruptMessage
 
-CONSUMER_PROTOCOL_TYPE = "consumer"
+CONSUMER_PROTOCOL_TYPE: Final = "consumer"
+_VERSION_MAX: Final = 3
+
+T = TypeVar("T")
+
+
+@kafka_entity(version=0, flexible=False)
+class ProtocolTopic:
+    topic: str = string()
+    partitions: tuple[int, ...] = array_of("int32")
+
+
+@versions(0, _VERSION_MAX, flexible_since=_VERSION_MAX + 1)
+class Subscription:
+    topics: tuple[str, ...] = array_of("string")
+    user_data: bytes | None = bytes_field(None)
+    owned_partitions: tuple[ProtocolTopic, ...] = since(1, array())
+    generation_id: int = since(2, int32(-1))
+    rack_id: str | None = since(3, string(None))
+
+
+@versions(0, _VERSION_MAX, flexible_since=_VERSION_MAX + 1)
+class ProtocolAssignment:
+    assigned_partitions: tuple[ProtocolTopic, ...] = array()
+    user_data: bytes | None = bytes_field(None)
 
 
 def subscribed_topics(subscription: bytes) -> tuple[str, ...]:
     """CorruptMessage if it is not a subscription."""
-    if len(subscription) < 2 or int.from_bytes(subscription[:2], "big", signed=True) < 0:
-        raise CorruptMessage("not a subscription of the consumer protocol")
-    return decode_entity(ConsumerProtocolSubscription, subscription, 2).topics
+    return parse_subscription(subscription).topics
+
+
+def parse_subscription(subscription: bytes) -> Subscription:
+    """CorruptMessage if it is none."""
+    return _parse(Subscription, subscription)
+
+
+def parse_assignment(assignment: bytes) -> ProtocolAssignment:
+    """CorruptMessage if it is none."""
+    return _parse(ProtocolAssignment, assignment)
+
+
+def encode_assignment(assignment: ProtocolAssignment, subscription: bytes) -> bytes:
+    """In the version that the member subscribed with."""
+    return encode_version(assignment, min(_version(subscription), _VERSION_MAX))
+
+
+def _parse(entity_type: type[T], data: bytes) -> T:
+    version = min(_version(data), _VERSION_MAX)
+    return decode_version(entity_type, version.to_bytes(2, "big") + data[2:])
+
+
+def _version(data: bytes) -> int:
+    version = int.from_bytes(data[:2], "big", signed=True)
+    if len(data) < 2 or version < 0:
+        raise CorruptMessage("not in the format of the consumer protocol")
+    return version

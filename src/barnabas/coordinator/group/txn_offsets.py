@@ -9,6 +9,7 @@ from typing import Final
 
 from barnabas.coordinator.decision import Decision, Now
 from barnabas.coordinator.group.classic_group import ClassicGroup
+from barnabas.coordinator.group.consumer.offset_access import CommittedTopic, Committer, check_txn_commit
 from barnabas.coordinator.group.states import EMPTY
 from barnabas.coordinator.group.store import GroupStore
 from barnabas.coordinator.group.stored import CommittedOffset, OffsetRecord
@@ -29,7 +30,23 @@ def decide_txn_commit(
     store: GroupStore, request: TxnOffsetCommitRequest, producer: TransactionalProducer, now: Now
 ) -> Decision[TxnOffsetCommitResponse]:
     group = store.groups.get(request.group_id)
-    if group is not None:
+    modern = store.modern.get(request.group_id)
+    if modern is not None:
+        by_name = store.catalog.topics.by_name
+        committer = Committer(request.member_id, request.group_instance_id, request.generation_id)
+        check_txn_commit(
+            modern,
+            committer,
+            (
+                CommittedTopic(
+                    topic.name,
+                    by_name[topic.name].id if topic.name in by_name else None,
+                    [each.partition_index for each in topic.partitions],
+                )
+                for topic in request.topics
+            ),
+        )
+    elif group is not None:
         _validate(group, request)
     elif request.generation_id >= 0:
         raise IllegalGeneration(f"there is no group {request.group_id}")

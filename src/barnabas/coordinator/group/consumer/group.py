@@ -1,4 +1,4 @@
-"""A consumer group of KIP-848 in memory. Only replay changes it, apart from what is marked as soft.
+"""A consumer group of KIP-848 in memory. Only replay changes it.
 
 state         when
 Empty         it has no members
@@ -10,9 +10,10 @@ Dead          deleted
 
 import uuid
 from enum import Enum
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from barnabas.coordinator.group.consumer.member import ConsumerMember, MemberState, OwnedPartitions
+from barnabas.coordinator.group.consumer.records import group_removal
 from barnabas.coordinator.group.modern.group import ModernGroup, add_counts
 
 
@@ -35,8 +36,8 @@ NOTHING_RESOLVED: Final = ResolvedRegex(frozenset(), 0, 0)
 
 
 class ConsumerGroup(ModernGroup[ConsumerMember]):
-    kind: Final = "Consumer"
-    protocol_type: Final = "consumer"
+    kind = "Consumer"
+    protocol_type = "consumer"
 
     def __init__(self, group_id: str) -> None:
         super().__init__(group_id)
@@ -55,11 +56,6 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
         self.has_partition_metadata = False
         """Whether Kafka 4.0 left a record that is to be deleted."""
 
-        self.resolving = False
-        """Soft: regular expressions are being resolved."""
-        self.assigning_epoch: int | None = None
-        """Soft: a target assignment is being computed off the loop for this group epoch."""
-
     # What is so
 
     @property
@@ -71,6 +67,13 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
         if all(member.is_reconciled_to(self.target_epoch) for member in self.members.values()):
             return ConsumerGroupState.STABLE
         return ConsumerGroupState.RECONCILING
+
+    @property
+    def state_name(self) -> str:
+        return self.state.value
+
+    def removal_records(self) -> list[Any]:
+        return list(group_removal(self))
 
     def static_member(self, instance_id: str | None) -> ConsumerMember | None:
         member_id = None if instance_id is None else self.static_members.get(instance_id)

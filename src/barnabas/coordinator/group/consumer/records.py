@@ -1,8 +1,10 @@
 """The records by which a consumer group changes."""
 
-from collections.abc import Iterable
+from __future__ import annotations
 
-from barnabas.coordinator.group.consumer.group import ConsumerGroup, ResolvedRegex
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
 from barnabas.coordinator.group.consumer.member import ConsumerMember
 from barnabas.coordinator.group.consumer.stored import (
     ConsumerGroupCurrentMemberAssignmentKey,
@@ -19,6 +21,9 @@ from barnabas.coordinator.group.consumer.stored import (
 )
 from barnabas.coordinator.group.modern.partitions import Partitions, to_stored
 from barnabas.coordinator.group.record_format import StateRecord
+
+if TYPE_CHECKING:
+    from barnabas.coordinator.group.consumer.group import ConsumerGroup, ResolvedRegex
 
 
 def group_epoch(group_id: str, epoch: int, metadata_hash: int) -> StateRecord:

@@ -5,7 +5,7 @@ target epoch   the group epoch for which the target assignment was computed; tar
 member epoch   the target epoch that the member has come to
 """
 
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
 from barnabas.coordinator.group.modern.partitions import NO_PARTITIONS, Partitions
 from barnabas.wire.errors import UnknownMemberId
@@ -33,6 +33,10 @@ M = TypeVar("M", bound=ModernMember)
 
 
 class ModernGroup(Generic[M]):
+    kind: ClassVar[str]
+    """The type of group, as ListGroups tells it."""
+    protocol_type: ClassVar[str]
+
     def __init__(self, group_id: str) -> None:
         self.group_id = group_id
         self.group_epoch = INITIAL_EPOCH
@@ -51,6 +55,15 @@ class ModernGroup(Generic[M]):
         """Soft: the catalog's version at which the metadata hash was compared last."""
         self.checked_epoch = INITIAL_EPOCH
         """Soft: the group epoch that came out of it. Should that not be stored, it is to be compared again."""
+
+    @property
+    def state_name(self) -> str:
+        """As administrators see it."""
+        raise NotImplementedError
+
+    def removal_records(self) -> list[Any]:
+        """The end of the group."""
+        raise NotImplementedError
 
     def needs_topic_check(self, catalog_version: int) -> bool:
         return self.checked_version != catalog_version or self.group_epoch < self.checked_epoch

@@ -1,0 +1,105 @@
+"""Who may commit and fetch the offsets of a modern group.
+
+A member commits in its epoch. It may also come with an older one, since which it has had the partitions: the answer
+that would have told it the new one is still under way. An administrator commits while the group has no members.
+"""
+
+import uuid
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
+
+from barnabas.coordinator.group.consumer.group import ConsumerGroup
+from barnabas.coordinator.group.consumer.member import ConsumerMember
+from barnabas.coordinator.group.modern.group import ModernGroup
+from barnabas.wire.errors import (
+    GroupIdNotFound,
+    IllegalGeneration,
+    KafkaError,
+    StaleMemberEpoch,
+    UnsupportedVersion,
+)
+
+_COMMIT_VERSION_MIN: Final = 9
+"""Of OffsetCommit: before, nobody can be told what is wrong with an epoch."""
+_NO_EPOCH: Final = -1
+
+
+class Committer(NamedTuple):
+    member_id: str
+    instance_id: str | None
+    epoch: int
+
+
+class CommittedTopic(NamedTuple):
+    name: str
+    topic_id: uuid.UUID | None
+    partitions: Iterable[int]
+
+
+def as_consumer_group(group: ModernGroup[Any]) -> ConsumerGroup:
+    if not isinstance(group, ConsumerGroup):
+        raise GroupIdNotFound(f"Group {group.group_id} is not a consumer group.")
+    return group
+
+
+def check_commit(
+    group: ModernGroup[Any], committer: Committer, topics: Iterable[CommittedTopic], api_version: int
+) -> None:
+    group = as_consumer_group(group)
+    if committer.epoch < 0 and not group.members:
+        return
+    member = group.member(committer.member_id)
+    if member.classic is None and api_version < _COMMIT_VERSION_MIN:
+        raise UnsupportedVersion(
+            f"OffsetCommit version {_COMMIT_VERSION_MIN} or above must be used by members using the consumer group "
+            "protocol"
+        )
+    _check_epoch(member, committer.epoch, topics)
+
+
+def check_txn_commit(group: ModernGroup[Any], committer: Committer, topics: Iterable[CommittedTopic]) -> None:
+    """In a transaction the producer's epoch fences, so a client may keep silent about the member."""
+    group = as_consumer_group(group)
+    if committer.epoch < 0 and not group.members:
+        return
+    if committer.epoch == _NO_EPOCH and not committer.member_id and committer.instance_id is None:
+        return
+    try:
+        _check_epoch(group.member(committer.member_id), committer.epoch, topics)
+    except StaleMemberEpoch as error:
+        raise IllegalGeneration(str(error)) from None  # TxnOffsetCommit has no other word for it
+
+
+def _check_epoch(member: ConsumerMember, epoch: int, topics: Iterable[CommittedTopic]) -> None:
+    if epoch == member.member_epoch:
+        return
+    if epoch > member.member_epoch:
+        raise _stale(member, f"Received member epoch {epoch} is newer than current member epoch {member.member_epoch}.")
+    for topic in topics:
+        for partition in topic.partitions:
+            since = member.owns(topic.topic_id, partition)
+            if since is None:
+                raise _stale(
+                    member, f"Partition {topic.name}-{partition} is not assigned or pending revocation for member."
+                )
+            if epoch < since:
+                raise _stale(
+                    member,
+                    f"Received member epoch {epoch} is older than assignment epoch {since} for partition "
+                    f"{topic.name}-{partition}.",
+                )
+
+
+def check_fetch(group: ModernGroup[Any], member_id: str | None, epoch: int) -> None:
+    group = as_consumer_group(group)
+    if member_id is None and epoch < 0:
+        return
+    member = group.member(member_id or "")
+    if epoch != member.member_epoch:
+        raise _stale(
+            member, f"The received member epoch {epoch} does not match the expected member epoch {member.member_epoch}."
+        )
+
+
+def _stale(member: ConsumerMember, message: str) -> KafkaError:
+    return StaleMemberEpoch(message) if member.classic is None else IllegalGeneration(message)

@@ -1,0 +1,130 @@
+"""One step of a member towards the target assignment.
+
+    gives up    what it has and shall not have: it is told so, and keeps it until it says that it has stopped
+    waits       for what it shall have and another member has not given up
+    gets        what it shall have and nobody else has
+
+It stays in its epoch until it has given up everything; then it comes to the epoch of the target, in which it gets the
+rest bit by bit. So there is never a moment at which two members have a partition.
+"""
+
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from barnabas.coordinator.group.consumer.group import ConsumerGroup
+from barnabas.coordinator.group.consumer.member import (
+    NOTHING,
+    ConsumerMember,
+    MemberState,
+    OwnedPartitions,
+)
+from barnabas.coordinator.group.modern.partitions import Partitions
+from barnabas.wire.errors import FencedMemberEpoch
+from barnabas.wire.messages.consumer_group_heartbeat import TopicPartitions
+
+Reported = Iterable[TopicPartitions] | None
+"""What the member says it has; None: it did not say, and nothing has changed for it."""
+
+
+def reconciled(
+    group: ConsumerGroup,
+    member: ConsumerMember,
+    *,
+    target_epoch: int,
+    target: Partitions,
+    topic_ids: frozenset[uuid.UUID],
+    subscription_changed: bool,
+    reported: Reported,
+) -> ConsumerMember:
+    """The member as it is after this heartbeat; `topic_ids` is what it subscribes to now."""
+    if member.is_reconciled_to(target_epoch) and not subscription_changed:
+        return member
+    epoch = member.member_epoch
+    match member.state:
+        case MemberState.STABLE if epoch == target_epoch:
+            return _without_unsubscribed(member, topic_ids, reported)
+        case MemberState.UNREVOKED_PARTITIONS if _still_has(member.pending_revocation, reported):
+            return _without_unsubscribed(member, topic_ids, reported) if subscription_changed else member
+        case MemberState.UNKNOWN:
+            if reported is None or tuple(reported):
+                raise FencedMemberEpoch("the member's state is not known here; it must give up all and join again")
+            epoch = target_epoch
+    return _next(group, member, epoch, target_epoch, target, topic_ids, reported)
+
+
+def _next(
+    group: ConsumerGroup,
+    member: ConsumerMember,
+    epoch: int,
+    target_epoch: int,
+    target: Partitions,
+    topic_ids: frozenset[uuid.UUID],
+    reported: Reported,
+) -> ConsumerMember:
+    kept: dict[uuid.UUID, dict[int, int]] = {}
+    to_revoke: dict[uuid.UUID, dict[int, int]] = {}
+    to_assign: dict[uuid.UUID, list[int]] = {}
+    waits = False
+    for topic_id in dict.fromkeys((*target, *member.assigned)):
+        wanted = target.get(topic_id, frozenset()) if topic_id in topic_ids else frozenset()
+        assigned = member.assigned.get(topic_id, {})
+        stays = {partition: since for partition, since in assigned.items() if partition in wanted}
+        goes = {partition: since for partition, since in assigned.items() if partition not in wanted}
+        owners = group.owners.get(topic_id, {})
+        leaving = member.pending_revocation.get(topic_id, {})
+        comes = []
+        for partition in sorted(wanted - assigned.keys()):
+            if partition in owners and partition not in leaving:
+                waits = True
+            else:
+                comes.append(partition)
+        if stays:
+            kept[topic_id] = stays
+        if goes:
+            to_revoke[topic_id] = goes
+        if comes:
+            to_assign[topic_id] = comes
+    if to_revoke and _still_has(to_revoke, reported):
+        revoking = member.at_epoch(epoch, MemberState.UNREVOKED_PARTITIONS, kept)
+        return replace(revoking, pending_revocation=to_revoke)
+    for topic_id, partitions in to_assign.items():
+        kept.setdefault(topic_id, {}).update(dict.fromkeys(partitions, target_epoch))
+    return member.at_epoch(target_epoch, MemberState.UNRELEASED_PARTITIONS if waits else MemberState.STABLE, kept)
+
+
+def _without_unsubscribed(
+    member: ConsumerMember, topic_ids: frozenset[uuid.UUID], reported: Reported
+) -> ConsumerMember:
+    """Before a new target comes: what it no longer subscribes to goes at once."""
+    gone = {topic_id: owned for topic_id, owned in member.assigned.items() if topic_id not in topic_ids}
+    if not gone:
+        return member
+    kept = {topic_id: owned for topic_id, owned in member.assigned.items() if topic_id in topic_ids}
+    to_revoke = _merged(member.pending_revocation, gone)
+    if _still_has(to_revoke, reported):
+        revoking = member.at_epoch(member.member_epoch, MemberState.UNREVOKED_PARTITIONS, kept)
+        return replace(revoking, pending_revocation=to_revoke)
+    return replace(
+        member.at_epoch(member.member_epoch, member.state, kept), pending_revocation=member.pending_revocation
+    )
+
+
+def _still_has(to_revoke: OwnedPartitions, reported: Reported) -> bool:
+    if reported is None:
+        return True
+    return any(
+        partition in to_revoke.get(topic.topic_id, {})
+        for topic in reported
+        if topic.topic_id is not None
+        for partition in topic.partitions
+    )
+
+
+def _merged(first: OwnedPartitions, second: OwnedPartitions) -> OwnedPartitions:
+    if first is NOTHING:
+        return second
+    merged: dict[uuid.UUID, Mapping[int, int]] = dict(first)
+    for topic_id, owned in second.items():
+        merged[topic_id] = {**merged.get(topic_id, {}), **owned}
+    return merged

@@ -1,0 +1,57 @@
+"""The deadlines of a consumer group's members. They are soft: after a load every member has its time anew.
+
+    session     nothing was heard of the member
+    rebalance   it was told to give up partitions and has not said that it did
+    join, sync  a classic member was told to join again, or has joined, and did not come (for its assignment)
+
+Whoever misses one is removed.
+"""
+
+from typing import Final
+
+from barnabas.coordinator.group.consumer.member import ConsumerMember, MemberState
+from barnabas.coordinator.group.store import GroupStore
+
+SESSION: Final = "consumer-session"
+REBALANCE: Final = "consumer-rebalance"
+JOIN: Final = "consumer-join"
+SYNC: Final = "consumer-sync"
+KINDS: Final = frozenset((SESSION, REBALANCE, JOIN, SYNC))
+
+Key = tuple[str, str, str]
+
+
+def keep_session(store: GroupStore, group_id: str, member: ConsumerMember, monotonic_ms: int) -> None:
+    timeout_ms = (
+        store.configs.consumer_session_timeout_ms(group_id)
+        if member.classic is None
+        else member.classic.session_timeout_ms
+    )
+    store.timers.set((SESSION, group_id, member.member_id), monotonic_ms + timeout_ms)
+
+
+def watch_revocation(store: GroupStore, group_id: str, member: ConsumerMember, monotonic_ms: int) -> None:
+    """Classic members have the join deadline instead."""
+    if member.classic is not None:
+        return
+    key = (REBALANCE, group_id, member.member_id)
+    if member.state is MemberState.UNREVOKED_PARTITIONS:
+        store.timers.set(key, monotonic_ms + member.rebalance_timeout_ms)
+    else:
+        store.timers.cancel(key)
+
+
+def expect_join(store: GroupStore, group_id: str, member: ConsumerMember, monotonic_ms: int) -> None:
+    key = (JOIN, group_id, member.member_id)
+    if store.timers.deadline_ms(key) is None:
+        store.timers.set(key, monotonic_ms + member.rebalance_timeout_ms)
+
+
+def forget(store: GroupStore, group_id: str, member_id: str) -> None:
+    for kind in KINDS:
+        store.timers.cancel((kind, group_id, member_id))
+
+
+def on_loaded(store: GroupStore, group_id: str, member: ConsumerMember, monotonic_ms: int) -> None:
+    keep_session(store, group_id, member, monotonic_ms)
+    watch_revocation(store, group_id, member, monotonic_ms)

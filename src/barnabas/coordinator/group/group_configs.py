@@ -1,0 +1,51 @@
+"""Settings of one group: what was set for it, within the bounds that the broker allows, or else the broker's own."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from barnabas.coordinator.group.settings import GroupSettings
+
+_NOTHING_SET: Final[Mapping[str, str]] = {}
+
+
+class GroupConfigs:
+    def __init__(
+        self, settings: GroupSettings, configs_of: Callable[[str], Mapping[str, str]] = lambda _: _NOTHING_SET
+    ) -> None:
+        self._settings = settings
+        self._configs_of = configs_of
+
+    def consumer_session_timeout_ms(self, group_id: str) -> int:
+        settings = self._settings
+        return self.integer(
+            group_id,
+            "consumer.session.timeout.ms",
+            settings.consumer_session_timeout_ms,
+            settings.consumer_session_timeout_ms_bounds,
+        )
+
+    def consumer_heartbeat_interval_ms(self, group_id: str) -> int:
+        settings = self._settings
+        return self.integer(
+            group_id,
+            "consumer.heartbeat.interval.ms",
+            settings.consumer_heartbeat_interval_ms,
+            settings.consumer_heartbeat_interval_ms_bounds,
+        )
+
+    def consumer_assignment_interval_ms(self, group_id: str) -> int:
+        settings = self._settings
+        return self.integer(
+            group_id,
+            "consumer.assignment.interval.ms",
+            settings.consumer_assignment_interval_ms,
+            settings.consumer_assignment_interval_ms_bounds,
+        )
+
+    def integer(self, group_id: str, name: str, default: int, bounds: tuple[int, int]) -> int:
+        """The bounds may have been narrowed after the value was set: it is brought within them."""
+        value = self._configs_of(group_id).get(name)
+        return default if value is None else min(max(int(value), bounds[0]), bounds[1])
+
+    def text(self, group_id: str, name: str, default: str) -> str:
+        return self._configs_of(group_id).get(name, default)

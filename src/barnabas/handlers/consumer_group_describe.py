@@ -1,0 +1,31 @@
+"""ConsumerGroupDescribe (0-1): consumer groups (KIP-848), their members, what these have and what they shall have."""
+
+from barnabas.handlers.authorized_operations import GROUP_OPERATIONS, NOT_REQUESTED
+from barnabas.handlers.context import RequestContext
+from barnabas.handlers.pieces import Pieces
+from barnabas.metadata.features import GROUP_VERSION
+from barnabas.wire.errors import KafkaError, UnsupportedVersion
+from barnabas.wire.messages.consumer_group_describe import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+    DescribedGroup,
+)
+
+PIECES = (Pieces("group_ids", answers="groups", size=20),)
+
+
+async def handle(context: RequestContext, request: ConsumerGroupDescribeRequest) -> ConsumerGroupDescribeResponse:
+    operations = GROUP_OPERATIONS if request.include_authorized_operations else NOT_REQUESTED
+    groups = [await _describe(context, group_id) for group_id in request.group_ids]
+    return ConsumerGroupDescribeResponse(
+        groups=tuple(group if group.error_code else group.replace(authorized_operations=operations) for group in groups)
+    )
+
+
+async def _describe(context: RequestContext, group_id: str) -> DescribedGroup:
+    try:
+        if context.broker.image.features.get(GROUP_VERSION, 0) < 1:
+            raise UnsupportedVersion("the feature group.version is not at 1; raise it to use consumer groups")
+        return await context.broker.groups.describe_consumer_group(group_id)
+    except KafkaError as error:
+        return DescribedGroup(group_id=group_id, error_code=error.code, error_message=str(error))
