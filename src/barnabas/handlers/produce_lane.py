@@ -63,13 +63,13 @@ class ProduceLane:
             return None
         partition, answer = known
         now_ms = self._broker.clock.now_ms()
+        batch = memoryview(buffer)[records_start:records_end]
         try:
-            header = plain_header(buffer, records_start, records_end, partition.admission_rules, now_ms)
+            header = plain_header(buffer, records_start, batch, partition.admission_rules, now_ms)
         except InvalidRecord:
             return None
         if header is None:
             return None
-        batch = memoryview(buffer)[records_start:records_end]
         base_offset = partition.append_in_place(header, batch, now_ms=now_ms)
         if base_offset < 0:
             return None

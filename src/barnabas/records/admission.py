@@ -21,7 +21,6 @@ from barnabas.records.batch import (
     ATTRIBUTES_POSITION,
     CODEC_MASK,
     HEADER_SIZE,
-    HEADER_STRUCT,
     LOG_APPEND_TIME_FLAG,
     LOG_OVERHEAD,
     MAGIC,
@@ -31,6 +30,7 @@ from barnabas.records.batch import (
     BatchHeader,
     Buffer,
     crc_is_valid,
+    header_at,
     read_header,
 )
 from barnabas.records.compression import Codec, codec_of, compress
@@ -86,22 +86,22 @@ def admit(records: Buffer | None, rules: AdmissionRules, now_ms: int, *, zstd_is
 
 def _plain_batch(records: Buffer, rules: AdmissionRules, now_ms: int) -> Batch | None:
     body = bytes(records) if isinstance(records, memoryview) else records
-    header = plain_header(body, 0, len(body), rules, now_ms)
+    header = plain_header(body, 0, memoryview(body), rules, now_ms)
     return None if header is None else Batch(header, memoryview(records))
 
 
 def plain_header(
-    buffer: bytes | bytearray, start: int, end: int, rules: AdmissionRules, now_ms: int
+    buffer: bytes | bytearray, start: int, batch: memoryview, rules: AdmissionRules, now_ms: int
 ) -> BatchHeader | None:
-    """The common case in one go: from `start` to `end` lies an uncompressed batch with nothing unusual about it.
+    """The common case in one go: an uncompressed batch with nothing unusual about it. It lies in `buffer` at `start`.
 
     None: look carefully. Accepts nothing that `_admit_carefully` refuses (a test holds it to that), and says nothing
     about why not. For topics that take batches as they are.
     """
-    size = end - start
+    size = len(batch)
     if not HEADER_SIZE < size <= rules.max_message_bytes:
         return None
-    header = BatchHeader._make(HEADER_STRUCT.unpack_from(buffer, start))
+    header = header_at(buffer, start)
     base_offset, length, _, magic, crc, attributes, last, first_ms, max_ms, producer, epoch, sequence, count = header
     latest_ms = now_ms + rules.timestamp_after_max_ms
     if (
@@ -115,9 +115,9 @@ def plain_header(
         and NO_TIMESTAMP <= first_ms <= latest_ms
         and NO_TIMESTAMP <= max_ms <= latest_ms
         and (producer < 0 or (epoch >= 0 and sequence >= 0))
-        and iscsi(memoryview(buffer)[start + ATTRIBUTES_POSITION : end]) == crc
+        and iscsi(batch[ATTRIBUTES_POSITION:]) == crc
     ):
-        check_records(buffer, start + HEADER_SIZE, end, count)
+        check_records(buffer, start + HEADER_SIZE, start + size, count)
         return header
     return None
 

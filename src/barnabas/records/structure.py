@@ -61,7 +61,7 @@ def survey_records(body: Bytes, position: int, limit: int, count: int) -> Survey
 
 def _survey(body: Bytes, position: int, limit: int, count: int) -> tuple[int, bool, int, int]:
     """The fields of a Survey: of the first `count` records, wherever they end."""
-    # Numbers of one byte, which most are, are read in place.
+    # Numbers of one byte, which most are, and lengths of two are read in place.
     has_null_key = False
     delta_min = delta_max = 0
     try:
@@ -72,6 +72,9 @@ def _survey(body: Bytes, position: int, limit: int, count: int) -> tuple[int, bo
             if byte < 0x80:
                 position += 1
                 end = position + (byte >> 1)
+            elif (second := body[position + 1]) < 0x80:
+                position += 2
+                end = position + ((byte & 0x7F) >> 1 | second << 6)
             else:
                 length, position = read_varint(body, position)
                 end = position + length

@@ -154,7 +154,7 @@ class Connection(asyncio.BufferedProtocol):
             available = self._end - self._start
             if available < SIZE_BYTES:
                 break
-            size = read_size(self._frames, self._start)
+            size = read_size(self._buffer, self._start)
             if not FRAME_BYTES_MIN <= size <= self._settings.frame_bytes_max:
                 self.close(_explain_size(size, self._settings.frame_bytes_max))
                 return

@@ -13,7 +13,7 @@ from barnabas.wire.primitives import read_uvarint
 
 SIZE_BYTES: Final = 4
 
-_size = struct.Struct(">i")
+_unpack_size = struct.Struct(">i").unpack_from
 _fixed = struct.Struct(">hhih")
 _size_and_correlation = struct.Struct(">ii")
 _size_correlation_and_tags = struct.Struct(">iib")
@@ -24,7 +24,7 @@ RequestHeader = tuple[int, int, int, str | None, int]
 
 
 def read_size(buffer: bytearray | memoryview, position: int) -> int:
-    size: int = _size.unpack_from(buffer, position)[0]
+    size: int = _unpack_size(buffer, position)[0]
     return size
 
 

@@ -24,7 +24,7 @@ _FLEXIBLE_SINCE: Final = 9
 _ID_SINCE: Final = 13
 _VERSION_MAX: Final = 13
 
-_header = struct.Struct(">hhih")
+_unpack_header = struct.Struct(">hhih").unpack_from
 _int16 = struct.Struct(">h")
 _int32 = struct.Struct(">i")
 _PREAMBLE: Final = 8  # it begins behind the correlation id, with the size of the client id
@@ -53,7 +53,7 @@ def find_preamble(buffer: bytearray, start: int, end: int) -> tuple[int, int, by
     Returns version, correlation id, preamble, and where the records begin and end. What is in the preamble is not
     looked at: if `read_preamble` cannot read it, the rest means nothing.
     """
-    api_key, version, correlation_id, client_id_size = _header.unpack_from(buffer, start)
+    api_key, version, correlation_id, client_id_size = _unpack_header(buffer, start)
     if api_key != _PRODUCE or not _FLEXIBLE_SINCE <= version <= _VERSION_MAX:
         return None
     position = start + _CLIENT_ID + _TO_TOPIC + client_id_size
