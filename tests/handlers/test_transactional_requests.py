@@ -72,11 +72,11 @@ class Producer:
         epoch: int | None = None,
         sequence: int | None = None,
         transactional: bool = True,
-        id: int | None = None,
+        producer_id: int | None = None,
     ) -> bytes:
         return build_batch(
             [Record(0, TIMESTAMP, b"k", b"v")],
-            producer_id=self.id if id is None else id,
+            producer_id=self.id if producer_id is None else producer_id,
             producer_epoch=self.epoch if epoch is None else epoch,
             base_sequence=self.sequence if sequence is None else sequence,
             transactional=transactional,
@@ -126,7 +126,10 @@ class Producer:
     def fetch(self, *, isolation: int, version: int = 12, offset: int = 0) -> Any:
         partition = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=1 << 20)
         request = FetchRequest(
-            isolation_level=isolation, min_bytes=0, topics=(FetchTopic(topic=self.topic, partitions=(partition,)),)
+            isolation_level=isolation,
+            min_bytes=0,
+            max_bytes=1 << 20,
+            topics=(FetchTopic(topic=self.topic, partitions=(partition,)),),
         )
         return self.client.call("fetch", version, request).responses[0].partitions[0]
 
@@ -203,7 +206,7 @@ def test_an_epoch_that_was_replaced_is_refused_even_where_it_wrote_nothing(produ
 
 @pytest.mark.parametrize("version", [9, PRODUCE_V1, PRODUCE_V2])
 def test_ids_that_do_not_belong_together_are_refused(producer: Producer, version: int) -> None:
-    foreign = producer.batch(id=producer.id + 1_000_000)
+    foreign = producer.batch(producer_id=producer.id + 1_000_000)
     assert producer.produce(foreign, version=version) == [ErrorCode.invalid_producer_id_mapping]
     mixed = producer.produce(producer.batch(), producer.batch(epoch=7), version=version)
     assert mixed == [ErrorCode.invalid_producer_id_mapping] * 2
