@@ -1,6 +1,7 @@
 """Transactional requests field by field: what producers of every kind are answered, in every state of a transaction."""
 
 import datetime
+import time
 import uuid
 from collections.abc import Iterator
 from typing import Any
@@ -28,7 +29,7 @@ from barnabas.wire.messages.write_txn_markers import (
 )
 
 WAIT = datetime.timedelta(seconds=10)
-TIMESTAMP = 1_700_000_000_000
+TIMESTAMP = int(time.time() * 1000)
 PRODUCE_V1, PRODUCE_V2 = 11, 12
 """The newest version of before transaction.version 2, and the first that adds partitions by itself."""
 
