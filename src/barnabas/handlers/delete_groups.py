@@ -1,11 +1,27 @@
-"""DeleteGroups (0-2): groups without members, and all they committed."""
+"""DeleteGroups (0-2): groups without members and all they committed; of share groups, their partitions' states."""
 
-from barnabas.handlers.context import RequestContext
+from barnabas.handlers.context import Broker, RequestContext
 from barnabas.handlers.pieces import Pieces
-from barnabas.wire.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
+from barnabas.wire.errors import KafkaError
+from barnabas.wire.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
 
+SHARE_GROUP = "Share"
 PIECES = (Pieces("groups_names", answers="results", size=50),)
 
 
 async def handle(context: RequestContext, request: DeleteGroupsRequest) -> DeleteGroupsResponse:
-    return DeleteGroupsResponse(results=tuple(await context.broker.groups.delete(request.groups_names)))
+    refused = {}
+    for group_id in request.groups_names:
+        error = await _forget_states(context.broker, group_id)
+        if error is not None:
+            refused[group_id] = DeletableGroupResult(group_id=group_id, error_code=error.code)
+    deletable = [group_id for group_id in request.groups_names if group_id not in refused]
+    return DeleteGroupsResponse(results=(*refused.values(), *await context.broker.groups.delete(deletable)))
+
+
+async def _forget_states(broker: Broker, group_id: str) -> KafkaError | None:
+    try:
+        kind = await broker.groups.kind_of(group_id)
+    except KafkaError:
+        return None  # the deletion tells
+    return await broker.share.groups.forget_states(group_id) if kind == SHARE_GROUP else None

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import uuid
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from barnabas.handlers.share_session import ShareSession, ShareSessions
 from barnabas.replication.share.share_partitions import SharePartitions
 
 if TYPE_CHECKING:
+    from barnabas.coordinator.group.share.share_groups import ShareGroups
     from barnabas.coordinator.share.coordinator import ShareCoordinator
 
 logger = logging.getLogger(__name__)
@@ -18,10 +20,12 @@ logger = logging.getLogger(__name__)
 class ShareServices:
     def __init__(
         self,
+        groups: "ShareGroups",
         partitions: SharePartitions,
         sessions: ShareSessions,
         coordinator: "Callable[[], ShareCoordinator]",
     ) -> None:
+        self.groups = groups
         self.partitions = partitions
         self.sessions = sessions
         self._coordinator = coordinator
@@ -59,7 +63,13 @@ class ShareServices:
         if not self.sessions.has_members(session.group_id):
             self.partitions.forget_group(session.group_id)
 
+    async def on_topics_deleted(self, topic_ids: set[uuid.UUID]) -> None:
+        self.partitions.on_topics_deleted(topic_ids)
+        await self.coordinator.on_topics_deleted(topic_ids)
+        await self.groups.on_topics_deleted(topic_ids)
+
     async def close(self) -> None:
         if self._releasing:
             await asyncio.wait(self._releasing)
+        await self.groups.close()
         await self.partitions.close()

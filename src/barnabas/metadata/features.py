@@ -21,6 +21,7 @@ SUPPORTED_FEATURES: Final[dict[str, tuple[int, int]]] = {
     KRAFT_VERSION: (0, 1),
     GROUP_VERSION: (0, 1),
     TRANSACTION_VERSION: (0, 2),
+    SHARE_VERSION: (0, 1),
     ELIGIBLE_LEADER_REPLICAS_VERSION: (0, 1),
 }
 """Lowest and highest level, by feature."""
@@ -29,6 +30,7 @@ INITIAL_FEATURES: Final[dict[str, int]] = {
     METADATA_VERSION: METADATA_VERSION_4_3_IV0,
     GROUP_VERSION: 1,
     TRANSACTION_VERSION: 2,
+    SHARE_VERSION: 1,
     ELIGIBLE_LEADER_REPLICAS_VERSION: 1,
 }
 """What a new cluster records as finalised."""

@@ -271,17 +271,12 @@ class BrokerNode:
             image=lambda: self._state.image,
             configs=lambda: self._configs,
             coordinator=lambda: self._share_states.coordinator,
+            groups=lambda: self._groups.coordinator,
+            ensure_internal_topic=self._broker.ensure_internal_topic,
         )
 
-    def _tell_share_groups(
-        self, states: ShareCoordinator, image: ClusterImage, delta: Delta
-    ) -> Awaitable[None] | None:
-        if not delta.topics_deleted:
-            return None
-        deleted = set(delta.topics_deleted)
-        if "_share" in self.__dict__:
-            self._share.partitions.on_topics_deleted(deleted)
-        return states.on_topics_deleted(deleted)
+    def _tell_share_groups(self, states: ShareCoordinator, image: ClusterImage, delta: Delta) -> Awaitable[None] | None:
+        return self._share.on_topics_deleted(set(delta.topics_deleted)) if delta.topics_deleted else None
 
     def _make_broker(self) -> Broker:
         topics = TopicMaker(self._controller, lambda: self._state.image, lambda: self._configs)

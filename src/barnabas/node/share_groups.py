@@ -4,9 +4,11 @@ Imported when the first share group is served, or when this broker leads a parti
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
+from barnabas.coordinator.group.coordinator import GroupCoordinator
+from barnabas.coordinator.group.share.share_groups import ShareGroups
 from barnabas.coordinator.share.coordinator import ShareCoordinator
 from barnabas.coordinator.share.settings import ShareCoordinatorSettings
 from barnabas.env import Clock, Workers
@@ -72,8 +74,13 @@ def make_share_services(
     image: Callable[[], ClusterImage],
     configs: Callable[[], BrokerConfigs],
     coordinator: Callable[[], ShareCoordinator],
+    groups: Callable[[], GroupCoordinator],
+    ensure_internal_topic: Callable[[str], Awaitable[None]],
 ) -> ShareServices:
     return ShareServices(
+        ShareGroups(
+            groups, coordinator, ensure_state_topic=lambda: ensure_internal_topic(SHARE_STATE_TOPIC), clock=clock
+        ),
         SharePartitions(
             replicas,
             persister=coordinator(),

@@ -9,8 +9,9 @@ import logging
 import random
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import suppress
+from typing import TypeVar
 
-from barnabas.coordinator.decision import Decision
+from barnabas.coordinator.decision import Decision, Now
 from barnabas.coordinator.group.classic_protocol import (
     any_heartbeat,
     decide_any_join,
@@ -60,6 +61,8 @@ from barnabas.wire.messages.sync_group import SyncGroupRequest, SyncGroupRespons
 from barnabas.wire.messages.txn_offset_commit import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 
 logger = logging.getLogger(__name__)
+
+R = TypeVar("R")
 
 
 class GroupCoordinator:
@@ -180,6 +183,27 @@ class GroupCoordinator:
         return await self._runtime.read(
             self.partition_for(group_id), lambda shard: describe_consumer_group(shard, group_id)
         )
+
+    async def decide(self, group_id: str, decide: Callable[[GroupShard, Now], Decision[R]]) -> R:
+        """For kinds of groups that have their own shell: share groups."""
+        return await self._runtime.write(self._home(group_id), decide)
+
+    async def ask(self, group_id: str, ask: Callable[[GroupShard], R]) -> R:
+        return await self._runtime.read(self._home(group_id), ask)
+
+    async def kind_of(self, group_id: str) -> str | None:
+        """Of a group whose members have epochs; None: it is a classic one, or there is none."""
+
+        def ask(shard: GroupShard) -> str | None:
+            group = shard.modern.get(group_id)
+            return None if group is None else group.kind
+
+        return await self._runtime.read(self.partition_for(group_id), ask)
+
+    async def decide_everywhere(self, decide: Callable[[GroupShard, Now], Decision[None]]) -> None:
+        for partition in self._runtime.partitions():
+            with suppress(KafkaError):  # logged where it failed, or not ours any more
+                await self._runtime.write(partition, decide)
 
     async def offset_commit(self, request: OffsetCommitRequest, api_version: int) -> OffsetCommitResponse:
         """Topics have their names; a topic id is stored where it is given."""

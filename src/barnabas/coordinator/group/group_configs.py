@@ -42,6 +42,33 @@ class GroupConfigs:
             settings.consumer_assignment_interval_ms_bounds,
         )
 
+    def share_session_timeout_ms(self, group_id: str) -> int:
+        settings = self._settings
+        return self.integer(
+            group_id,
+            "share.session.timeout.ms",
+            settings.share_session_timeout_ms,
+            settings.share_session_timeout_ms_bounds,
+        )
+
+    def share_heartbeat_interval_ms(self, group_id: str) -> int:
+        settings = self._settings
+        return self.integer(
+            group_id,
+            "share.heartbeat.interval.ms",
+            settings.share_heartbeat_interval_ms,
+            settings.share_heartbeat_interval_ms_bounds,
+        )
+
+    def share_assignment_interval_ms(self, group_id: str) -> int:
+        settings = self._settings
+        return self.integer(
+            group_id,
+            "share.assignment.interval.ms",
+            settings.share_assignment_interval_ms,
+            settings.share_assignment_interval_ms_bounds,
+        )
+
     def integer(self, group_id: str, name: str, default: int, bounds: tuple[int, int]) -> int:
         """The bounds may have been narrowed after the value was set: it is brought within them."""
         value = self._configs_of(group_id).get(name)

@@ -68,3 +68,20 @@ class GroupSettings:
     """group.consumer.regex.refresh.interval.ms"""
     migration_policy: MigrationPolicy = MigrationPolicy.BIDIRECTIONAL
     """group.consumer.migration.policy"""
+
+    share_session_timeout_ms: int = 45_000
+    """group.share.session.timeout.ms"""
+    share_session_timeout_ms_bounds: tuple[int, int] = (45_000, 60_000)
+    """group.share.min.session.timeout.ms, group.share.max.session.timeout.ms"""
+    share_heartbeat_interval_ms: int = 5_000
+    """group.share.heartbeat.interval.ms"""
+    share_heartbeat_interval_ms_bounds: tuple[int, int] = (5_000, 15_000)
+    """group.share.min.heartbeat.interval.ms, group.share.max.heartbeat.interval.ms"""
+    share_assignment_interval_ms: int = 1_000
+    """group.share.assignment.interval.ms"""
+    share_assignment_interval_ms_bounds: tuple[int, int] = (0, 15_000)
+    """group.share.min.assignment.interval.ms, group.share.max.assignment.interval.ms"""
+    share_group_size_max: int = 200
+    """group.share.max.size"""
+    share_initialize_retry_interval_ms: int = 30_000
+    """group.share.initialize.retry.interval.ms"""

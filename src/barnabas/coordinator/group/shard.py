@@ -13,6 +13,9 @@ from barnabas.coordinator.group.expiry import EXPIRY_KEY, decide_expiry, schedul
 from barnabas.coordinator.group.leave import on_session_timer
 from barnabas.coordinator.group.member import SESSION
 from barnabas.coordinator.group.rebalance import on_join_timer, on_sync_timer, prepare_rebalance
+from barnabas.coordinator.group.share import heartbeat as share_heartbeat
+from barnabas.coordinator.group.share.group import ShareGroup
+from barnabas.coordinator.group.share.replay import SHARE_REPLAYS
 from barnabas.coordinator.group.store import GroupStore
 from barnabas.coordinator.group.stored import (
     GroupCoordinatorRecord,
@@ -24,7 +27,7 @@ from barnabas.coordinator.group.stored import (
 from barnabas.coordinator.ports import KeyValue
 from barnabas.wire.errors import NotCoordinator
 
-_REPLAYS = CONSUMER_REPLAYS
+_REPLAYS = {**CONSUMER_REPLAYS, **SHARE_REPLAYS}
 
 
 class GroupShard(GroupStore):
@@ -60,6 +63,9 @@ class GroupShard(GroupStore):
             if isinstance(modern, ConsumerGroup):
                 for each in modern.members.values():
                     sessions.on_loaded(self, modern.group_id, each, now.monotonic_ms)
+            elif isinstance(modern, ShareGroup):
+                for sharing in modern.members.values():
+                    share_heartbeat.keep_session(self, modern.group_id, sharing, now)
         schedule_expiry(self, now)
         return decision
 
@@ -71,6 +77,8 @@ class GroupShard(GroupStore):
         kind, group_id, *member_id = key
         if kind in sessions.KINDS:
             return on_deadline(self, kind, group_id, member_id[0], now)
+        if kind == share_heartbeat.SESSION:
+            return share_heartbeat.on_session_over(self, group_id, member_id[0])
         group = self.groups.get(group_id)
         if group is None:
             return decision

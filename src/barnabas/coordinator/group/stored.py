@@ -18,6 +18,7 @@ from barnabas.coordinator.group.offset_format import (
     encode_offset,
 )
 from barnabas.coordinator.group.record_format import RecordFormat, StateRecord
+from barnabas.coordinator.group.share.stored import SHARE_FORMATS
 from barnabas.coordinator.ports import KeyValue
 from barnabas.wire.entities import (
     array,
@@ -98,7 +99,7 @@ class GroupRecord(NamedTuple):
 
 GroupCoordinatorRecord = OffsetRecord | GroupRecord | StateRecord
 
-_FORMATS: Final = CONSUMER_FORMATS
+_FORMATS: Final = (*CONSUMER_FORMATS, *SHARE_FORMATS)
 _BY_TYPE: Final[dict[int, RecordFormat]] = {each.type_id: each for each in _FORMATS}
 _BY_KEY: Final[dict[type[Any], RecordFormat]] = {each.key: each for each in _FORMATS}
 

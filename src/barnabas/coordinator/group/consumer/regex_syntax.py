@@ -95,6 +95,7 @@ class _Parser:
         self._position = 0
         self._depth = 0
         self._ignores_case = False
+        self._names: set[str] = set()
 
     def parse(self) -> Node:
         node = self._choice()
@@ -183,8 +184,9 @@ class _Parser:
             if self._skip("P<") or (self._ahead("<") and not self._ahead("<=") and not self._ahead("<!")):
                 self._skip("<")
                 name = self._until(">", "invalid named capture")
-                if not name or not name.replace("_", "a").isalnum():
+                if not name or name in self._names or not name.replace("_", "a").isalnum():
                     raise self._error(f"invalid named capture: `{name}`")
+                self._names.add(name)
             elif not self._flags():
                 self._depth -= 1
                 return None
@@ -255,7 +257,10 @@ class _Parser:
             if not digits or len(digits) > 6 or not frozenset(digits) <= _POSIX["xdigit"] or int(digits, 16) > 0x10FFFF:
                 raise self._error("invalid escape sequence")
             return chr(int(digits, 16))
-        if char == "0":
+        # A single digit would be a backreference.
+        if char == "0" or (
+            char in _OCTAL_DIGITS and self._pattern[self._position : self._position + 1] in _OCTAL_DIGITS
+        ):
             digits = char
             while (
                 len(digits) < 3 and self._position < len(self._pattern) and self._pattern[self._position] in "01234567"
@@ -265,6 +270,9 @@ class _Parser:
         if char.isalnum() and char.isascii():
             raise self._error(f"invalid escape sequence: `\\{char}`")
         return char
+
+    def _octal_follows(self) -> bool:
+        return self._pattern[self._position : self._position + 1] in _OCTAL_DIGITS
 
     def _property(self, *, negated: bool) -> frozenset[str]:
         name = self._until("}", "invalid character class range") if self._skip("{") else self._next()

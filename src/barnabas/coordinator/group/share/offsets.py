@@ -1,0 +1,52 @@
+"""Offsets of a share group, set or deleted by an administrator: only while it has no members."""
+
+import uuid
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+from barnabas.coordinator.decision import Decision, Now
+from barnabas.coordinator.group.modern.partitions import Partitions
+from barnabas.coordinator.group.share import records
+from barnabas.coordinator.group.share.group import ShareGroup
+from barnabas.coordinator.group.share.replay import known_group
+from barnabas.coordinator.group.share.state_topics import decide_deleting, note_initializing
+from barnabas.coordinator.group.store import GroupStore
+from barnabas.wire.errors import GroupIdNotFound, NonEmptyGroup
+
+
+class Altering(NamedTuple):
+    state_epoch: int
+    """States of this epoch fence those who know only an older one."""
+
+
+def decide_alter(
+    store: GroupStore, group_id: str, places: Iterable[tuple[uuid.UUID, int]], now: Now
+) -> Decision[Altering]:
+    group = known_group(store, group_id)
+    if group is None and (group_id in store.modern or group_id in store.groups):
+        raise GroupIdNotFound(f"Group {group_id} is not a share group.")
+    if group is not None and group.members:
+        raise NonEmptyGroup("The group is not empty.")
+    is_new = group is None
+    group = ShareGroup(group_id) if group is None else group
+    # A new epoch, also when offsets are set twice in a row: who has read states of the first time is fenced.
+    epoch = group.group_epoch if is_new else group.group_epoch + 1
+    decision = Decision(Altering(epoch))
+    decision.records.append(records.group_epoch(group_id, epoch, group.metadata_hash))
+    wanted: dict[uuid.UUID, frozenset[int]] = {}
+    for topic_id, index in places:
+        wanted[topic_id] = wanted.get(topic_id, frozenset()) | {index}
+    note_initializing(store, group, wanted, now, decision)
+    return decision
+
+
+def decide_delete(store: GroupStore, group_id: str, topic_ids: Collection[uuid.UUID]) -> Decision[Partitions]:
+    group = known_group(store, group_id)
+    if group is None:
+        is_other = group_id in store.modern or group_id in store.groups
+        raise GroupIdNotFound(f"Group {group_id} is not a share group." if is_other else f"Group {group_id} not found.")
+    if group.members:
+        raise NonEmptyGroup("The group is not empty.")
+    topics = group.state_topics
+    known = [topic_id for topic_id in topic_ids if topic_id in topics.initialized or topic_id in topics.deleting]
+    return decide_deleting(store, group, known)

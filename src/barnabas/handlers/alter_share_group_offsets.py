@@ -1,0 +1,57 @@
+"""AlterShareGroupOffsets (0): begin at other offsets. The group must have no members; one that is not there is made."""
+
+import uuid
+
+from barnabas.handlers.context import RequestContext
+from barnabas.handlers.share_version import check_share_groups
+from barnabas.wire.errors import ErrorCode, InvalidGroupId, KafkaError
+from barnabas.wire.messages.alter_share_group_offsets import (
+    AlterShareGroupOffsetsRequest,
+    AlterShareGroupOffsetsResponse,
+    AlterShareGroupOffsetsResponsePartition,
+    AlterShareGroupOffsetsResponseTopic,
+)
+
+
+async def handle(context: RequestContext, request: AlterShareGroupOffsetsRequest) -> AlterShareGroupOffsetsResponse:
+    try:
+        return await _alter(context, request)
+    except KafkaError as error:
+        return AlterShareGroupOffsetsResponse(error_code=error.code, error_message=str(error))
+
+
+async def _alter(context: RequestContext, request: AlterShareGroupOffsetsRequest) -> AlterShareGroupOffsetsResponse:
+    broker = context.broker
+    check_share_groups(broker)
+    if not request.group_id:
+        raise InvalidGroupId("the group id is empty")
+    by_name = broker.image.topics.by_name
+    starts: dict[tuple[uuid.UUID, int], int] = {}
+    for asked in request.topics:
+        topic = by_name.get(asked.topic_name)
+        if topic is not None:
+            for each in asked.partitions:
+                if each.partition_index in topic.partitions and each.start_offset >= 0:
+                    starts[topic.id, each.partition_index] = each.start_offset
+    failed = await broker.share.groups.alter_offsets(request.group_id, starts) if starts else {}
+    broker.share.partitions.forget_group(request.group_id)
+    responses = []
+    for asked in request.topics:
+        topic = by_name.get(asked.topic_name)
+        partitions = []
+        for each in asked.partitions:
+            answer = AlterShareGroupOffsetsResponsePartition(partition_index=each.partition_index)
+            if topic is None or each.partition_index not in topic.partitions:
+                answer.error_code = ErrorCode.unknown_topic_or_partition
+                answer.error_message = f"the cluster has no partition {asked.topic_name}-{each.partition_index}"
+            elif each.start_offset < 0:
+                answer.error_code, answer.error_message = ErrorCode.invalid_request, "an offset is not negative"
+            elif (error := failed.get((topic.id, each.partition_index))) is not None:
+                answer.error_code, answer.error_message = error.code, str(error)
+            partitions.append(answer)
+        responses.append(
+            AlterShareGroupOffsetsResponseTopic(
+                topic_name=asked.topic_name, topic_id=None if topic is None else topic.id, partitions=tuple(partitions)
+            )
+        )
+    return AlterShareGroupOffsetsResponse(responses=tuple(responses))

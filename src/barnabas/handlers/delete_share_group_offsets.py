@@ -1,0 +1,43 @@
+"""DeleteShareGroupOffsets (0): forget where a share group stands in topics. The group must have no members."""
+
+from barnabas.handlers.context import RequestContext
+from barnabas.handlers.share_version import check_share_groups
+from barnabas.wire.errors import ErrorCode, InvalidGroupId, KafkaError
+from barnabas.wire.messages.delete_share_group_offsets import (
+    DeleteShareGroupOffsetsRequest,
+    DeleteShareGroupOffsetsResponse,
+    DeleteShareGroupOffsetsResponseTopic,
+)
+
+
+async def handle(context: RequestContext, request: DeleteShareGroupOffsetsRequest) -> DeleteShareGroupOffsetsResponse:
+    try:
+        return await _delete(context, request)
+    except KafkaError as error:
+        return DeleteShareGroupOffsetsResponse(error_code=error.code, error_message=str(error))
+
+
+async def _delete(context: RequestContext, request: DeleteShareGroupOffsetsRequest) -> DeleteShareGroupOffsetsResponse:
+    broker = context.broker
+    check_share_groups(broker)
+    if not request.group_id:
+        raise InvalidGroupId("the group id is empty")
+    by_name = broker.image.topics.by_name
+    names = list(dict.fromkeys(topic.topic_name for topic in request.topics))
+    ids = [by_name[name].id for name in names if name in by_name]
+    outcomes = await broker.share.groups.delete_offsets(request.group_id, ids)
+    broker.share.partitions.forget_group(request.group_id)
+    responses = []
+    for name in names:
+        topic = by_name.get(name)
+        answer = DeleteShareGroupOffsetsResponseTopic(topic_name=name, topic_id=None if topic is None else topic.id)
+        if topic is None:
+            answer.error_code = ErrorCode.unknown_topic_or_partition
+            answer.error_message = f"the cluster has no topic {name}"
+        elif topic.id not in outcomes:
+            answer.error_code = ErrorCode.unknown_topic_or_partition
+            answer.error_message = "There is no offset information to delete."
+        elif (error := outcomes[topic.id]) is not None:
+            answer.error_code, answer.error_message = error.code, str(error)
+        responses.append(answer)
+    return DeleteShareGroupOffsetsResponse(responses=tuple(responses))

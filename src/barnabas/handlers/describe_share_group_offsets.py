@@ -1,0 +1,83 @@
+"""DescribeShareGroupOffsets (0-1): where a share group stands in each partition. Version 1 tells the lag too.
+
+The lag is what lies between the start offset and the end, less what is done already. Without a list of topics: every
+partition of which the group has a state.
+"""
+
+from barnabas.handlers.context import Broker, RequestContext
+from barnabas.handlers.share_version import check_share_groups
+from barnabas.metadata.image import TopicImage
+from barnabas.model.share import DELIVERY_COMPLETE_UNKNOWN, START_OFFSET_UNKNOWN, SharePartitionKey
+from barnabas.wire.errors import KafkaError
+from barnabas.wire.messages.describe_share_group_offsets import (
+    DescribeShareGroupOffsetsRequest,
+    DescribeShareGroupOffsetsRequestGroup,
+    DescribeShareGroupOffsetsResponse,
+    DescribeShareGroupOffsetsResponseGroup,
+    DescribeShareGroupOffsetsResponsePartition,
+    DescribeShareGroupOffsetsResponseTopic,
+)
+
+
+async def handle(
+    context: RequestContext, request: DescribeShareGroupOffsetsRequest
+) -> DescribeShareGroupOffsetsResponse:
+    groups = []
+    for asked in request.groups:
+        try:
+            check_share_groups(context.broker)
+            topics = await _topics(context.broker, asked)
+            groups.append(DescribeShareGroupOffsetsResponseGroup(group_id=asked.group_id, topics=tuple(topics)))
+        except KafkaError as error:
+            groups.append(
+                DescribeShareGroupOffsetsResponseGroup(
+                    group_id=asked.group_id, error_code=error.code, error_message=str(error)
+                )
+            )
+    return DescribeShareGroupOffsetsResponse(groups=tuple(groups))
+
+
+async def _topics(
+    broker: Broker, asked: DescribeShareGroupOffsetsRequestGroup
+) -> list[DescribeShareGroupOffsetsResponseTopic]:
+    image = broker.image.topics
+    if asked.topics is None:
+        initialized = await broker.share.groups.initialized(asked.group_id)
+        wanted = [
+            (image.by_id[topic_id].name, sorted(indexes))
+            for topic_id, indexes in initialized.items()
+            if topic_id in image.by_id
+        ]
+    else:
+        wanted = [(topic.topic_name, list(topic.partitions)) for topic in asked.topics]
+    answers = []
+    for name, indexes in wanted:
+        topic = image.by_name.get(name)
+        partitions = [await _partition(broker, asked.group_id, topic, index) for index in indexes]
+        answers.append(
+            DescribeShareGroupOffsetsResponseTopic(
+                topic_name=name, topic_id=None if topic is None else topic.id, partitions=tuple(partitions)
+            )
+        )
+    return answers
+
+
+async def _partition(
+    broker: Broker, group_id: str, topic: TopicImage | None, index: int
+) -> DescribeShareGroupOffsetsResponsePartition:
+    answer = DescribeShareGroupOffsetsResponsePartition(partition_index=index, start_offset=START_OFFSET_UNKNOWN)
+    if topic is None:
+        return answer
+    try:
+        summary = await broker.share.coordinator.summary(SharePartitionKey(group_id, topic.id, index))
+    except KafkaError:
+        return answer  # as Kafka: where nothing can be told, there is no offset
+    answer.start_offset, answer.leader_epoch = summary.start_offset, summary.leader_epoch
+    if summary.start_offset != START_OFFSET_UNKNOWN and summary.delivery_complete_count != DELIVERY_COMPLETE_UNKNOWN:
+        try:
+            end_offset = broker.replicas.get(topic.name, index).log.high_watermark
+        except KafkaError as error:
+            answer.error_code, answer.error_message = error.code, str(error)
+        else:
+            answer.lag = max(end_offset - summary.start_offset - summary.delivery_complete_count, 0)
+    return answer

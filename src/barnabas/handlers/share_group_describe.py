@@ -1,0 +1,30 @@
+"""ShareGroupDescribe (1): share groups, their members and what each of them reads."""
+
+from barnabas.handlers.authorized_operations import GROUP_OPERATIONS
+from barnabas.handlers.context import RequestContext
+from barnabas.handlers.pieces import Pieces
+from barnabas.handlers.share_version import check_share_groups
+from barnabas.wire.errors import KafkaError
+from barnabas.wire.messages.share_group_describe import (
+    DescribedGroup,
+    ShareGroupDescribeRequest,
+    ShareGroupDescribeResponse,
+)
+
+PIECES = (Pieces("group_ids", answers="groups", size=20),)
+
+
+async def handle(context: RequestContext, request: ShareGroupDescribeRequest) -> ShareGroupDescribeResponse:
+    groups = [await _describe(context, group_id) for group_id in request.group_ids]
+    if request.include_authorized_operations:
+        for group in groups:
+            group.authorized_operations = GROUP_OPERATIONS
+    return ShareGroupDescribeResponse(groups=tuple(groups))
+
+
+async def _describe(context: RequestContext, group_id: str) -> DescribedGroup:
+    try:
+        check_share_groups(context.broker)
+        return await context.broker.share.groups.describe(group_id)
+    except KafkaError as error:
+        return DescribedGroup(group_id=group_id, error_code=error.code, error_message=str(error))

@@ -1,0 +1,19 @@
+"""ShareGroupHeartbeat (1): a member of a share group joins, lives, changes its subscription or leaves.
+
+A new member is told its partitions with the first answer, where Kafka tells them with the second.
+"""
+
+from barnabas.coordinator.group.member import ClientInfo
+from barnabas.handlers.context import RequestContext
+from barnabas.handlers.share_version import check_share_groups
+from barnabas.wire.errors import KafkaError
+from barnabas.wire.messages.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
+
+
+async def handle(context: RequestContext, request: ShareGroupHeartbeatRequest) -> ShareGroupHeartbeatResponse:
+    try:
+        check_share_groups(context.broker)
+        client = ClientInfo(context.client_id or "", f"/{context.client.host}")
+        return await context.broker.share.groups.heartbeat(request, client)
+    except KafkaError as error:
+        return ShareGroupHeartbeatResponse(error_code=error.code, error_message=str(error))
