@@ -22,6 +22,7 @@ from typing import Final
 HERE: Final = Path(__file__).parent
 JAVA_SOURCES: Final = HERE / "java"
 POM: Final = JAVA_SOURCES / "pom.xml"
+STREAMS_POM: Final = JAVA_SOURCES / "streams" / "pom.xml"
 
 
 class PeerMissing(Exception):
@@ -54,6 +55,19 @@ class Peers:
         return self._made("java-client", [POM, *sources], lambda place: _compile(self.client_jars, sources, place))
 
     @cached_property
+    def streams_jars(self) -> Path:
+        """Kafka Streams and what it needs."""
+        return self._made("kafka-streams", [STREAMS_POM], lambda place: _copy_jars(None, place, STREAMS_POM))
+
+    @cached_property
+    def word_count(self) -> Path:
+        """Our program that uses Kafka Streams."""
+        source = STREAMS_POM.parent / "WordCount.java"
+        return self._made(
+            "word-count", [STREAMS_POM, source], lambda place: _compile(self.streams_jars, [source], place)
+        )
+
+    @cached_property
     def franz_go(self) -> Path:
         """Our program that uses franz-go."""
         home = HERE / "go"
@@ -68,7 +82,8 @@ class Peers:
         return self._made("kafkajs", sources, lambda place: _install_npm(sources, place)) / "client.js"
 
     def fetch_all(self) -> None:
-        for name in ("kafka_jars", "tool_runner", "client_jars", "java_client", "franz_go", "kafkajs"):
+        names = ("kafka_jars", "tool_runner", "client_jars", "java_client", "word_count", "franz_go", "kafkajs")
+        for name in names:
             print(getattr(self, name), flush=True)
 
     def _made(self, name: str, sources: Sequence[Path], make: Callable[[Path], None]) -> Path:
@@ -93,9 +108,10 @@ def _locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _copy_jars(profile: str, place: Path) -> None:
+def _copy_jars(profile: str | None, place: Path, pom: Path = POM) -> None:
+    profiles = ["--activate-profiles", profile] if profile else []
     goal = ["dependency:copy-dependencies", f"-DoutputDirectory={place}"]
-    _run(["mvn", "--quiet", "--batch-mode", "--file", str(POM), "--activate-profiles", profile, *goal])
+    _run(["mvn", "--quiet", "--batch-mode", "--file", str(pom), *profiles, *goal])
 
 
 def _compile(jars: Path, sources: Sequence[Path], place: Path) -> None:
