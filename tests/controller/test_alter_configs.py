@@ -12,7 +12,7 @@ from barnabas.controller.alter_configs import (
     decide_incremental_alter_configs,
 )
 from barnabas.metadata.configs import BrokerConfigs
-from barnabas.metadata.image import BROKER, TOPIC, ClusterImage
+from barnabas.metadata.image import BROKER, CLIENT_METRICS, GROUP, TOPIC, ClusterImage
 from barnabas.wire.errors import ErrorCode
 from barnabas.wire.messages import alter_configs, incremental_alter_configs
 
@@ -63,7 +63,33 @@ def test_lists_are_appended_to_and_subtracted_from() -> None:
         (BROKER, "", ("colour", SET, "1"), ErrorCode.invalid_request),
         (BROKER, "", ("colour", DELETE, None), ErrorCode.none),
         (8, "1", ("root", SET, "DEBUG"), ErrorCode.invalid_request),
-        (32, "g", ("x", SET, "1"), ErrorCode.invalid_request),
+        (GROUP, "g", ("x", SET, "1"), ErrorCode.invalid_config),
+        (GROUP, "", ("consumer.session.timeout.ms", SET, "50000"), ErrorCode.invalid_request),
+        (GROUP, "g", ("consumer.session.timeout.ms", SET, "50000"), ErrorCode.none),
+        (GROUP, "g", ("consumer.session.timeout.ms", SET, "5"), ErrorCode.invalid_config),
+        (GROUP, "g", ("consumer.session.timeout.ms", SET, "60001"), ErrorCode.invalid_config),
+        (GROUP, "g", ("consumer.heartbeat.interval.ms", SET, "15000"), ErrorCode.none),
+        (GROUP, "g", ("consumer.heartbeat.interval.ms", SET, "x"), ErrorCode.invalid_config),
+        (GROUP, "g", ("share.isolation.level", SET, "read_committed"), ErrorCode.none),
+        (GROUP, "g", ("share.isolation.level", SET, "serializable"), ErrorCode.invalid_config),
+        (GROUP, "g", ("share.auto.offset.reset", SET, "by_duration:P1DT2H3.5S"), ErrorCode.none),
+        (GROUP, "g", ("share.auto.offset.reset", SET, "by_duration:PT"), ErrorCode.invalid_config),
+        (GROUP, "g", ("share.auto.offset.reset", SET, "none"), ErrorCode.invalid_config),
+        (GROUP, "g", ("streams.num.standby.replicas", SET, "3"), ErrorCode.invalid_config),
+        (CLIENT_METRICS, "s", ("interval.ms", SET, "100"), ErrorCode.none),
+        (CLIENT_METRICS, "s", ("interval.ms", SET, "99"), ErrorCode.invalid_request),
+        (CLIENT_METRICS, "s", ("interval.ms", SET, "3600001"), ErrorCode.invalid_request),
+        (CLIENT_METRICS, "s", ("interval.ms", SET, "soon"), ErrorCode.invalid_config),
+        (CLIENT_METRICS, "s", ("metrics", APPEND, "org.apache.kafka.producer"), ErrorCode.none),
+        (CLIENT_METRICS, "s", ("match", SET, "client_id=a.*,client_software_name=x"), ErrorCode.none),
+        (CLIENT_METRICS, "s", ("match", SET, "shoe_size=44"), ErrorCode.invalid_config),
+        (CLIENT_METRICS, "s", ("match", SET, "client_id"), ErrorCode.invalid_config),
+        (CLIENT_METRICS, "s", ("match", SET, "client_id=["), ErrorCode.invalid_config),
+        (CLIENT_METRICS, "s", ("retention.ms", SET, "1"), ErrorCode.invalid_request),
+        (CLIENT_METRICS, "", ("interval.ms", SET, "100"), ErrorCode.invalid_request),
+        (BROKER, "1", ("min.insync.replicas", SET, "2"), ErrorCode.invalid_config),
+        (BROKER, "", ("min.insync.replicas", SET, "2"), ErrorCode.none),
+        (BROKER, "", ("min.insync.replicas", DELETE, None), ErrorCode.invalid_config),
         (77, "g", ("x", SET, "1"), ErrorCode.invalid_request),
     ],
 )

@@ -24,7 +24,7 @@ from barnabas.wire.messages.describe_topic_partitions import (
     TopicRequest,
 )
 
-TOPIC, BROKER, BROKER_LOGGER, GROUP = 2, 4, 8, 32
+TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
 
 
 def run(scenario: Coroutine[Any, Any, None]) -> None:
@@ -247,8 +247,10 @@ def test_a_broker_is_described_with_what_was_altered(make: Make) -> None:
         (TOPIC, "a b", ErrorCode.invalid_topic_exception),
         (BROKER, "2", ErrorCode.invalid_request),
         (BROKER, "x", ErrorCode.invalid_request),
-        (BROKER_LOGGER, "1", ErrorCode.invalid_request),
-        (GROUP, "g", ErrorCode.invalid_request),
+        (BROKER_LOGGER, "", ErrorCode.invalid_request),
+        (BROKER_LOGGER, "2", ErrorCode.invalid_request),
+        (CLIENT_METRICS, "", ErrorCode.invalid_request),
+        (GROUP, "", ErrorCode.invalid_request),
         (99, "g", ErrorCode.invalid_request),
     ],
 )

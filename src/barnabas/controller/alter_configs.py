@@ -1,4 +1,4 @@
-"""Decides what becomes of AlterConfigs and IncrementalAlterConfigs requests, on topics and on brokers.
+"""Decides what becomes of AlterConfigs and IncrementalAlterConfigs requests: topics, brokers, groups, client metrics.
 
 A resource changes as a whole or not at all. AlterConfigs is the older one: it names all that a resource shall hold, and
 what it leaves out goes.
@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from barnabas.controller.decision import Decision, check_record_count
+from barnabas.controller.elr_safety import MIN_INSYNC_REPLICAS
 from barnabas.controller.topic_names import why_invalid
 from barnabas.metadata.configs import (
     TOPIC_CONFIGS,
@@ -19,7 +20,8 @@ from barnabas.metadata.configs import (
     validate_dynamic_broker_configs,
     validate_topic_configs,
 )
-from barnabas.metadata.image import BROKER, TOPIC, ClusterImage
+from barnabas.metadata.features import ELIGIBLE_LEADER_REPLICAS_VERSION
+from barnabas.metadata.image import BROKER, CLIENT_METRICS, GROUP, TOPIC, ClusterImage
 from barnabas.metadata.records import ConfigRecord
 from barnabas.wire.errors import (
     ErrorCode,
@@ -34,14 +36,8 @@ from barnabas.wire.messages import alter_configs, incremental_alter_configs
 SET, DELETE, APPEND, SUBTRACT = range(4)
 _OPERATIONS: Final = {SET: "SET", DELETE: "DELETE", APPEND: "APPEND", SUBTRACT: "SUBTRACT"}
 
-_UNSERVED_RESOURCES: Final = {
-    8: "Log levels of a running broker can't be altered",
-    16: "Client metrics subscriptions are not supported yet",
-    32: "Group configs are not supported yet",
-}
 
-
-class _Operation(NamedTuple):
+class Operation(NamedTuple):
     name: str
     operation: int
     value: str | None
@@ -67,7 +63,7 @@ def decide_incremental_alter_configs(
     changes = [
         (
             _Resource(resource.resource_type, resource.resource_name),
-            [_Operation(config.name, config.config_operation, config.value) for config in resource.configs],
+            [Operation(config.name, config.config_operation, config.value) for config in resource.configs],
         )
         for resource in request.resources
     ]
@@ -92,7 +88,7 @@ def decide_alter_configs(
     changes = [
         (
             _Resource(resource.resource_type, resource.resource_name),
-            [_Operation(config.name, SET, config.value) for config in resource.configs],
+            [Operation(config.name, SET, config.value) for config in resource.configs],
         )
         for resource in request.resources
     ]
@@ -113,7 +109,7 @@ def decide_alter_configs(
 
 def _decide(
     image: ClusterImage,
-    changes: list[tuple[_Resource, list[_Operation]]],
+    changes: list[tuple[_Resource, list[Operation]]],
     configs: BrokerConfigs,
     *,
     replace: bool,
@@ -125,15 +121,12 @@ def _decide(
         try:
             if occurrences[resource] > 1:
                 raise InvalidRequest("Each resource must appear at most once.")
-            _check_operations(operations)
+            check_operations(operations)
             _check_resource(image, resource)
             before = image.configs.of(*resource)
             after = _apply(resource, {} if replace else dict(before), operations)
             changed = {operation.name for operation in operations if operation.name in after}
-            if resource.type == TOPIC:
-                validate_topic_configs(after, configs)
-            else:
-                validate_dynamic_broker_configs(changed, after, per_broker=resource.name != "")
+            _validate(image, resource, changed, after, configs)
             differences = _differences(resource, before, after)
             check_record_count(len(records) + len(differences))
         except KafkaError as error:
@@ -144,7 +137,35 @@ def _decide(
     return tuple(records), outcomes
 
 
-def _check_operations(operations: list[_Operation]) -> None:
+def _validate(
+    image: ClusterImage, resource: _Resource, changed: set[str], after: Mapping[str, str], configs: BrokerConfigs
+) -> None:
+    if resource.type == TOPIC:
+        validate_topic_configs(after, configs)
+    elif resource.type == BROKER:
+        validate_dynamic_broker_configs(changed, after, per_broker=resource.name != "")
+        _check_elr(image, resource, after)
+    elif resource.type == CLIENT_METRICS:
+        from barnabas.metadata.configs.client_metrics import validate_client_metrics_configs
+
+        validate_client_metrics_configs(resource.name, after)
+    else:
+        from barnabas.metadata.configs.group import validate_group_configs
+
+        validate_group_configs(after, configs)
+
+
+def _check_elr(image: ClusterImage, resource: _Resource, after: Mapping[str, str]) -> None:
+    """Eligible leader replicas are counted by one minimum for all (`elr_safety`)."""
+    if not image.features.get(ELIGIBLE_LEADER_REPLICAS_VERSION):
+        return
+    if not resource.name and MIN_INSYNC_REPLICAS in image.configs.of(*resource) and MIN_INSYNC_REPLICAS not in after:
+        raise InvalidConfig(f"Cluster-level {MIN_INSYNC_REPLICAS} cannot be removed while ELR is enabled.")
+    if resource.name and MIN_INSYNC_REPLICAS in after:
+        raise InvalidConfig(f"Broker-level {MIN_INSYNC_REPLICAS} cannot be altered while ELR is enabled.")
+
+
+def check_operations(operations: list[Operation]) -> None:
     if len({operation.name for operation in operations}) != len(operations):
         raise InvalidRequest("Error due to duplicate config keys")
     nulls = [operation.name for operation in operations if operation.value is None and operation.operation != DELETE]
@@ -164,22 +185,42 @@ def _check_resource(image: ClusterImage, resource: _Resource) -> None:
         if resource.name not in image.topics.by_name:
             raise UnknownTopicOrPartition(f"The topic '{resource.name}' does not exist.")
     elif resource.type == BROKER:
+        if resource.name and not resource.name.lstrip("-").isdecimal():
+            raise InvalidRequest(f"Node id must be an integer, but it is: {resource.name}")
         if resource.name and resource.name not in {str(broker_id) for broker_id in image.brokers}:
             raise InvalidRequest(f"Unexpected broker id: there is no broker {resource.name} in the cluster.")
+    elif resource.type == GROUP:
+        if not resource.name:
+            raise InvalidRequest("Default group resources are not allowed.")
+    elif resource.type == CLIENT_METRICS:
+        if not resource.name:
+            raise InvalidRequest("Subscription name can't be empty")
     else:
-        raise InvalidRequest(_UNSERVED_RESOURCES.get(resource.type, f"Unknown resource type {resource.type}"))
+        raise InvalidRequest(f"Unknown resource type {resource.type}")
 
 
-def _apply(resource: _Resource, configs: dict[str, str], operations: list[_Operation]) -> dict[str, str]:
+def _apply(resource: _Resource, configs: dict[str, str], operations: list[Operation]) -> dict[str, str]:
     for name, operation, value in operations:
         if operation == DELETE:
             configs.pop(name, None)
         elif operation == SET:
             configs[name] = value or ""
         else:
-            definition = TOPIC_CONFIGS.get(name) if resource.type == TOPIC else find_broker_config(name)
+            definition = _definition(resource, name)
             configs[name] = _altered_list(name, definition, configs.get(name), operation, value or "")
     return configs
+
+
+def _definition(resource: _Resource, name: str) -> ConfigDef | None:
+    if resource.type == TOPIC:
+        return TOPIC_CONFIGS.get(name)
+    if resource.type == BROKER:
+        return find_broker_config(name)
+    if resource.type == CLIENT_METRICS:
+        from barnabas.metadata.configs.client_metrics import CLIENT_METRICS_CONFIGS
+
+        return CLIENT_METRICS_CONFIGS.get(name)
+    return None
 
 
 def _altered_list(name: str, definition: ConfigDef | None, current: str | None, operation: int, value: str) -> str:

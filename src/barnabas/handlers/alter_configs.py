@@ -1,6 +1,7 @@
 """AlterConfigs (0-2): set all configs of a topic or broker at once; what is not named goes back to its default.
 
-Clients are better served by IncrementalAlterConfigs. Broker loggers, client metrics and groups are refused.
+Clients are better served by IncrementalAlterConfigs. Broker loggers are refused: a level that is not named has no
+default to go back to.
 """
 
 from operator import attrgetter

@@ -1,7 +1,8 @@
-"""DescribeConfigs (1-4): every config of a topic or of this broker, with its source, its synonyms and its meaning.
+"""DescribeConfigs (1-4): every config of a resource, with its source, its synonyms and its meaning.
 
-The broker resource named "" shows what was altered for all brokers. Broker loggers, client metrics and groups are
-refused with INVALID_REQUEST. Synonyms of retention.ms and its kind are shown where Kafka hides them.
+Resources are topics, this broker, its loggers, groups and client metrics subscriptions; the last two need not exist.
+The broker resource named "" shows what was altered for all brokers. Synonyms of retention.ms and its kind are shown
+where Kafka hides them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,13 +11,17 @@ from barnabas.controller.topic_names import why_invalid
 from barnabas.handlers.context import Broker, RequestContext
 from barnabas.handlers.pieces import Pieces
 from barnabas.metadata.configs import (
+    ConfigDef,
     ConfigSource,
+    ConfigType,
     EffectiveConfig,
+    SourcedValue,
     effective_broker_config,
     effective_broker_configs,
     effective_topic_configs,
 )
-from barnabas.metadata.image import BROKER, TOPIC
+from barnabas.metadata.configs.effective import with_synonyms
+from barnabas.metadata.image import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
 from barnabas.wire.errors import InvalidRequest, InvalidTopic, KafkaError, UnknownTopicOrPartition
 from barnabas.wire.messages.describe_configs import (
     DescribeConfigsRequest,
@@ -26,12 +31,6 @@ from barnabas.wire.messages.describe_configs import (
     DescribeConfigsResult,
     DescribeConfigsSynonym,
 )
-
-_UNSERVED_RESOURCES = {
-    8: "Log levels of a running broker can't be described",
-    16: "Client metrics subscriptions are not supported yet",
-    32: "Group configs are not supported yet",
-}
 
 PIECES = (Pieces("resources", answers="results", size=3),)
 
@@ -61,13 +60,19 @@ def _describe(
         resource_type=resource.resource_type,
         resource_name=resource.resource_name,
         configs=tuple(
-            _config(name, entries[name], request, is_topic=resource.resource_type == TOPIC) for name in wanted
+            _config(name, entries[name], request, is_broker=resource.resource_type == BROKER) for name in wanted
         ),
     )
 
 
 def _entries(broker: Broker, resource: DescribeConfigsResource) -> Mapping[str, EffectiveConfig]:
     name = resource.resource_name
+    if resource.resource_type == BROKER_LOGGER:
+        return _loggers(broker, name)
+    if resource.resource_type == CLIENT_METRICS:
+        return _client_metrics(broker, name)
+    if resource.resource_type == GROUP:
+        return _group(broker, name)
     if resource.resource_type == TOPIC:
         if complaint := why_invalid(name):
             raise InvalidTopic(complaint)
@@ -77,12 +82,57 @@ def _entries(broker: Broker, resource: DescribeConfigsResource) -> Mapping[str, 
     if resource.resource_type == BROKER:
         if not name:
             return _altered_for_all(broker)
+        if not name.lstrip("-").isdecimal():
+            raise InvalidRequest(f"Broker id must be an integer, but it is: {name}")
         if name != str(broker.node_id):
             raise InvalidRequest(
                 f"Unexpected broker id, expected {broker.node_id} or empty string, but received {name}"
             )
         return effective_broker_configs(broker.configs)
-    raise InvalidRequest(_UNSERVED_RESOURCES.get(resource.resource_type, "Unsupported resource type"))
+    raise InvalidRequest(f"Unsupported resource type {resource.resource_type}")
+
+
+def _loggers(broker: Broker, name: str) -> dict[str, EffectiveConfig]:
+    from barnabas.handlers.broker_loggers import describe_loggers
+
+    if not name:
+        raise InvalidRequest("Broker id must not be empty")
+    if name != str(broker.node_id):
+        raise InvalidRequest(f"Unexpected broker id, expected {broker.node_id} but received {name}")
+    return {
+        logger: EffectiveConfig(
+            ConfigDef(logger, ConfigType.UNKNOWN, None, ""), level, ConfigSource.DYNAMIC_BROKER_LOGGER, ()
+        )
+        for logger, level in describe_loggers().items()
+    }
+
+
+def _client_metrics(broker: Broker, name: str) -> dict[str, EffectiveConfig]:
+    from barnabas.metadata.configs.client_metrics import CLIENT_METRICS_CONFIGS
+
+    if not name:
+        raise InvalidRequest("Client metrics subscription name must not be empty")
+    overrides = broker.image.configs.of(CLIENT_METRICS, name)
+    return {
+        key: with_synonyms(definition, overrides, broker.configs, ConfigSource.CLIENT_METRICS)
+        for key, definition in CLIENT_METRICS_CONFIGS.items()
+    }
+
+
+def _group(broker: Broker, name: str) -> dict[str, EffectiveConfig]:
+    from barnabas.metadata.configs.group import GROUP_CONFIGS
+
+    if not name:
+        raise InvalidRequest("Group name must not be empty")
+    overrides = broker.image.configs.of(GROUP, name)
+    entries = {}
+    for key, definition in GROUP_CONFIGS.items():
+        entry = with_synonyms(definition, overrides, broker.configs, ConfigSource.GROUP)
+        if not definition.synonyms:  # no broker config stands behind it, only its own default
+            default = SourcedValue(key, definition.default, ConfigSource.DEFAULT)
+            entry = entry._replace(synonyms=(*entry.synonyms, default))
+        entries[key] = entry
+    return entries
 
 
 def _altered_for_all(broker: Broker) -> dict[str, EffectiveConfig]:
@@ -96,13 +146,13 @@ def _altered_for_all(broker: Broker) -> dict[str, EffectiveConfig]:
 
 
 def _config(
-    name: str, entry: EffectiveConfig, request: DescribeConfigsRequest, *, is_topic: bool
+    name: str, entry: EffectiveConfig, request: DescribeConfigsRequest, *, is_broker: bool
 ) -> DescribeConfigsResourceResult:
     definition = entry.definition
     return DescribeConfigsResourceResult(
         name=name,
         value=None if definition.is_sensitive else entry.value,
-        read_only=not is_topic and not definition.is_dynamic,
+        read_only=is_broker and not definition.is_dynamic,
         config_source=entry.source,
         is_sensitive=definition.is_sensitive,
         synonyms=tuple(

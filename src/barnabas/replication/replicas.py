@@ -14,7 +14,7 @@ from barnabas.log.partition_log import PartitionLog
 from barnabas.log.settings import LogSettings
 from barnabas.metadata.configs.topic_settings import TopicSettings
 from barnabas.metadata.delta import Delta
-from barnabas.metadata.image import TOPIC, ClusterImage, PartitionImage
+from barnabas.metadata.image import BROKER, TOPIC, ClusterImage, PartitionImage
 from barnabas.model import TopicPartition
 from barnabas.replication.checkpoints import Checkpoints
 from barnabas.replication.partition import Partition
@@ -73,7 +73,7 @@ class Replicas:
             else:
                 self._drop(topic_partition)
         changed = {name for resource_type, name in delta.configs_changed if resource_type == TOPIC}
-        broker_changed = any(resource_type != TOPIC for resource_type, _ in delta.configs_changed)
+        broker_changed = any(resource_type == BROKER for resource_type, _ in delta.configs_changed)
         for (topic_name, _), partition in self._partitions.items():
             if broker_changed or topic_name in changed:
                 self._configure(partition)

@@ -16,6 +16,8 @@ Validator = Callable[[Any], str | None]
 class ConfigType(enum.IntEnum):
     """The numbers are those of DescribeConfigs."""
 
+    UNKNOWN = 0
+    """Of a logger's level."""
     BOOLEAN = 1
     STRING = 2
     INT = 3

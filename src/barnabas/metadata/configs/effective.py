@@ -29,6 +29,9 @@ class ConfigSource(enum.IntEnum):
     DYNAMIC_DEFAULT_BROKER = 3
     STATIC_BROKER = 4
     DEFAULT = 5
+    DYNAMIC_BROKER_LOGGER = 6
+    CLIENT_METRICS = 7
+    GROUP = 8
 
 
 class SourcedValue(NamedTuple):
@@ -126,8 +129,15 @@ def effective_topic_configs(overrides: Mapping[str, str], broker: BrokerConfigs)
 
 
 def effective_topic_config(name: str, overrides: Mapping[str, str], broker: BrokerConfigs) -> EffectiveConfig:
-    definition = TOPIC_CONFIGS[name]
-    found = [SourcedValue(name, overrides[name], ConfigSource.TOPIC)] if name in overrides else []
+    return with_synonyms(TOPIC_CONFIGS[name], overrides, broker, ConfigSource.TOPIC)
+
+
+def with_synonyms(
+    definition: ConfigDef, overrides: Mapping[str, str], broker: BrokerConfigs, own: ConfigSource
+) -> EffectiveConfig:
+    """Of a topic or a group: its own config, or else what its synonyms among the broker's say."""
+    name = definition.name
+    found = [SourcedValue(name, overrides[name], own)] if name in overrides else []
     unit_of = {synonym.name: synonym.unit for synonym in definition.synonyms}
     found += _found([synonym.name for synonym in definition.synonyms], broker)
     if not found:
