@@ -3,20 +3,24 @@
 import random
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
+from typing import Any, Self
 
 from kio.schema.consumer_protocol_subscription.v0.data import ConsumerProtocolSubscription
 
 from barnabas.coordinator.decision import Decision, Now, Parked
-from barnabas.coordinator.group.heartbeat import heartbeat
-from barnabas.coordinator.group.join import Joining, MemberIdHandedOut, decide_join
-from barnabas.coordinator.group.leave import decide_leave
+from barnabas.coordinator.group.classic_protocol import (
+    any_heartbeat,
+    decide_any_join,
+    decide_any_leave,
+    decide_any_sync,
+)
+from barnabas.coordinator.group.job import Job
+from barnabas.coordinator.group.join import Joining, MemberIdHandedOut
 from barnabas.coordinator.group.member import ClientInfo
 from barnabas.coordinator.group.offsets import decide_commit
 from barnabas.coordinator.group.settings import GroupSettings
 from barnabas.coordinator.group.shard import GroupShard
 from barnabas.coordinator.group.stored import decode_record, encode_record
-from barnabas.coordinator.group.sync import decide_sync
 from barnabas.coordinator.ports import KeyValue
 from barnabas.wire.entities import encode_entity
 from barnabas.wire.errors import KafkaError
@@ -122,14 +126,19 @@ class Core:
     def __init__(self, settings: GroupSettings | None = None) -> None:
         self.settings = settings or GroupSettings()
         self.random = random.Random(0)
-        self.shard = GroupShard(self.settings, self.random)
+        self.shard = self.new_shard()
         self.log: list[KeyValue] = []
+        self.jobs: list[Job] = []
+        """Handed out and not done yet."""
         self.now = Now(START_MS, 0)
         self.parked: dict[Parked[Any], Answer] = {}
         self.hold = False
         self.held: list[tuple[Decision[Any], Answer]] = []
         self.refuse: KafkaError | None = None
         self.carry_out(self.shard.on_loaded(self.now), Answer())
+
+    def new_shard(self) -> GroupShard:
+        return GroupShard(self.settings, self.random)
 
     # The runtime's part
 
@@ -166,8 +175,18 @@ class Core:
     def commit(self, decision: Decision[Any], answer: Answer) -> None:
         if not isinstance(decision.response, Parked):
             answer.outcome = decision.response
+        for job in decision.sends:
+            if job.key not in self.shard.jobs:
+                self.shard.jobs.add(job.key)
+                self.jobs.append(job)
         if decision.on_committed is not None:
             self.carry_out(decision.on_committed(self.now), Answer())
+
+    def run_jobs(self) -> None:
+        jobs, self.jobs = self.jobs, []
+        for job in jobs:
+            self.shard.jobs.discard(job.key)
+            self.carry_out(job.then(self.shard, job.run(), self.now), Answer())
 
     def commit_held(self) -> None:
         held, self.held, self.hold = self.held, [], False
@@ -197,13 +216,14 @@ class Core:
     def _move_to(self, monotonic_ms: int) -> None:
         self.now = Now(self.now.wall_ms + monotonic_ms - self.now.monotonic_ms, monotonic_ms)
 
-    def reloaded(self) -> "Core":
+    def reloaded(self) -> Self:
         """Another coordinator that reads the same log."""
-        other = Core.__new__(Core)
+        other = type(self).__new__(type(self))
         other.settings, other.now, other.log = self.settings, self.now, list(self.log)
         other.parked, other.hold, other.held, other.refuse = {}, False, [], None
-        other.random = self.random
-        other.shard = GroupShard(self.settings, self.random)
+        other.random, other.jobs = self.random, []
+        self.hand_over(other)
+        other.shard = other.new_shard()
         for key, value in self.log:
             record = decode_record(key, value)
             assert record is not None
@@ -211,11 +231,14 @@ class Core:
         other.carry_out(other.shard.on_loaded(other.now), Answer())
         return other
 
+    def hand_over(self, other: Any) -> None:
+        """What another coordinator knows too."""
+
     # The clients' part
 
     def join(self, *, version: int = 9, client: ClientInfo = CLIENT, **fields: Any) -> Answer:
         joining = Joining.from_request(join_request(**fields), client, version)
-        return self.decide(lambda shard, now: decide_join(shard, joining, now))
+        return self.decide(lambda shard, now: decide_any_join(shard, joining, now))
 
     def join_with_id(self, **fields: Any) -> tuple[str, Answer]:
         """Ask for an id, then join with it."""
@@ -246,7 +269,7 @@ class Core:
                 for each, data in (assignments or {}).items()
             ),
         )
-        return self.decide(lambda shard, now: decide_sync(shard, request, now))
+        return self.decide(lambda shard, now: decide_any_sync(shard, request, now))
 
     def heartbeat(self, member: str, generation: int, group: str = "g", instance: str | None = None) -> str:
         """The name of the error, or the empty string."""
@@ -254,7 +277,7 @@ class Core:
             group_id=group, member_id=member, generation_id=generation, group_instance_id=instance
         )
         try:
-            heartbeat(self.shard, request, self.now.monotonic_ms)
+            any_heartbeat(self.shard, request, self.now.monotonic_ms)
         except KafkaError as error:
             return type(error).__name__
         return ""
@@ -265,7 +288,7 @@ class Core:
             group_id=group,
             members=tuple(MemberIdentity(member_id=each, group_instance_id=inst) for each, inst in identities),
         )
-        return self.decide(lambda shard, now: decide_leave(shard, request, now))
+        return self.decide(lambda shard, now: decide_any_leave(shard, request, now))
 
     def commit_offsets(self, offsets: dict[tuple[str, int], int], version: int = 9, **fields: Any) -> Answer:
         request = commit_request(offsets, **fields)

@@ -1,0 +1,127 @@
+import re
+import string
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from barnabas.coordinator.group.consumer import regex as engine
+from barnabas.coordinator.group.consumer.regex import Regex, compile_regex, matching
+from barnabas.wire.errors import InvalidRegularExpression
+
+
+@pytest.mark.parametrize(
+    ("pattern", "accepted", "refused"),
+    [
+        ("foo.*", ["foo", "foo.bar"], ["xfoo", "fo"]),
+        ("^a$|b+", ["a", "bbb"], ["ab", ""]),
+        ("(?i)FOO[a-c]{2}", ["fooAb"], ["food"]),
+        ("(?i:a)b", ["Ab", "ab"], ["AB"]),
+        (r"\Qa.b\E.", ["a.bc"], ["axbc", "a.b"]),
+        (r"\bfoo\b.*", ["foo.x", "foo"], ["foox"]),
+        (r"a\B.*", ["ab"], ["a.b"]),
+        ("[[:alpha:]_-]+", ["ab_-"], ["a1"]),
+        ("[^[:digit:]x]", ["a"], ["1", "x"]),
+        ("(a|b){2,3}", ["ab", "aba"], ["a", "abab"]),
+        ("a{2,}", ["aa", "aaaa"], ["a"]),
+        ("(?:)*a", ["a"], ["b"]),
+        (r"\p{Lu}\pN", ["A1"], ["a1"]),
+        (r"\P{L}", ["1"], ["a"]),
+        (r"[\w-]+\.\d", ["a-b.1"], ["a.b"]),
+        (r"\x61\x{62}\141", ["aba"], ["ab"]),
+        ("[a-]+", ["a-"], ["b"]),
+        ("[]a]", ["a"], ["b"]),
+        ("(?P<year>20..)", ["2026"], ["1999"]),
+        ("a{,3}", [], ["aa"]),
+        ("", [""], ["a"]),
+    ],
+)
+def test_patterns(pattern: str, accepted: list[str], refused: list[str]) -> None:
+    expression = Regex(pattern)
+    assert [name for name in accepted if not expression.matches(name)] == []
+    assert [name for name in refused if expression.matches(name)] == []
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "(",
+        "a)",
+        "[a",
+        "a**",
+        "a{2}{3}",
+        "*",
+        "(?=a)",
+        "(?!a)",
+        "(?<=a)",
+        "(?<!a)",
+        r"(a)\1",
+        "a{1001}",
+        "a{2,1}",
+        r"\pX",
+        "[[:foo:]]",
+        "[z-a]",
+        "((a{100}){100}){100}",
+        "(((){1000}){1000}){1000}",
+        "(" * 200 + ")" * 200,
+        "(?z)",
+        "(?i",
+        r"\C",
+        "\\",
+        "(?P<n>a)(?P<n>b)",
+    ],
+)
+def test_what_is_no_regular_expression_of_re2(pattern: str) -> None:
+    with pytest.raises(InvalidRegularExpression, match="is not a valid regular expression"):
+        compile_regex(pattern)
+
+
+def test_patterns_that_ruin_others_take_no_time() -> None:
+    """Python's own engine would be at this for longer than the universe has been."""
+    assert not Regex("(a+)+b").matches("a" * 249)
+    assert not Regex("(a|a)*(a|a)*(a|a)*b").matches("a" * 249)
+
+
+def test_work_is_bounded(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setattr(engine, "WORK_MAX", 2_000)
+    assert matching("[01]*1[01]{8}", [format(number, "012b") for number in range(0, 4_096, 7)]) == []
+    assert "takes too long" in caplog.text
+    assert matching("a.*", ["ab"]) == ["ab"]
+
+
+def test_a_stored_pattern_that_is_not_valid_stands_for_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    assert matching("(", ["a"]) == []
+    assert "subscribes to no topic" in caplog.text
+
+
+def _classes() -> st.SearchStrategy[str]:
+    return st.sampled_from([".", "[ab]", "[^a]", r"\d", r"\w", "[a-c1-3]", "a", "b", "1", r"\.", "-"])
+
+
+def _patterns() -> st.SearchStrategy[str]:
+    return st.recursive(
+        _classes(),
+        lambda inner: st.one_of(
+            st.tuples(inner, inner).map("".join),
+            st.tuples(inner, inner).map(lambda pair: f"({pair[0]}|{pair[1]})"),
+            st.tuples(inner, st.sampled_from(["*", "+", "?", "{2}", "{1,3}", "{0,2}?", "+?"])).map(
+                lambda pair: f"(?:{pair[0]}){pair[1]}"
+            ),
+            inner.map(lambda node: rf"\b{node}"),
+            inner.map(lambda node: f"{node}$"),
+        ),
+        max_leaves=6,
+    )
+
+
+names = st.text(alphabet="ab1.-" + string.ascii_uppercase[:1], max_size=8)
+
+
+@given(_patterns(), st.lists(names, max_size=8))
+@example(r"(?:a|\b)*b", ["b", "ab"])
+def test_it_agrees_with_pythons_engine(pattern: str, candidates: list[str]) -> None:
+    """On patterns that mean the same to both, and are short enough for the other."""
+    reference = re.compile(pattern, re.ASCII)
+    expression = Regex(pattern)
+    for name in candidates:
+        assert expression.matches(name) == (reference.fullmatch(name) is not None), name
