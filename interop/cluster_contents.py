@@ -29,6 +29,7 @@ from confluent_kafka.admin import (
     NewTopic,
     ResourceType,
 )
+from long_transaction import LongTransaction
 
 from barnabas.records.record import Record, build_batch
 from barnabas.testing.client import Client
@@ -50,6 +51,7 @@ TOPICS: Final = {
     ),
     "trimmed": (2, {"message.timestamp.type": "LogAppendTime", "compression.type": "zstd"}),
     "sequenced": (1, {}),
+    "paid": (2, {"segment.bytes": "1048576"}),
     "doomed": (2, {}),
 }
 GROUPS: Final = ("readers", "others")
@@ -77,6 +79,8 @@ class Observation(NamedTuple):
     latest_by_key: dict[bytes | None, bytes | None]
     """Of the compacted topic: what else is left of it depends on when a cleaner ran."""
     committed: dict[str, dict[tuple[str, int], tuple[int, str]]]
+    uncommitted: dict[int, list[SeenRecord]]
+    """Of the topic with transactions, by partition: what was aborted or is still open, too."""
 
 
 class ClusterContents:
@@ -84,6 +88,9 @@ class ClusterContents:
         self.producer_id = -1
         self._sequence = 0
         self._rounds = 0
+        self.paid: list[bytes] = []
+        """What is committed in partition 0 of the topic with transactions, in order, but for noise."""
+        self._long = LongTransaction("paid")
 
     def write(self, servers: str) -> None:
         admin = AdminClient({"bootstrap.servers": servers})
@@ -121,6 +128,29 @@ class ClusterContents:
             assert producer.flush(30) == 0
         self._commit(servers, turn)
         self.append_in_sequence(servers)
+        self._transact(servers, turn, noise)
+
+    def _transact(self, servers: str, turn: int, noise: Random) -> None:
+        """End the transaction that the last server left open, commit and abort others, and leave one open."""
+        if turn > 0:
+            self.paid += self._long.end(servers, committed=turn % 3 != 0)
+        producer = Producer({"bootstrap.servers": servers, "transactional.id": "short", "linger.ms": 5})
+        producer.init_transactions(PATIENCE_SECONDS)
+        for number in range(6):
+            commit = number % 3 != 1
+            value = b"short %d %d" % (turn, number)
+            producer.begin_transaction()
+            producer.produce("paid", value, partition=0)
+            for partition in range(2):
+                for _ in range(5):
+                    producer.produce("paid", noise.randbytes(60_000), key="noise", partition=partition)
+            assert producer.flush(PATIENCE_SECONDS) == 0
+            if commit:
+                producer.commit_transaction(PATIENCE_SECONDS)
+                self.paid.append(value)
+            else:
+                producer.abort_transaction(PATIENCE_SECONDS)
+        self._long.begin(servers)
 
     def _commit(self, servers: str, turn: int) -> None:
         for group, step in zip(GROUPS, (1, 7), strict=True):
@@ -185,11 +215,15 @@ def observe(servers: str) -> Observation:
             offsets[name, index], records[name, index] = _read(servers, name, index)
     latest_by_key = {record.key: record.value for record in records.pop(("compacted", 0))}
     committed = {group: _patiently(partial(_committed, admin, group)) for group in GROUPS}
-    return Observation(topics, configs, offsets, records, latest_by_key, committed)
+    uncommitted = {index: _read(servers, "paid", index, isolation="read_uncommitted")[1] for index in range(2)}
+    return Observation(topics, configs, offsets, records, latest_by_key, committed, uncommitted)
 
 
-def _read(servers: str, topic: str, partition: int) -> tuple[tuple[int, int], list[SeenRecord]]:
+def _read(
+    servers: str, topic: str, partition: int, *, isolation: str = "read_committed"
+) -> tuple[tuple[int, int], list[SeenRecord]]:
     settings = {"bootstrap.servers": servers, "group.id": "none", "enable.partition.eof": True, "fetch.wait.max.ms": 10}
+    settings |= {"isolation.level": isolation}
     consumer = Consumer(settings | {"enable.auto.commit": False, "auto.offset.reset": "error"})
     place = TopicPartition(topic, partition)
     start, end = _patiently(partial(consumer.get_watermark_offsets, place, timeout=5))

@@ -63,9 +63,16 @@ class Exchange:
     def _note(self, servers: str) -> None:
         self._last_offset = self.contents.append_in_sequence(servers)
         self._seen = observe(servers)
-        assert set(self._seen.topics) == {"plain", "segmented", "compacted", "trimmed", "sequenced"}
+        assert set(self._seen.topics) == {"plain", "segmented", "compacted", "trimmed", "sequenced", "paid"}
         assert self._seen.offsets["trimmed", 0][0] == 37
         assert len(list((self.data_dir / "segmented-0").glob("*.log"))) > 3
+        # An open transaction holds readers back; the last that they get is the end of the one before it.
+        paid = [record.value for record in self._seen.records["paid", 0] if record.key is None]
+        assert paid == self.contents.paid
+        everything = [record.value for record in self._seen.uncommitted[0] if record.key is None]
+        assert (everything[-1] or b"").endswith(b"begins")
+        assert len(everything) > len(paid)
+        assert list((self.data_dir / "paid-0").glob("*.txnindex"))
 
     def end(self, server: KafkaServer | Broker) -> None:
         if self._how_it_ends == "killed":
