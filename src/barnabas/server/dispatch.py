@@ -5,13 +5,13 @@ request that cannot be decoded, or an API or version we do not serve, ends the c
 of an unknown version gets an answer, because that is how a client finds out what to speak.
 
 How long a request or its answer is, the client chooses. A long list is handled a piece at a time (`handlers.pieces`),
-and a long answer encoded a slice at a time (`wire.sliced_encoding`), each within turns of a few milliseconds.
+and a long answer encoded a slice at a time (`wire.compiled_writer`), each within turns of a few milliseconds.
+What its connection sends meanwhile waits (`InPieces`), so that the order of requests stays that of their effects.
 """
 
 import importlib
-import io
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from barnabas.handlers.context import Broker, ClientConnection, RequestContext
@@ -19,14 +19,14 @@ from barnabas.handlers.pieces import Pieces
 from barnabas.handlers.produce_lane import ProduceLane
 from barnabas.server.throttling import RequestMeter, ThrottledBuffers, throttled_later
 from barnabas.wire.api_table import API_VERSIONS, BY_KEY, FETCH, METADATA, PRODUCE, Api
-from barnabas.wire.codec import is_flexible, request_reader
+from barnabas.wire.codec import is_flexible, request_reader, response_writer
+from barnabas.wire.compiled_writer import WriteInSlices
 from barnabas.wire.errors import ErrorCode, KafkaError, UnsupportedVersion
 from barnabas.wire.fetch_response import encode_fetch_response
 from barnabas.wire.frame import read_request_header, response_prefix, skip_tagged_fields
 from barnabas.wire.metadata_response import encode_metadata_response
 from barnabas.wire.produce_request import produce_request_reader
 from barnabas.wire.produce_response import encode_produce_response
-from barnabas.wire.sliced_encoding import encode_in_slices
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +42,8 @@ class Route(NamedTuple):
     decode: Callable[[memoryview, int], Any]
     handle: Callable[[RequestContext, Any], Any]
     encode: Callable[[Any, int], Buffers] | None
-    """None: in slices."""
+    """By hand, where an API has it; else None."""
+    write: WriteInSlices
     pieces: Sequence[Pieces]
     tagged_request: bool
     tagged_response: bool
@@ -50,6 +51,18 @@ class Route(NamedTuple):
 
 class Refused(Exception):
     """The request cannot be answered: the connection ends."""
+
+
+class InPieces:
+    """An answer to a long request, which is handled a piece at a time."""
+
+    __slots__ = ("_answer",)
+
+    def __init__(self, answer: Awaitable[Buffers]) -> None:
+        self._answer = answer
+
+    def __await__(self) -> Generator[Any, None, Buffers]:
+        return self._answer.__await__()
 
 
 class Dispatcher:
@@ -79,7 +92,7 @@ class Dispatcher:
             for pieces in route.pieces:
                 if cut := pieces.cut(request):
                     handled = self._handle_pieces(route, context, pieces, cut)
-                    return self._answer_later(route, correlation_id, handled, meter)
+                    return InPieces(self._answer_later(route, correlation_id, handled, meter))
             response = route.handle(context, request)
             if hasattr(response, "__await__"):
                 if meter is not None:
@@ -126,21 +139,21 @@ class Dispatcher:
             return []
         if route.encode is not None:
             return _with_prefix(route, correlation_id, route.encode(response, route.version))
-        buffer = io.BytesIO()
-        writing = encode_in_slices(route.api.name, route.version, response, buffer)
+        out = bytearray()
+        writing = route.write(out, response)
         turn = self._broker.turns.begin()
         for _ in writing:
             if turn.is_over():
-                return self._finish(route, correlation_id, writing, buffer)
-        return _with_prefix(route, correlation_id, [buffer.getvalue()])
+                return self._finish(route, correlation_id, writing, out)
+        return _with_prefix(route, correlation_id, [bytes(out)])
 
-    async def _finish(self, route: Route, correlation_id: int, writing: Iterator[None], buffer: io.BytesIO) -> Buffers:
+    async def _finish(self, route: Route, correlation_id: int, writing: Iterator[None], out: bytearray) -> Buffers:
         turns = self._broker.turns
         turn = await turns.wait()
         for _ in writing:
             if turn.is_over():
                 await turns.next(turn)
-        return _with_prefix(route, correlation_id, [buffer.getvalue()])
+        return _with_prefix(route, correlation_id, [bytes(out)])
 
     def _route(self, api_key: int, api_version: int) -> Route:
         api = BY_KEY.get(api_key)
@@ -174,7 +187,9 @@ def _make_route(api: Api, version: int) -> Route:
         encode = encode_metadata_response
     decode = produce_request_reader(version) if api is PRODUCE else request_reader(api.name, version)
     pieces = getattr(handler, "PIECES", ())
-    return Route(api, version, decode, handler.handle, encode, pieces, flexible, flexible and api is not API_VERSIONS)
+    write = response_writer(api.name, version)
+    tagged_response = flexible and api is not API_VERSIONS
+    return Route(api, version, decode, handler.handle, encode, write, pieces, flexible, tagged_response)
 
 
 def error_response(route: Route, error: KafkaError) -> object:

@@ -7,7 +7,7 @@ Encoding: a writer asks an object for the fields of its version and ignores the 
 
 import dataclasses
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from types import ModuleType
 from typing import Any, Final
@@ -15,7 +15,7 @@ from typing import Any, Final
 from kio.serial.errors import SerialError
 
 from barnabas.wire.array_counts import UNBOUNDED, Reader, checked_reader
-from barnabas.wire.compiled_writer import Write, compiled_writer
+from barnabas.wire.compiled_writer import Write, WriteInSlices, compiled_writer, compiled_writer_in_slices
 from barnabas.wire.errors import InvalidRequest
 
 # In one array. Each costs 10 to 50 us to handle and to answer, and a megabyte of a request holds half a million empty
@@ -63,9 +63,19 @@ def encode_response(api_name: str, version: int, response: object) -> bytes:
     return _encode(_writer(api_name, version, "response"), response)
 
 
-def response_schema(api_name: str, version: int) -> Any:
-    """kio's class of the response, prepared for our shapes."""
-    return message_schema(api_name, version, "response")
+def response_writer(api_name: str, version: int) -> WriteInSlices:
+    """Writes responses with a pause after every few entities, so that a long one need not hold the loop."""
+    schema = message_schema(api_name, version, "response")
+    in_slices = compiled_writer_in_slices(schema)
+    if in_slices is not None:
+        return in_slices
+    write = compiled_writer(schema)
+
+    def at_once(out: bytearray, response: object) -> Iterator[None]:
+        write(out, response)
+        return iter(())
+
+    return at_once
 
 
 def is_flexible(api_name: str, version: int) -> bool:
