@@ -45,8 +45,9 @@ def test_segments_and_their_records(tools: KafkaTools, data_dir: Path, topic: st
         assert offsets == sorted(offsets)
         assert codecs <= set(CODECS)
     else:
-        assert codecs == {"trimmed": {"zstd"}, "sequenced": {"none"}}.get(topic, set(CODECS))
-        assert len(offsets) == {"plain": 1200, "trimmed": 1200, "segmented": 1000, "sequenced": 6}[topic]
+        assert codecs == {"trimmed": {"zstd"}, "sequenced": {"none"}, "paid": {"none"}}.get(topic, set(CODECS))
+        counts = {"plain": 1200, "trimmed": 1200, "segmented": 1000, "sequenced": 6, "paid": 160}
+        assert len(offsets) == counts[topic]
 
 
 @pytest.mark.parametrize("kind", ["index", "timeindex"])
@@ -59,6 +60,26 @@ def test_indexes(tools: KafkaTools, data_dir: Path, kind: str) -> None:
 def test_producer_snapshots(tools: KafkaTools, data_dir: Path) -> None:
     told = dump(tools, list(data_dir.glob("plain-*/*.snapshot"))).out
     assert len(re.findall(r"producerId: \d+ producerEpoch: 0 ", told)) == len(CODECS) * 2 * 3
+
+
+def test_transactions(tools: KafkaTools, data_dir: Path) -> None:
+    """Two rounds of six over two partitions, of which two are aborted each time; a long one, and one that is open."""
+    told = dump(tools, list(data_dir.glob("paid-*/*.log")), "--deep-iteration").out
+    assert re.findall(r"endTxnMarker: (\w+) coordinatorEpoch: (\d+)", told).count(("ABORT", "0")) == 8
+    assert re.findall(r"endTxnMarker: (\w+) coordinatorEpoch: (\d+)", told).count(("COMMIT", "0")) == 17
+    aborted_at = {int(found) for found in re.findall(r"offset: (\d+) .* endTxnMarker: ABORT", told)}
+    indexes = list(data_dir.glob("paid-*/*.txnindex"))
+    assert len(indexes) > 2, "in several segments"
+    entries = re.findall(
+        r"version: 0 producerId: (\d+) firstOffset: (\d+) lastOffset: (\d+) lastStableOffset: (\d+)",
+        dump(tools, indexes).out,
+    )
+    assert len(entries) == 8
+    assert {int(last) for _, _, last, _ in entries} == aborted_at
+    assert all(int(first) < int(last) for _, first, last, _ in entries)
+    newest = max(data_dir.glob("paid-0/*.snapshot"))
+    (open_since,) = re.findall(r"currentTxnFirstOffset: OptionalLong\[(\d+)\]", dump(tools, [newest]).out)
+    assert int(open_since) == int(newest.stem) - 1
 
 
 def test_consumer_offsets(tools: KafkaTools, data_dir: Path) -> None:
