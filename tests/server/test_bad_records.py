@@ -52,7 +52,7 @@ BAD = {
     "a transaction without a producer id": (altered(GOOD, attributes=0x10), "invalid_record"),
     "a batch outside of its transaction": (
         altered(GOOD, attributes=0x10, producer_id=7, producer_epoch=0, base_sequence=0),
-        "invalid_txn_state",
+        "transactional_id_authorization_failed",
     ),
     "a producer id without an epoch": (altered(GOOD, producer_id=7, base_sequence=0), "invalid_record"),
     "fewer records than claimed": (altered(GOOD, record_count=11, last_offset_delta=10), "invalid_record"),
