@@ -40,7 +40,8 @@ def test_the_workload_touches_every_kind_of_work(steps: dict[str, int]) -> None:
     for subject in ("append", "roll", "flush", "compaction", "deletion", "creation", "checkpoint"):
         assert {subject, f"groups {subject}"} <= subjects
     assert {"metadata append", "metadata roll", "metadata flush", "metadata snapshot", "election"} <= subjects
-    assert {"topic deletion", "clean mark", "format"} <= subjects
+    assert {"topic deletion", "clean mark", "format", "transactions append", "transactions roll"} <= subjects
+    assert {"roll: write .txnindex", "compaction: write .txnindex.cleaned", "flush: sync .txnindex"} <= set(steps)
     assert len(steps) > 150
 
 

@@ -1,8 +1,8 @@
 """Names for what a broker does to its disk: `append: write .log`, `compaction: rename .cleaned to .swap (.log)`.
 
 A name says what the broker is about, as far as the file tells it, then the operation and the kind of file. Partitions
-of `__consumer_offsets` and of `__cluster_metadata` have names of their own (`groups append: ...`, `metadata append:
-...`), and so have the checkpoints. Steps of the same kind have the same name, whatever the topic and the offset, so
+of internal topics have names of their own (`groups append: ...`, `transactions append: ...`, `metadata append: ...`),
+and so have the checkpoints. Steps of the same kind have the same name, whatever the topic and the offset, so
 that "the third `roll: create .log`" means something from one run to the next.
 """
 
@@ -13,13 +13,13 @@ from barnabas.log.file_names import CLEANED, DELETED, LOG, PRODUCER_SNAPSHOT, SW
 from barnabas.log.log_directory import CLEAN_SHUTDOWN, DELETE_SUFFIX, parse_partition_name
 from barnabas.log.meta_properties import FILE_NAME as META_PROPERTIES
 from barnabas.log.partition_metadata import FILE_NAME as PARTITION_METADATA
-from barnabas.model import METADATA_TOPIC
+from barnabas.model import METADATA_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from barnabas.raft.election_state import FILE_NAME as QUORUM_STATE
 from barnabas.raft.snapshot_file import parse_snapshot_name
 
 Effect = Literal["create", "write", "truncate", "sync", "rename", "remove", "make", "sync names of"]
 
-_OFFSETS_TOPIC: Final = "__consumer_offsets"
+_INTERNAL: Final = {METADATA_TOPIC: "metadata ", OFFSETS_TOPIC: "groups ", TRANSACTIONS_TOPIC: "transactions "}
 _TEMPORARY: Final = ".tmp"
 
 
@@ -59,7 +59,7 @@ def _partition_of(name: str) -> str | None:
 
 
 def _whose(topic: str | None) -> str:
-    return {METADATA_TOPIC: "metadata ", _OFFSETS_TOPIC: "groups "}.get(topic or "", "")
+    return _INTERNAL.get(topic or "", "")
 
 
 def _name_directory(effect: Effect, topic: str, base: str, target: str | None) -> str:

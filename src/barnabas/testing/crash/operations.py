@@ -4,6 +4,7 @@ import datetime
 from collections.abc import Awaitable, Callable, Sequence
 
 from barnabas.records.record import Record, build_batch
+from barnabas.testing.crash import transactions
 from barnabas.testing.crash.life import Life, Refused
 from barnabas.testing.crash.promises import Fact, Promises, Sent
 from barnabas.wire.errors import ErrorCode
@@ -128,6 +129,13 @@ async def init_producer(life: Life, promises: Promises) -> None:
     promises.producer_ids.append(answer.producer_id)
     for sent in promises.records.values():
         sent.sequence = 0
+
+
+def transact(*, commit: bool) -> Operation:
+    async def ask(life: Life, promises: Promises) -> None:
+        await transactions.transact(life, promises.transactions, commit=commit)
+
+    return ask
 
 
 def delete_records(topic: str, offset: int) -> Operation:

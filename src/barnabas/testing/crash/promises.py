@@ -6,6 +6,8 @@ fact is a list of values that may be found, the last acknowledged first.
 
 from dataclasses import dataclass, field
 
+from barnabas.testing.crash.transactions import Book
+
 Key = bytes | None
 Value = bytes | None
 
@@ -73,6 +75,7 @@ class Promises:
     commits: dict[str, Fact] = field(default_factory=dict)
     """Committed offset by group."""
     records: dict[str, Sent] = field(default_factory=dict)
+    transactions: Book = field(default_factory=Book)
     producer_ids: list[int] = field(default_factory=list)
     """Each was given out once."""
     member: tuple[str, int] | None = None

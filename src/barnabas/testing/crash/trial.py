@@ -22,7 +22,7 @@ from barnabas.testing.crashing_disk import CrashPoint
 ATTEMPTS = 30
 PAUSE_MS = 60
 LIVES_MAX = 8
-_COMPACTED = frozenset({"register", "__consumer_offsets"})
+_COMPACTED = frozenset({"register", "receipt", "__consumer_offsets", "__transaction_state"})
 # More than any chore's interval: what was to be tidied up is tidied up.
 _QUIET_MS = 700
 

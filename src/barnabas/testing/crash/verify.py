@@ -5,6 +5,7 @@ from barnabas.records.record import Record, decode_records
 from barnabas.testing.crash.life import Life, NotYet
 from barnabas.testing.crash.operations import UNSET, check
 from barnabas.testing.crash.promises import Key, Promises, Sent, Value
+from barnabas.testing.crash.transactions import find_broken_promise
 from barnabas.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest
@@ -31,6 +32,9 @@ async def verify(life: Life, promises: Promises, *, lossy: bool) -> None:
     for topic, sent in promises.records.items():
         if topic in promises.topics and promises.topics[topic].may_be(lossy=False) == {"yes"}:
             await _verify_records(life, topic, sent, lossy=lossy)
+    promises.transactions.is_closed |= lossy
+    if broken := await find_broken_promise(life, promises.transactions):
+        raise Broken(broken)
     if promises.member is not None and not lossy:
         member_id, generation = promises.member
         request = HeartbeatRequest(group_id=MEMBERS_GROUP, generation_id=generation, member_id=member_id)

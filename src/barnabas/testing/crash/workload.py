@@ -1,7 +1,8 @@
 """The workload whose every step is tried: a bit of all that a broker writes, in segments of a few batches.
 
 Topics: `ledger` is acknowledged when written, `vault` when synced. `register` is compacted, and tombstones come and go.
-`window` keeps little, `shelf` loses what is deleted by hand, each `brief` is created, used and deleted.
+`window` keeps little, `shelf` loses what is deleted by hand, each `brief` is created, used and deleted. Transactions
+write to `account` and to `receipt`, which is compacted.
 """
 
 from typing import Final
@@ -12,6 +13,7 @@ from barnabas.testing.crash.promises import Promises, Sent
 
 PROPERTIES: Final = {
     "offsets.topic.num.partitions": "1",
+    "transaction.state.log.num.partitions": "1",
     "group.initial.rebalance.delay.ms": "0",
     "log.flush.offset.checkpoint.interval.ms": "150",
     "log.retention.check.interval.ms": "200",
@@ -35,6 +37,8 @@ TOPICS: Final = {
     "shelf": _SMALL,
 }
 
+IN_TRANSACTIONS: Final = {"account": _SMALL, "receipt": {**_SMALL, **_COMPACTED}}
+
 ROUNDS: Final = 5
 RESTART: Final = "restart"
 """Stop cleanly and start again."""
@@ -55,7 +59,7 @@ def new_promises() -> Promises:
 
 def script() -> list[Step]:
     steps: list[Step] = [ask.init_producer]
-    steps += [ask.create_topic(name, config) for name, config in TOPICS.items()]
+    steps += [ask.create_topic(name, config) for name, config in (TOPICS | IN_TRANSACTIONS).items()]
     for number in range(ROUNDS):
         steps += _round(number)
         if number in (1, 3):
@@ -73,8 +77,10 @@ def _round(number: int) -> list[Step]:
         ask.commit("readers", "ledger", number + 1),
         ask.alter_config("ledger", "index.interval.bytes", str(100 + number)),
     ]
+    steps += [ask.transact(commit=commit) for commit in (True, False, True)]
     if number == 0:
-        steps.append(ask.alter_config_of_internal("__consumer_offsets", "internal.segment.bytes", "400"))
+        for topic in ("__consumer_offsets", "__transaction_state"):
+            steps.append(ask.alter_config_of_internal(topic, "internal.segment.bytes", "400"))
         steps.append(ask.join("members"))
     if number == 2:
         steps.append(ask.delete_records("shelf", 7))
