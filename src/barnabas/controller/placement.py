@@ -64,8 +64,13 @@ def new_partitions(
     """Records of partitions that begin their lives with every live replica in sync, led by the first of these."""
     active = active_brokers(image)
     records = []
+    # Thousands of partitions have a handful of different assignments.
+    facts: dict[Assignment, tuple[Assignment, tuple[uuid.UUID, ...]]] = {}
     for index, replicas in enumerate(assignments, start=first):
-        isr = tuple(broker_id for broker_id in replicas if broker_id in active)
+        if replicas not in facts:
+            isr = tuple(broker_id for broker_id in replicas if broker_id in active)
+            facts[replicas] = isr, tuple(directory_on(image, broker_id) for broker_id in replicas)
+        isr, directories = facts[replicas]
         records.append(
             PartitionRecord(
                 partition_id=index,
@@ -75,7 +80,7 @@ def new_partitions(
                 leader=isr[0],
                 leader_epoch=0,
                 partition_epoch=0,
-                directories=tuple(directory_on(image, broker_id) for broker_id in replicas),
+                directories=directories,
             )
         )
     return records

@@ -5,6 +5,7 @@ that an open transaction is about to change is UNSTABLE_OFFSET_COMMIT: the consu
 """
 
 from barnabas.handlers.context import RequestContext
+from barnabas.handlers.pieces import Pieces
 from barnabas.handlers.topic_lookup import look_up
 from barnabas.metadata.image import ClusterImage
 from barnabas.wire.errors import ErrorCode, KafkaError
@@ -19,6 +20,8 @@ from barnabas.wire.messages.offset_fetch import (
     OffsetFetchResponseTopic,
     OffsetFetchResponseTopics,
 )
+
+PIECES = (Pieces("groups", answers="groups", size=20),)
 
 _GROUP_ERROR_SINCE = 2
 _GROUPS_SINCE = 8

@@ -10,6 +10,7 @@ The checkpoints name every partition of the directory; those that are not open k
 
 import logging
 import random
+import re
 import uuid
 from collections.abc import Iterable
 from typing import Final
@@ -30,20 +31,21 @@ HIGH_WATERMARKS: Final = "replication-offset-checkpoint"
 CLEANER_OFFSETS: Final = "cleaner-offset-checkpoint"
 DELETE_SUFFIX: Final = "-delete"
 STRAY_SUFFIX: Final = "-stray"
+FUTURE_SUFFIX: Final = "-future"
 
 
 class CheckpointJob:
     """Writes a directory's checkpoints. `run` on a worker, then `LogDirectory.finish_checkpoint`."""
 
-    def __init__(self, disk: Disk, contents: dict[str, bytes]) -> None:
+    def __init__(self, disk: Disk, changed: dict[str, dict[TopicPartition, int]]) -> None:
         self._disk = disk
-        self.contents = contents
+        self.changed = changed
         self.error: OSError | None = None
 
     def run(self) -> None:
         try:
-            for path, content in self.contents.items():
-                self._disk.replace_file(path, content)
+            for path, offsets in self.changed.items():
+                self._disk.replace_file(path, encode_offsets(offsets))
         except OSError as error:
             self.error = error
 
@@ -58,12 +60,14 @@ class LogDirectory:
         self.unclean: set[TopicPartition] = set()
         """Partitions that were not closed cleanly and have not been recovered yet."""
         self.to_remove: list[str] = []
-        """Names of directories whose deletion was interrupted."""
+        """Names of directories whose deletion was interrupted, and of copies that were never finished."""
+        self.interrupted_moves: list[TopicPartition] = []
+        """Partitions that were being moved into this directory."""
         self.recovery_points: dict[TopicPartition, int] = {}
         self.log_starts: dict[TopicPartition, int] = {}
         self.high_watermarks: dict[TopicPartition, int] = {}
         self.cleaner_offsets: dict[TopicPartition, int] = {}
-        self._written: dict[str, bytes] = {}
+        self._written: dict[str, dict[TopicPartition, int]] = {}
 
     def load(self, *, cluster_id: str, node_id: int, random: random.Random) -> None:
         """Read names and checkpoints. An error takes the directory offline; a foreign directory is refused."""
@@ -77,6 +81,9 @@ class LogDirectory:
             for name in self._disk.list_dir(self.path):
                 if name.endswith(DELETE_SUFFIX):
                     self.to_remove.append(name)
+                elif (coming := parse_future_name(name)) is not None:
+                    self.to_remove.append(name)
+                    self.interrupted_moves.append(coming)
                 elif (partition := parse_partition_name(name)) is not None:
                     self.partitions.add(partition)
             self.unclean = set() if clean else set(self.partitions)
@@ -117,7 +124,7 @@ class LogDirectory:
             # Each has a safe default: recover from the start, start at the first segment, commit anew, clean anew.
             logger.warning("%s is damaged (%s): going on without it", path, error)
             return {}
-        self._written[path] = content
+        self._written[path] = offsets
         return offsets
 
     def forget(self, partition: TopicPartition) -> None:
@@ -126,10 +133,8 @@ class LogDirectory:
         for offsets in self._checkpoints().values():
             offsets.pop(partition, None)
 
-    def begin_checkpoint(self, logs: Iterable[PartitionLog]) -> CheckpointJob | None:
-        """A job that writes the checkpoints that differ from those on disk; `logs` are the open ones in here."""
-        if self.health.is_offline:
-            return None
+    def note(self, logs: Iterable[PartitionLog]) -> None:
+        """What the next checkpoint says of these open logs."""
         for log in logs:
             partition = log.topic_partition
             self.recovery_points[partition] = log.checkpointed_recovery_point
@@ -138,18 +143,22 @@ class LogDirectory:
                 self.log_starts[partition] = log.log_start_offset
             else:
                 self.log_starts.pop(partition, None)  # as Kafka: the first segment's name says it already
-        contents = {}
+
+    def begin_checkpoint(self) -> CheckpointJob | None:
+        """A job that writes the checkpoints that differ from those on disk."""
+        if self.health.is_offline:
+            return None
+        changed = {}
         for name, offsets in self._checkpoints().items():
             path = f"{self.path}/{name}"
-            content = encode_offsets(offsets)
-            if content != self._written.get(path):
-                contents[path] = content
-        return CheckpointJob(self._disk, contents) if contents else None
+            if offsets != self._written.get(path):
+                changed[path] = dict(offsets)
+        return CheckpointJob(self._disk, changed) if changed else None
 
     def finish_checkpoint(self, job: CheckpointJob) -> None:
         if job.error is not None:
             raise self.health.failure(job.error, "writing checkpoints") from job.error
-        self._written.update(job.contents)
+        self._written.update(job.changed)
 
     def volume_bytes(self) -> tuple[int, int]:
         """Total and free bytes of the volume; (-1, -1) if it cannot be asked."""
@@ -162,6 +171,14 @@ class LogDirectory:
         if not self.unclean and not self.health.is_offline:
             content = f'{{"version":0,"brokerEpoch":{broker_epoch}}}'
             self._disk.replace_file(f"{self.path}/{CLEAN_SHUTDOWN}", content.encode())
+
+
+_FUTURE_NAME: Final = re.compile(rf"(.+)\.[0-9a-f]{{32}}{FUTURE_SUFFIX}")
+
+
+def parse_future_name(name: str) -> TopicPartition | None:
+    found = _FUTURE_NAME.fullmatch(name)
+    return None if found is None else parse_partition_name(found[1])
 
 
 def parse_partition_name(name: str) -> TopicPartition | None:

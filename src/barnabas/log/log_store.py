@@ -8,7 +8,7 @@ import logging
 import random
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from barnabas.env import Disk
 from barnabas.log.file_names import LOG, file_name, parse_file_name
@@ -20,6 +20,9 @@ from barnabas.log.partition_metadata import read_topic_id
 from barnabas.log.settings import LogSettings
 from barnabas.model import TopicId, TopicPartition
 from barnabas.wire.errors import InconsistentTopicId, KafkaStorageError, UnknownTopicOrPartition
+
+if TYPE_CHECKING:
+    from barnabas.log.future_log import FutureLog
 
 logger = logging.getLogger(__name__)
 
@@ -91,16 +94,29 @@ class LogStore:
             self._disk.make_dirs(directory.path)
             self._locks.append(lock(directory.path))
         directory.load(cluster_id=cluster_id, node_id=node_id, random=self._random)
-        for partition in directory.partitions:
-            if partition in self._places:
-                raise KafkaStorageError(
-                    f"{partition} is in {self._places[partition].path} and in {directory.path}. "
-                    "Move one of them out of the way"
-                )
-            self._places[partition] = directory
+        for partition in sorted(directory.partitions):
+            self._places[partition] = self._one_of(self._places.get(partition), directory, partition)
         self._deletions += [
             DeletionJob(self._disk, self._now_ms(), [], [f"{directory.path}/{name}"]) for name in directory.to_remove
         ]
+
+    def _one_of(self, known: LogDirectory | None, found: LogDirectory, partition: TopicPartition) -> LogDirectory:
+        if known is None:
+            return found
+        from barnabas.log.duplicates import settle_duplicate
+
+        return settle_duplicate(
+            self._disk,
+            partition,
+            known,
+            found,
+            settings_of=self._settings_of,
+            now_ms=self._now_ms(),
+            unique=self._unique(),
+        )
+
+    def _unique(self) -> uuid.UUID:
+        return uuid.UUID(int=self._random.getrandbits(128), version=4)
 
     # What is there
 
@@ -254,7 +270,7 @@ class LogStore:
         if directory is None:
             return None
         directory.health.check()
-        unique = f".{uuid.UUID(int=self._random.getrandbits(128), version=4).hex}{suffix}"
+        unique = f".{self._unique().hex}{suffix}"
         source = f"{directory.path}/{topic_partition}"
         target = f"{directory.path}/{str(topic_partition)[: DIRECTORY_NAME_MAX - len(unique)]}{unique}"
         try:
@@ -265,6 +281,32 @@ class LogStore:
         del self._places[topic_partition]
         directory.forget(topic_partition)
         return target
+
+    # Moving to another directory: see `future_log`
+
+    def begin_move(self, topic_partition: TopicPartition, directory: LogDirectory) -> "FutureLog":
+        from barnabas.log.future_log import FutureLog
+
+        return FutureLog(self._disk, directory, topic_partition, self._unique())
+
+    def adopt(self, topic_partition: TopicPartition, directory: LogDirectory, log: PartitionLog) -> None:
+        """From now on the partition is in `directory`, which holds `log`."""
+        self._places[topic_partition].forget(topic_partition)
+        directory.partitions.add(topic_partition)
+        self._places[topic_partition] = directory
+        log.join_cache(self._cache)
+        log.on_truncated = lambda: self._checkpoint(directory)
+        self._logs[topic_partition] = log
+
+    def remove_later(self, log: PartitionLog) -> None:
+        """Remove what a partition has left behind when it moved."""
+        target = f"{log.directory}.{self._unique().hex}{DELETE_SUFFIX}"
+        try:
+            self._disk.rename(log.directory, target)
+        except OSError as error:
+            raise log.health.failure(error, f"renaming {log.directory}") from error
+        due_ms = self._now_ms() + log.settings.file_delete_delay_ms
+        self._deletions.append(DeletionJob(self._disk, due_ms, log.detach(), [target]))
 
     def due_deletions(self) -> list[DeletionJob]:
         """Jobs for a worker, each to be run once: of deleted partitions, and of old segments of the open ones."""
@@ -277,9 +319,16 @@ class LogStore:
 
     # Checkpoints and the end
 
+    def note_offsets(self, logs: Iterable[PartitionLog]) -> None:
+        """For the next checkpoint; all open logs before each round, some at a time where they are many."""
+        for log in logs:
+            directory = self._places.get(log.topic_partition)
+            if directory is not None and self._logs.get(log.topic_partition) is log:
+                directory.note([log])
+
     def begin_checkpoint(self) -> list[tuple[LogDirectory, CheckpointJob]]:
         """Run each job on a worker, then `directory.finish_checkpoint(job)`. One round at a time."""
-        jobs = [(directory, directory.begin_checkpoint(self._opened_in(directory))) for directory in self.directories]
+        jobs = [(directory, directory.begin_checkpoint()) for directory in self.directories]
         return [(directory, job) for directory, job in jobs if job is not None]
 
     def checkpoint(self) -> None:
@@ -288,7 +337,8 @@ class LogStore:
             self._checkpoint(directory)
 
     def _checkpoint(self, directory: LogDirectory) -> None:
-        job = directory.begin_checkpoint(self._opened_in(directory))
+        directory.note(self._opened_in(directory))
+        job = directory.begin_checkpoint()
         if job is not None:
             job.run()
             directory.finish_checkpoint(job)
