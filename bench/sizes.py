@@ -22,6 +22,7 @@ class Sizes:
     partitions_per_topic: int
     connections: int
     group_load_s: float
+    transactions_s: float
     lag_s: float
     lag_topics: int
     compaction_bytes: int
@@ -44,6 +45,7 @@ FULL = Sizes(
     partitions_per_topic=1_000,
     connections=5_000,
     group_load_s=5.0,
+    transactions_s=4.0,
     lag_s=8.0,
     lag_topics=10_000,
     compaction_bytes=200_000_000,
@@ -66,6 +68,7 @@ QUICK = Sizes(
     partitions_per_topic=50,
     connections=100,
     group_load_s=1.0,
+    transactions_s=0.5,
     lag_s=1.0,
     lag_topics=100,
     compaction_bytes=10_000_000,

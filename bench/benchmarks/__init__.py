@@ -12,6 +12,7 @@ from bench.benchmarks import (
     round_trips,
     startup,
     throughput,
+    transactions,
 )
 from bench.stage import Benchmark
 
@@ -26,5 +27,6 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     long_log.BENCHMARK,
     connections.BENCHMARK,
     group_load.BENCHMARK,
+    transactions.BENCHMARK,
     loop_lag.BENCHMARK,
 )
