@@ -5,6 +5,8 @@ import importlib
 import inspect
 import random
 import uuid
+from collections.abc import Callable, Coroutine
+from functools import wraps
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -14,6 +16,7 @@ from barnabas.coordinator.group.coordinator import GroupCoordinator
 from barnabas.coordinator.group.settings import GroupSettings
 from barnabas.env import InlineWorkers
 from barnabas.handlers.context import Broker, ClientConnection, RequestContext
+from barnabas.metadata.features import GROUP_VERSION
 from barnabas.metadata.image import (
     BrokerImage,
     ClusterImage,
@@ -47,6 +50,14 @@ def topics_image(**partition_counts: int) -> TopicsImage:
     return TopicsImage(by_id={each.id: each for each in topics}, by_name={each.name: each for each in topics})
 
 
+def on_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    @wraps(test)
+    def run(*args: Any, **kwargs: Any) -> None:
+        asyncio.run(test(*args, **kwargs))
+
+    return run
+
+
 class Wire:
     """One broker that coordinates all groups. `send` answers; `start` does not wait."""
 
@@ -60,11 +71,13 @@ class Wire:
             settings=GroupSettings(initial_rebalance_delay_ms=0),
             partition_count=1,
             workers=InlineWorkers(),
+            image=lambda: cast(ClusterImage, self.broker.image),
         )
         endpoint = Endpoint("PLAINTEXT", "broker.example", 9092, 0)
         self.image = ClusterImage(
             topics=topics_image(t=3),
             brokers={1: BrokerImage(id=1, epoch=1, endpoints=(endpoint,), fenced=False)},
+            features={GROUP_VERSION: 1},
         )
         self.refuse_topic: KafkaError | None = None
         self.broker = SimpleNamespace(

@@ -94,7 +94,10 @@ async def _fetch_by_id(
         for asked, known in zip(group.topics, found, strict=True)
         if known.topic is not None
     )
-    response = await _fetch(context, OffsetFetchRequestGroup(group_id=group.group_id, topics=named), require_stable)
+    by_name = OffsetFetchRequestGroup(
+        group_id=group.group_id, member_id=group.member_id, member_epoch=group.member_epoch, topics=named
+    )
+    response = await _fetch(context, by_name, require_stable)
     if response.error_code:
         return response
     unknown = tuple(
