@@ -41,7 +41,7 @@ from barnabas.coordinator.key_hash import partition_of
 from barnabas.coordinator.ports import CoordinatorLog, EndMarker, TransactionalProducer
 from barnabas.coordinator.runtime import CoordinatorRuntime, Pending
 from barnabas.env import Clock, Workers
-from barnabas.metadata.image import EMPTY_IMAGE, GROUP, ClusterImage
+from barnabas.metadata.image import BROKER, EMPTY_IMAGE, GROUP, ClusterImage
 from barnabas.wire.errors import CoordinatorLoadInProgress, InvalidGroupId, KafkaError, NotCoordinator
 from barnabas.wire.messages.consumer_group_describe import DescribedGroup as DescribedConsumerGroup
 from barnabas.wire.messages.consumer_group_heartbeat import (
@@ -84,7 +84,11 @@ class GroupCoordinator:
         self._jobs: set[asyncio.Task[None]] = set()
         self.assignors = settings.consumer_assignors
         self.catalog = TopicCatalog(image)
-        self.configs = GroupConfigs(settings, lambda group_id: image().configs.of(GROUP, group_id))
+        self.configs = GroupConfigs(
+            settings,
+            configs_of=lambda group_id: image().configs.of(GROUP, group_id),
+            cluster_configs=lambda: image().configs.of(BROKER, ""),
+        )
         self._runtime = CoordinatorRuntime(
             log=log,
             clock=clock,

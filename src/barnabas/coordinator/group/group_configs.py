@@ -10,10 +10,15 @@ _NOTHING_SET: Final[Mapping[str, str]] = {}
 
 class GroupConfigs:
     def __init__(
-        self, settings: GroupSettings, configs_of: Callable[[str], Mapping[str, str]] = lambda _: _NOTHING_SET
+        self,
+        settings: GroupSettings,
+        configs_of: Callable[[str], Mapping[str, str]] = lambda _: _NOTHING_SET,
+        cluster_configs: Callable[[], Mapping[str, str]] = lambda: _NOTHING_SET,
     ) -> None:
+        """`cluster_configs`: what was altered for all brokers while they run."""
         self._settings = settings
         self._configs_of = configs_of
+        self._cluster_configs = cluster_configs
 
     def consumer_session_timeout_ms(self, group_id: str) -> int:
         settings = self._settings
@@ -35,10 +40,11 @@ class GroupConfigs:
 
     def consumer_assignment_interval_ms(self, group_id: str) -> int:
         settings = self._settings
+        altered = self._cluster_configs().get("group.consumer.assignment.interval.ms")
         return self.integer(
             group_id,
             "consumer.assignment.interval.ms",
-            settings.consumer_assignment_interval_ms,
+            settings.consumer_assignment_interval_ms if altered is None else int(altered),
             settings.consumer_assignment_interval_ms_bounds,
         )
 

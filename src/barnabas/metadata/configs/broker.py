@@ -5,7 +5,14 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Final
 
-from barnabas.metadata.configs import broker_groups, broker_log, broker_node, broker_quotas, broker_transactions
+from barnabas.metadata.configs import (
+    broker_consumer_groups,
+    broker_groups,
+    broker_log,
+    broker_node,
+    broker_quotas,
+    broker_transactions,
+)
 from barnabas.metadata.configs.definition import ConfigDef
 
 ACTING_BROKER_CONFIGS: Final = {
@@ -14,6 +21,7 @@ ACTING_BROKER_CONFIGS: Final = {
         *broker_node.DEFINITIONS,
         *broker_log.DEFINITIONS,
         *broker_groups.DEFINITIONS,
+        *broker_consumer_groups.DEFINITIONS,
         *broker_quotas.DEFINITIONS,
         *broker_transactions.DEFINITIONS,
     )

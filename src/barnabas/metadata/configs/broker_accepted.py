@@ -184,19 +184,6 @@ _TRANSACTIONS: Final = (
 )
 
 _OTHER_GROUPS: Final = (
-    _Row("group.consumer.assignment.interval.ms", INT, "1000", AtLeast(0), CLUSTER_WIDE),
-    _Row("group.consumer.assignors", LIST, "uniform,range"),
-    _Row("group.consumer.heartbeat.interval.ms", INT, "5000", AtLeast(1)),
-    _Row("group.consumer.max.assignment.interval.ms", INT, "15000", AtLeast(0)),
-    _Row("group.consumer.max.heartbeat.interval.ms", INT, "15000", AtLeast(1)),
-    _Row("group.consumer.max.session.timeout.ms", INT, "60000", AtLeast(1)),
-    _Row("group.consumer.max.size", INT, "2147483647", AtLeast(1)),
-    _Row("group.consumer.migration.policy", STRING, "bidirectional"),
-    _Row("group.consumer.min.assignment.interval.ms", INT, "0", AtLeast(0)),
-    _Row("group.consumer.min.heartbeat.interval.ms", INT, "5000", AtLeast(1)),
-    _Row("group.consumer.min.session.timeout.ms", INT, "45000", AtLeast(1)),
-    _Row("group.consumer.regex.refresh.interval.ms", INT, "600000", AtLeast(10000)),
-    _Row("group.consumer.session.timeout.ms", INT, "45000", AtLeast(1)),
     _Row(
         "group.coordinator.rebalance.protocols",
         LIST,
@@ -287,7 +274,6 @@ _CLUSTER: Final = (
     _Row("metadata.max.idle.interval.ms", INT, "500", AtLeast(0)),
     _Row("num.replica.alter.log.dirs.threads", INT, None),
     _Row("num.replica.fetchers", INT, "1", AtLeast(1), CLUSTER_WIDE),
-    _Row("replica.alter.log.dirs.io.max.bytes.per.second", LONG, "9223372036854775807", AtLeast(0), CLUSTER_WIDE),
     _Row("replica.fetch.backoff.ms", INT, "1000", AtLeast(0)),
     _Row("replica.fetch.max.bytes", INT, "1048576", AtLeast(0)),
     _Row("replica.fetch.min.bytes", INT, "1"),

@@ -84,9 +84,22 @@ def _is_default(definition: ConfigDef, text: str) -> bool:
     return (value_text(parse_value(definition, text)) or "") == default
 
 
+def _group_disagreements(configs: BrokerConfigs, kind: str) -> Iterator[str]:
+    for name in ("heartbeat.interval.ms", "session.timeout.ms", "assignment.interval.ms"):
+        own, low, high = f"group.{kind}.{name}", f"group.{kind}.min.{name}", f"group.{kind}.max.{name}"
+        if configs.integer(low) > configs.integer(high):
+            yield f"{high} must be greater than or equal to {low}"
+        elif not configs.integer(low) <= configs.integer(own) <= configs.integer(high):
+            yield f"{own} must be between {low} and {high}, which are {configs.text(low)} and {configs.text(high)}"
+    heartbeat, session = f"group.{kind}.heartbeat.interval.ms", f"group.{kind}.session.timeout.ms"
+    if configs.integer(heartbeat) >= configs.integer(session):
+        yield f"{heartbeat} must be less than {session}"
+
+
 def _disagreements(configs: BrokerConfigs) -> Iterator[str]:
     if configs.integer("group.min.session.timeout.ms") > configs.integer("group.max.session.timeout.ms"):
         yield "group.min.session.timeout.ms must not exceed group.max.session.timeout.ms"
+    yield from _group_disagreements(configs, "consumer")
     if configs.integer("log.cleaner.min.compaction.lag.ms") > configs.integer("log.cleaner.max.compaction.lag.ms"):
         yield "log.cleaner.min.compaction.lag.ms must not exceed log.cleaner.max.compaction.lag.ms"
     broker_id = configs.integer("broker.id")

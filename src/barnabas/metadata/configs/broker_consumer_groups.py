@@ -1,0 +1,77 @@
+"""Broker configs of consumer groups whose coordinator assigns (KIP-848)."""
+
+from typing import Final
+
+from barnabas.metadata.configs.definition import (
+    INT_MAX,
+    AtLeast,
+    ConfigDef,
+    ConfigType,
+    OneOf,
+    Update,
+)
+
+INT, LIST, STRING = ConfigType.INT, ConfigType.LIST, ConfigType.STRING
+
+_LONGEST: Final = "The largest value that may be set for a group."
+_SHORTEST: Final = "The smallest value that may be set for a group."
+
+
+def migration_policy(value: str) -> str | None:
+    choices = OneOf("disabled", "downgrade", "upgrade", "bidirectional")
+    return choices(value.lower())
+
+
+DEFINITIONS: Final = (
+    ConfigDef(
+        "group.consumer.assignment.interval.ms",
+        INT,
+        "1000",
+        "How long the assignment of a consumer group stands before the next is made. Members that come meanwhile wait.",
+        AtLeast(0),
+        update=Update.CLUSTER_WIDE,
+    ),
+    ConfigDef(
+        "group.consumer.assignors",
+        LIST,
+        "uniform,range",
+        "The assignors that members may ask for. The first is used where none is asked for.",
+        OneOf("uniform", "range"),
+    ),
+    ConfigDef(
+        "group.consumer.heartbeat.interval.ms",
+        INT,
+        "5000",
+        "How often a member of a consumer group is told to send its heartbeat.",
+        AtLeast(1),
+    ),
+    ConfigDef("group.consumer.max.assignment.interval.ms", INT, "15000", _LONGEST, AtLeast(0)),
+    ConfigDef("group.consumer.max.heartbeat.interval.ms", INT, "15000", _LONGEST, AtLeast(1)),
+    ConfigDef("group.consumer.max.session.timeout.ms", INT, "60000", _LONGEST, AtLeast(1)),
+    ConfigDef("group.consumer.max.size", INT, INT_MAX, "How many members a consumer group may have.", AtLeast(1)),
+    ConfigDef(
+        "group.consumer.migration.policy",
+        STRING,
+        "bidirectional",
+        "Which way groups with members may change between the classic protocol and that of consumer groups:"
+        " upgrade, downgrade, bidirectional or disabled.",
+        migration_policy,
+    ),
+    ConfigDef("group.consumer.min.assignment.interval.ms", INT, "0", _SHORTEST, AtLeast(0)),
+    ConfigDef("group.consumer.min.heartbeat.interval.ms", INT, "5000", _SHORTEST, AtLeast(1)),
+    ConfigDef("group.consumer.min.session.timeout.ms", INT, "45000", _SHORTEST, AtLeast(1)),
+    ConfigDef(
+        "group.consumer.regex.refresh.interval.ms",
+        INT,
+        "600000",
+        "How often the topics that match a group's regular expressions are looked for, though none is new.",
+        AtLeast(10_000),
+    ),
+    ConfigDef(
+        "group.consumer.session.timeout.ms",
+        INT,
+        "45000",
+        "How long a member of a consumer group may be silent before it is removed.",
+        AtLeast(1),
+    ),
+)
