@@ -13,7 +13,8 @@ is NOT_ENOUGH_REPLICAS, which every client tries again without asking for metada
 """
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import NamedTuple
 
 from barnabas.handlers import produce
 from barnabas.handlers.context import RequestContext
@@ -47,14 +48,21 @@ _appending: dict[tuple[str, int, str], "asyncio.Task[Answer]"] = {}
 """The last request of each connection that waits for a coordinator."""
 
 
+class Batch(NamedTuple):
+    """A transactional batch of a request, by its header: whether it is sound is looked at when it is appended."""
+
+    partition: TopicPartition
+    header: BatchHeader
+
+
 def handle(context: RequestContext, request: ProduceCall) -> Answer:
     client = context.client
     connection = (client.host, client.port, client.listener_name)
     earlier = _appending.get(connection)
     if earlier is None:
-        gate = _begin(context, request)
-        asked = [partition for partition, outcome in gate.items() if isinstance(outcome, VerificationGuard)]
-        if not asked or _add_at_once(context, request, gate, asked):
+        batches = _transactional_batches(context, request)
+        gate = _begin(context, batches)
+        if _is_decided(context, request, batches, gate):
             return produce.append_all(context, request, gate)
     task = asyncio.ensure_future(_append_after(earlier, context, request))
     _appending[connection] = task
@@ -77,58 +85,53 @@ async def _append_after(
 ) -> Answer:
     if earlier is not None:
         await asyncio.wait([earlier])
-    gate = _begin(context, request)
-    asked = [partition for partition, outcome in gate.items() if isinstance(outcome, VerificationGuard)]
-    if asked:
-        header = _transactional_headers(request)[0]
+    batches = _transactional_batches(context, request)
+    gate = _begin(context, batches)
+    if not _is_decided(context, request, batches, gate):
+        header = batches[0].header
         assert request.transactional_id is not None
         results = await context.broker.transactions.add_partitions(
             request.transactional_id,
             header.producer_id,
             header.producer_epoch,
-            asked,
+            _asked(gate),
             verify_only=context.api_version < ADDS_PARTITIONS_SINCE,
         )
         _note(gate, results, context.api_version)
     return produce.append_all(context, request, gate)
 
 
-def _begin(context: RequestContext, request: ProduceCall) -> Gate:
+def _begin(context: RequestContext, batches: Sequence[Batch]) -> Gate:
     """For each partition whose transaction is not open yet: its guard, with which the coordinator is to be asked."""
-    headers = _transactional_headers(request)
     gate: Gate = {}
     adds = context.api_version >= ADDS_PARTITIONS_SINCE
-    if not headers or not (adds or context.broker.configs.boolean("transaction.partition.verification.enable")):
+    if not batches or not (adds or context.broker.configs.boolean("transaction.partition.verification.enable")):
         return gate
-    mixed = len({(header.producer_id, header.producer_epoch) for header in headers}) > 1
-    for topic in request.topics:
-        name = produce.name_of(context, topic)
-        if name is None:
-            continue  # refused when it is to be appended
-        for data in topic.partitions:
-            header = _transactional_header(data.records)
-            if header is None:
-                continue
-            key = TopicPartition(name, data.partition)
-            if mixed:
-                gate[key] = InvalidProducerIdMapping("a request holds the transactional batches of one producer only")
-                continue
-            try:
-                guard = context.broker.replicas.get(name, data.partition).begin_verification(
-                    header.producer_id, header.producer_epoch, header.base_sequence, supports_epoch_bump=adds
-                )
-            except KafkaError as error:
-                gate[key] = error
-            else:
-                if guard is not None:
-                    gate[key] = guard
+    producer_id, epoch = batches[0].header.producer_id, batches[0].header.producer_epoch
+    if any(header.producer_id != producer_id or header.producer_epoch != epoch for _, header in batches):
+        mixed = InvalidProducerIdMapping("a request holds the transactional batches of one producer only")
+        return dict.fromkeys((batch.partition for batch in batches), mixed)
+    for partition, header in batches:
+        try:
+            guard = context.broker.replicas.get(*partition).begin_verification(
+                producer_id, epoch, header.base_sequence, supports_epoch_bump=adds
+            )
+        except KafkaError as error:
+            gate[partition] = error
+        else:
+            if guard is not None:
+                gate[partition] = guard
     return gate
 
 
-def _add_at_once(context: RequestContext, request: ProduceCall, gate: Gate, asked: list[TopicPartition]) -> bool:
+def _is_decided(context: RequestContext, request: ProduceCall, batches: Sequence[Batch], gate: Gate) -> bool:
+    """Whether nothing is to be asked, or the coordinator has answered at once; its answer is in the gate then."""
+    asked = _asked(gate)
+    if not asked:
+        return True
     if context.api_version < ADDS_PARTITIONS_SINCE:
         return False
-    header = _transactional_headers(request)[0]
+    header = batches[0].header
     assert request.transactional_id is not None
     results = context.broker.transactions.try_add_partitions(
         request.transactional_id, header.producer_id, header.producer_epoch, asked
@@ -137,6 +140,10 @@ def _add_at_once(context: RequestContext, request: ProduceCall, gate: Gate, aske
         return False
     _note(gate, results, context.api_version)
     return True
+
+
+def _asked(gate: Gate) -> list[TopicPartition]:
+    return [partition for partition, outcome in gate.items() if isinstance(outcome, VerificationGuard)]
 
 
 def _note(gate: Gate, results: Mapping[TopicPartition, KafkaError | None], version: int) -> None:
@@ -158,14 +165,15 @@ def _for_producer(error: KafkaError, version: int) -> KafkaError:
     return error
 
 
-def _transactional_headers(request: ProduceCall) -> list[BatchHeader]:
-    headers = [_transactional_header(data.records) for topic in request.topics for data in topic.partitions]
-    return [header for header in headers if header is not None]
-
-
-def _transactional_header(records: "bytes | memoryview | None") -> BatchHeader | None:
-    """What is no batch is refused when it is to be appended."""
-    if records is None or len(records) < HEADER_SIZE:
-        return None
-    header = read_header(records)
-    return header if header.magic == MAGIC and header.is_transactional and header.has_producer_id else None
+def _transactional_batches(context: RequestContext, request: ProduceCall) -> list[Batch]:
+    """What cannot be told from its header is refused when it is to be appended."""
+    batches: list[Batch] = []
+    for topic in request.topics:
+        name = produce.name_of(context, topic)
+        for index, records in topic.partitions:
+            if name is None or records is None or len(records) < HEADER_SIZE:
+                continue
+            header = read_header(records)
+            if header.magic == MAGIC and header.is_transactional and header.producer_id >= 0:
+                batches.append(Batch(TopicPartition(name, index), header))
+    return batches

@@ -26,6 +26,7 @@ from barnabas.records.batch import (
     MAGIC,
     MAGIC_POSITION,
     NO_TIMESTAMP,
+    TRANSACTIONAL_FLAG,
     Batch,
     BatchHeader,
     Buffer,
@@ -105,7 +106,7 @@ def plain_header(
     base_offset, length, _, magic, crc, attributes, last, first_ms, max_ms, producer, epoch, sequence, count = header
     latest_ms = now_ms + rules.timestamp_after_max_ms
     if (
-        attributes == 0
+        (attributes == 0 or (attributes == TRANSACTIONAL_FLAG and producer >= 0))
         and base_offset == 0
         and magic == MAGIC
         and length + LOG_OVERHEAD == size

@@ -9,6 +9,7 @@ versions begin like version 0.
 """
 
 from enum import IntEnum
+from functools import lru_cache
 from struct import Struct
 from typing import NamedTuple
 
@@ -64,6 +65,7 @@ def decode_marker_value(value: bytes | None) -> int:
     return int(coordinator_epoch)
 
 
+@lru_cache(maxsize=16)
 def marker_batch(
     marker: EndTransactionMarker,
     *,
@@ -72,7 +74,7 @@ def marker_batch(
     now_ms: int,
     log_append_time: bool = False,
 ) -> Batch:
-    """The control batch that ends a producer's transaction in one partition."""
+    """The control batch that ends a producer's transaction. It is the same in every partition: the last are kept."""
     key = encode_control_key(ControlType.COMMIT if marker.commit else ControlType.ABORT)
     value = _MARKER_STRUCT.pack(_MARKER_VERSION, marker.coordinator_epoch)
     return read_batch(
