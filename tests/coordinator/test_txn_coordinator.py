@@ -12,6 +12,7 @@ from txn_core import T0, T1, T2, CountedIds
 
 from barnabas.coordinator.ports import EndMarker
 from barnabas.coordinator.txn.coordinator import TransactionCoordinator
+from barnabas.coordinator.txn.describe import ids_matching
 from barnabas.coordinator.txn.end_txn import EndTxn
 from barnabas.coordinator.txn.init_producer_id import InitProducerId
 from barnabas.coordinator.txn.settings import TransactionSettings
@@ -23,6 +24,7 @@ from barnabas.wire.errors import (
     ConcurrentTransactions,
     CoordinatorLoadInProgress,
     InvalidProducerEpoch,
+    InvalidRegularExpression,
     InvalidRequest,
     KafkaError,
     KafkaStorageError,
@@ -234,11 +236,19 @@ async def test_a_coordinator_that_moved_stops_sending(shell: Shell) -> None:
         await shell.init()
     shell.transactions.expect(0)
     with pytest.raises(CoordinatorLoadInProgress):
-        await shell.init()
+        await shell.end(producer)
+    starting = [asyncio.create_task(shell.init()) for _ in range(2)]
+    await shell.clock.elapse(1_001)
+    for task in starting:
+        with pytest.raises(CoordinatorLoadInProgress):
+            await task
+    starting = [asyncio.create_task(shell.init("patient"))]
+    await shell.clock.elapse(500)
     shell.markers.hold.clear()
     await shell.transactions.load(0, 5)
     assert {marker.coordinator_epoch for _, marker in shell.markers.written[1:]} == {5}
     assert await shell.state() == "CompleteCommit"
+    assert (await starting[0]).producer_epoch == 0
 
 
 @in_shell
@@ -267,8 +277,10 @@ async def test_list_and_describe(shell: Shell) -> None:
     assert await listed(producer_id_filters=(1001,)) == ["other"]
     assert await listed(duration_filter=999) == ["other", "x"], "as with Kafka, what never began has run forever"
     assert await listed(duration_filter=1_000, state_filters=("Ongoing",)) == []
-    assert await listed(transactional_id_pattern="oth.*") == ["other"]
-    assert await listed(transactional_id_pattern="oth") == []
+    assert ids_matching("oth.*", ["x", "other"]) == {"other"}
+    assert ids_matching("oth", ["x", "other"]) == frozenset()
+    with pytest.raises(InvalidRegularExpression):
+        ids_matching("(", ["x"])
     unknown = await shell.transactions.list(ListTransactionsRequest(state_filters=("Nonsense", "Empty")))
     assert unknown.unknown_state_filters == ("Nonsense",)
     described = await shell.transactions.describe("x")

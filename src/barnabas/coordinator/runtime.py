@@ -101,6 +101,7 @@ class CoordinatorRuntime(Generic[S]):
         self._commit_timeout_ms = commit_timeout_ms
         self._partitions: dict[int, _Active[S] | _Loading] = {}
         self._parked: dict[Parked[Any], asyncio.Future[Any]] = {}
+        self._load_waiters: dict[int, list[asyncio.Future[None]]] = {}
 
     def shard(self, partition: int) -> S:
         """For what touches soft state only: no record, no answer that depends on one."""
@@ -163,6 +164,26 @@ class CoordinatorRuntime(Generic[S]):
     async def load(self, partition: int, leader_epoch: int = 0) -> None:
         """Become the coordinator of this partition: read its log, then serve."""
         self.unload(partition)
+        try:
+            await self._load(partition, leader_epoch)
+        finally:
+            for waiter in self._load_waiters.pop(partition, ()):
+                if not waiter.done():
+                    waiter.set_result(None)
+
+    async def wait_while_loading(self, partition: int, timeout_ms: int) -> None:
+        """Until its log is read, or it is known that it will not be, but no longer than this."""
+        if not isinstance(self._partitions.get(partition), _Loading):
+            return
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._load_waiters.setdefault(partition, []).append(waiter)
+        timer = self._clock.call_later(timeout_ms, lambda: None if waiter.done() else waiter.set_result(None))
+        try:
+            await waiter
+        finally:
+            timer.cancel()
+
+    async def _load(self, partition: int, leader_epoch: int) -> None:
         mark = self._partitions[partition] = _Loading()
         shard = self._new_shard(leader_epoch)
         try:

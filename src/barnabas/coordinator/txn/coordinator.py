@@ -32,6 +32,9 @@ from barnabas.wire.messages.list_transactions import ListTransactionsRequest, Li
 ATTEMPTS_MAX: Final = 3
 """A transaction is completed, then another producer's is aborted: a third cannot be in the way but of ill luck."""
 
+LOAD_WAIT_MS_MAX: Final = 1_000
+"""Clients ask again after 100 ms and more: this long it costs less to wait."""
+
 R = TypeVar("R")
 Results = Mapping[TopicPartition, KafkaError | None]
 
@@ -88,6 +91,8 @@ class TransactionCoordinator:
         self._runtime.unload(partition)
 
     async def init_producer_id(self, request: InitProducerId) -> ProducerIdAndEpoch:
+        """The first request of a producer, and often what makes the topic: its coordinator may be loading still."""
+        await self._runtime.wait_while_loading(self._home(request.transactional_id), LOAD_WAIT_MS_MAX)
         return await self._with_producer_ids(
             request.transactional_id, lambda shard, now: decide_init_producer_id(shard, request, now)
         )
@@ -139,6 +144,7 @@ class TransactionCoordinator:
         return None if isinstance(outcome, Pending) else dict.fromkeys(partitions)
 
     async def list(self, request: ListTransactionsRequest) -> ListTransactionsResponse:
+        """By all filters but the pattern, which takes a worker (`describe.ids_matching`)."""
         chosen, unknown_states = filter_of(request)
         now_ms = self._clock.now_ms()
         states = []

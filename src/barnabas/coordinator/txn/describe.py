@@ -1,8 +1,7 @@
 """Transactions as administrators see them: list and describe."""
 
 import datetime
-import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from barnabas.coordinator.txn.states import TransactionState as State
@@ -22,16 +21,13 @@ class TransactionFilter(NamedTuple):
     states: Collection[State] | None = None
     producer_ids: Collection[int] = ()
     running_longer_than_ms: int = -1
-    matches_id: Callable[[str], object] | None = None
 
-    def admits(self, transactional_id: str, transaction: Transaction, now_ms: int) -> bool:
+    def admits(self, transaction: Transaction, now_ms: int) -> bool:
         if self.producer_ids and transaction.producer_id not in self.producer_ids:
             return False
         if self.states is not None and transaction.state not in self.states:
             return False
-        if self.running_longer_than_ms >= 0 and now_ms - transaction.start_ms <= self.running_longer_than_ms:
-            return False
-        return self.matches_id is None or bool(self.matches_id(transactional_id))
+        return self.running_longer_than_ms < 0 or now_ms - transaction.start_ms > self.running_longer_than_ms
 
 
 def filter_of(request: list_transactions.ListTransactionsRequest) -> tuple[TransactionFilter, list[str]]:
@@ -39,15 +35,7 @@ def filter_of(request: list_transactions.ListTransactionsRequest) -> tuple[Trans
     states = None
     if request.state_filters:
         states = frozenset(_NAMES[name] for name in request.state_filters if name in _NAMES)
-    matches_id = None
-    if request.transactional_id_pattern:
-        try:
-            matches_id = re.compile(request.transactional_id_pattern).fullmatch
-        except (re.error, RecursionError, OverflowError) as error:
-            raise InvalidRegularExpression(
-                f"the pattern {request.transactional_id_pattern} is not a regular expression: {error}"
-            ) from error
-    chosen = TransactionFilter(states, frozenset(request.producer_id_filters), request.duration_filter, matches_id)
+    chosen = TransactionFilter(states, frozenset(request.producer_id_filters), request.duration_filter)
     return chosen, [name for name in dict.fromkeys(request.state_filters) if name not in _NAMES]
 
 
@@ -55,12 +43,23 @@ def listed(
     store: TransactionStore, chosen: TransactionFilter, now_ms: int
 ) -> Iterator[list_transactions.TransactionState]:
     for transactional_id, transaction in store.transactions.items():
-        if chosen.admits(transactional_id, transaction, now_ms):
+        if chosen.admits(transaction, now_ms):
             yield list_transactions.TransactionState(
                 transactional_id=transactional_id,
                 producer_id=transaction.producer_id,
                 transaction_state=transaction.state.value,
             )
+
+
+def ids_matching(pattern: str, transactional_ids: Collection[str]) -> frozenset[str]:
+    """For a worker: those that match as a whole. InvalidRegularExpression if it is none, or takes too long."""
+    from barnabas.coordinator.group.consumer.regex import Regex, TooMuchWork
+
+    regex = Regex(pattern)
+    try:
+        return frozenset(each for each in transactional_ids if regex.matches(each))
+    except TooMuchWork as error:
+        raise InvalidRegularExpression(f"the pattern {pattern[:200]} takes too long to match") from error
 
 
 def described(store: TransactionStore, transactional_id: str) -> describe_transactions.TransactionState:
