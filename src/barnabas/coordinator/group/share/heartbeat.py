@@ -39,6 +39,7 @@ from barnabas.wire.messages.share_group_heartbeat import (
 )
 
 SESSION: Final = "share-session"
+_RETURN_MS_MIN: Final = 100
 _MILLISECOND: Final = datetime.timedelta(milliseconds=1)
 
 
@@ -91,7 +92,7 @@ def decide_share_heartbeat(
     epoch, bumped = _update_epoch(store, group, subscribed, changed, decision)
     to_initialize = begin_initializing(store, group, subscribed, now, decision)
     target_epoch, target = group.target_epoch, group.target_of(member.member_id)
-    if not to_initialize and target_epoch < epoch and _is_due(store, group, now):
+    if not to_initialize and target_epoch < epoch and _due_in_ms(store, group, now) == 0:
         target_epoch, target = epoch, _assign(store, group, epoch, member, now, decision)
     after = _reconciled(store, member, target_epoch, target, changed or bumped)
     if after != member:
@@ -101,7 +102,7 @@ def decide_share_heartbeat(
     response = ShareGroupHeartbeatResponse(
         member_id=after.member_id,
         member_epoch=after.member_epoch,
-        heartbeat_interval=store.configs.share_heartbeat_interval_ms(group.group_id) * _MILLISECOND,
+        heartbeat_interval=_interval_ms(store, group, now, is_pending=target_epoch < epoch) * _MILLISECOND,
         assignment=_assignment(after.assigned) if tell_all else None,
     )
     decision.response = Beat(response, to_initialize, epoch)
@@ -164,9 +165,20 @@ def _update_epoch(
     return epoch, bumps
 
 
-def _is_due(store: GroupStore, group: ShareGroup, now: Now) -> bool:
+def _due_in_ms(store: GroupStore, group: ShareGroup, now: Now) -> int:
+    """When the next assignment may be computed: not more often than the assignment interval allows."""
+    if group.target_timestamp_ms == 0:
+        return 0
     interval_ms = store.configs.share_assignment_interval_ms(group.group_id)
-    return group.target_timestamp_ms == 0 or now.wall_ms >= group.target_timestamp_ms + interval_ms
+    return min(max(group.target_timestamp_ms + interval_ms - now.wall_ms, 0), interval_ms)
+
+
+def _interval_ms(store: GroupStore, group: ShareGroup, now: Now, *, is_pending: bool) -> int:
+    """Whoever waits for the next assignment shall come when it is due, and not five seconds later as with Kafka."""
+    interval_ms = store.configs.share_heartbeat_interval_ms(group.group_id)
+    if is_pending:
+        return min(interval_ms, max(_due_in_ms(store, group, now), _RETURN_MS_MIN))
+    return interval_ms
 
 
 def _assign(
