@@ -116,6 +116,7 @@ def a_record(fields: bytes, length: int | None = None) -> bytes:
 
 GOOD = a_record(b"\x00\x00\x00\x02k\x02v\x00")
 LIES = {
+    "a length of three bytes that looks right if two are read": b"\x82\x80\x00\x00\x00\x01\xf4\x7f" + bytes(8187),
     "a record longer than the batch": a_record(b"\x00\x00\x00\x02k\x02v\x00", length=50),
     "a record of negative length": a_record(b"\x00\x00\x00\x02k\x02v\x00", length=-3),
     "a record shorter than its fields": a_record(b"\x00\x00\x00\x02k\x02v\x00", length=5),

@@ -185,10 +185,10 @@ class PartitionLog(TrimmableLog):
 
     def _must_roll(self, segment: Segment, size: int, last_offset: int, timestamp: int, now_ms: int) -> bool:
         settings = self.settings
-        return not segment.has_room_for(size, last_offset, settings.segment_bytes, settings.segment_index_bytes) or (
-            segment.size > 0
-            and segment.waited_for_roll_ms(now_ms, timestamp) > settings.segment_ms - self._roll_jitter_ms
-        )
+        if not segment.has_room_for(size, last_offset, settings.segment_bytes, settings.segment_index_bytes):
+            return True
+        waited_ms = segment.waited_for_roll_ms(now_ms, timestamp)
+        return waited_ms > settings.segment_ms - self._roll_jitter_ms and segment.size > 0
 
     def _note_aborted(self, aborted: AbortedTransaction | None) -> None:
         if aborted is not None:

@@ -145,8 +145,9 @@ class Segment(IndexedSegment):
 
     def append_one(self, batch: Buffer, last_offset: int, max_timestamp: int) -> None:
         """The same, of one batch."""
-        (self._file or self.file).write_at(self.size, (batch,))
-        if self.size == 0:
+        position = self.size
+        (self._file or self.file).write_at(position, (batch,))
+        if position == 0:
             self.first_timestamp = max_timestamp
         self._note_one(last_offset, max_timestamp, len(batch))
 

@@ -121,6 +121,7 @@ def header_at(buffer: Buffer, position: int) -> BatchHeader:
     return _new_tuple(BatchHeader, _unpack_header(buffer, position))
 
 
+_pack_offset_and_epoch_into = _OFFSET_AND_EPOCH_STRUCT.pack_into
 _new_tuple = tuple.__new__
 _unpack_header = HEADER_STRUCT.unpack_from
 
@@ -162,7 +163,7 @@ def crc_is_valid(batch: Batch) -> bool:
 
 def place(batch: memoryview, header: BatchHeader, base_offset: int, leader_epoch: int) -> None:
     """Give the batch its place in the log where it lies. Its own base offset and epoch undo that."""
-    _OFFSET_AND_EPOCH_STRUCT.pack_into(batch, 0, base_offset, header.batch_length, leader_epoch)
+    _pack_offset_and_epoch_into(batch, 0, base_offset, header.batch_length, leader_epoch)
 
 
 def with_offsets(batch: Batch, base_offset: int, leader_epoch: int) -> list[Buffer]:

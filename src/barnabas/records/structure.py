@@ -11,6 +11,7 @@ step: one strided slice holds the first byte of each of their lengths.
 
 from typing import Final, NamedTuple
 
+from barnabas.records.record import RECORD_SIZE_MIN
 from barnabas.records.varint import VARLONG_BITS, read_varint
 from barnabas.wire.errors import InvalidRecord
 
@@ -42,6 +43,8 @@ def check_records(body: Bytes, position: int, limit: int, count: int) -> None:
 
     What lies behind the limit may be looked at and decides nothing: a record that reaches there is refused.
     """
+    if count == 1 and _is_plain_record(body, position, limit):
+        return
     if count <= SURVEYED_MAX:
         end = _survey(body, position, limit, count)[0]
     else:
@@ -49,6 +52,45 @@ def check_records(body: Bytes, position: int, limit: int, count: int) -> None:
         end = _follow_lengths(body, end, count - SURVEYED_MAX)
     if end != limit:
         raise InvalidRecord(f"{limit - end} bytes follow the {count} records that the batch claims")
+
+
+def _is_plain_record(body: Bytes, position: int, limit: int) -> bool:
+    """One record fills `body` from `position` to `limit`, and there is nothing unusual about it.
+
+    That is what most small batches hold. False means nothing: `_survey` knows more kinds of records.
+    """
+    if limit - position < RECORD_SIZE_MIN:
+        return False
+    # Its length, in one byte or two; behind that the attributes, which have no meaning so far, and two deltas.
+    byte = body[position]
+    if byte < 0x80:
+        position += 1
+        length = byte >> 1
+    else:
+        if (second := body[position + 1]) >= 0x80:
+            return False
+        length = (byte & 0x7F) >> 1 | second << 6
+        position += 2
+    if byte & 1 or position + length != limit or body[position + 1] >= 0x80 or body[position + 2]:
+        return False
+    position += 3
+    # A key in less than 64 bytes, or none.
+    byte = body[position]
+    if byte == _NULL:
+        position += 1
+    elif byte & 0x81:
+        return False
+    else:
+        position += 1 + (byte >> 1)
+    # A value, and no headers. Its length has one byte or two; one of three, read as two, would reach past the limit.
+    if position + 1 >= limit:
+        return False
+    byte = body[position]
+    if byte < 0x80:
+        position += 1 + (byte >> 1)
+    else:
+        position += 2 + ((byte & 0x7F) >> 1 | body[position + 1] << 6)
+    return not byte & 1 and position + 1 == limit and body[position] == 0
 
 
 def survey_records(body: Bytes, position: int, limit: int, count: int) -> Survey:
