@@ -14,7 +14,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Generator, Hashable, Iterator, Sequence
 from functools import partial
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from barnabas.coordinator.decision import Decision, InTransaction, Now, Parked, Release, TransactionEnd
 from barnabas.coordinator.errors import coordinator_error
@@ -27,6 +27,9 @@ logger = logging.getLogger(__name__)
 
 # Well below the 1 MiB that a topic takes in one batch unless it is configured otherwise.
 BATCH_BYTES_MAX = 512 * 1024
+
+LOAD_WAIT_MS_MAX: Final = 1_000
+"""For requests that may be the first to a new partition: clients ask again only after 100 ms and more."""
 
 
 class Shard(Protocol):

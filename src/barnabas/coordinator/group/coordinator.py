@@ -39,7 +39,7 @@ from barnabas.coordinator.group.stored import TEXT_BYTES_MAX, fits
 from barnabas.coordinator.group.txn_offsets import decide_txn_commit
 from barnabas.coordinator.key_hash import partition_of
 from barnabas.coordinator.ports import CoordinatorLog, EndMarker, TransactionalProducer
-from barnabas.coordinator.runtime import CoordinatorRuntime, Pending
+from barnabas.coordinator.runtime import LOAD_WAIT_MS_MAX, CoordinatorRuntime, Pending
 from barnabas.env import Clock, Workers
 from barnabas.metadata.image import BROKER, EMPTY_IMAGE, GROUP, ClusterImage
 from barnabas.wire.errors import CoordinatorLoadInProgress, InvalidGroupId, KafkaError, NotCoordinator
@@ -223,9 +223,9 @@ class GroupCoordinator:
         self, request: TxnOffsetCommitRequest, producer: TransactionalProducer
     ) -> TxnOffsetCommitResponse:
         """In a transaction that the group's partition of __consumer_offsets is known to be part of."""
-        return await self._runtime.write(
-            self._home(request.group_id), lambda shard, now: decide_txn_commit(shard, request, producer, now)
-        )
+        partition = self._home(request.group_id)
+        await self._runtime.wait_while_loading(partition, LOAD_WAIT_MS_MAX)
+        return await self._runtime.write(partition, lambda shard, now: decide_txn_commit(shard, request, producer, now))
 
     async def offset_fetch(
         self, request: OffsetFetchRequestGroup, *, require_stable: bool = False

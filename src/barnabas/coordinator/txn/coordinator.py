@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 from barnabas.coordinator.decision import Decision, Now
 from barnabas.coordinator.key_hash import partition_of
 from barnabas.coordinator.ports import CoordinatorLog, ProducerIds, TransactionMarkers
-from barnabas.coordinator.runtime import CoordinatorRuntime, Pending
+from barnabas.coordinator.runtime import LOAD_WAIT_MS_MAX, CoordinatorRuntime, Pending
 from barnabas.coordinator.txn.add_partitions import PartitionClaim, decide_add_partitions, verify_partitions
 from barnabas.coordinator.txn.completion import Completion, decide_complete
 from barnabas.coordinator.txn.describe import described, filter_of, listed, undescribed
@@ -31,9 +31,6 @@ from barnabas.wire.messages.list_transactions import ListTransactionsRequest, Li
 
 ATTEMPTS_MAX: Final = 3
 """A transaction is completed, then another producer's is aborted: a third cannot be in the way but of ill luck."""
-
-LOAD_WAIT_MS_MAX: Final = 1_000
-"""Clients ask again after 100 ms and more: this long it costs less to wait."""
 
 R = TypeVar("R")
 Results = Mapping[TopicPartition, KafkaError | None]
