@@ -63,6 +63,7 @@ class AdminBroker:
             replicas=replicas,
             controller=self.controller,
             quorum=unused,
+            log_moves=cast(Any, list),  # nothing moves
             group_coordinator=unused,
             transaction_coordinator=unused,
             share_services=unused,

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from barnabas.metadata.image import ClusterImage
     from barnabas.quotas.client_quotas import ClientQuotas, MutationQuota
     from barnabas.raft.node import RaftNode
+    from barnabas.replication.log_moves import LogMoves
     from barnabas.replication.replicas import Replicas
     from barnabas.wire.errors import ErrorCode
 
@@ -83,6 +84,8 @@ class Broker:
     replicas: Replicas
     controller: Controller
     quorum: RaftNode
+    log_moves: Callable[[], LogMoves]
+    """Partitions on their way to other log directories."""
     group_coordinator: Callable[[], GroupCoordinator]
     transaction_coordinator: Callable[[], TransactionCoordinator]
     share_services: Callable[[], ShareServices]

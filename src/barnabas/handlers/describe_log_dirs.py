@@ -1,5 +1,6 @@
 """DescribeLogDirs (1-5): this broker's log directories, and which partitions lie in them at what size.
 
+A partition that is being moved is also in the directory where it goes, as a future replica, with what it still lacks.
 A directory that is offline is named with KAFKA_STORAGE_ERROR. A log that nobody touched yet is opened for its size, so
 the loop gets its turn between two logs.
 """
@@ -7,6 +8,7 @@ the loop gets its turn between two logs.
 import os
 
 from barnabas.handlers.context import RequestContext
+from barnabas.log.future_log import FutureLog
 from barnabas.log.log_directory import LogDirectory
 from barnabas.model import TopicPartition
 from barnabas.replication.replicas import Replicas
@@ -19,8 +21,8 @@ from barnabas.wire.messages.describe_log_dirs import (
     DescribeLogDirsTopic,
 )
 
-Sizes = dict[str, dict[int, int]]
-"""Bytes by topic and partition."""
+Found = dict[str, list[DescribeLogDirsPartition]]
+"""By topic."""
 
 
 async def handle(context: RequestContext, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
@@ -29,19 +31,23 @@ async def handle(context: RequestContext, request: DescribeLogDirsRequest) -> De
     if request.topics is not None:
         asked = {TopicPartition(topic.topic, index) for topic in request.topics for index in topic.partitions}
         wanted = [topic_partition for topic_partition in wanted if topic_partition in asked]
-    sizes: dict[str, Sizes] = {directory.path: {} for directory in replicas.store.directories}
+    sizes: dict[str, Found] = {directory.path: {} for directory in replicas.store.directories}
     turns = context.broker.turns
     turn = turns.begin()
     for topic_partition in wanted:
         _measure(replicas, topic_partition, sizes)
         if turn.is_over():
             await turns.next(turn)
+    moving = set(wanted)
+    for future in context.broker.log_moves():
+        if future.topic_partition in moving:
+            _add_future(replicas, future, sizes)
     return DescribeLogDirsResponse(
         results=tuple(_result(directory, sizes[directory.path]) for directory in replicas.store.directories)
     )
 
 
-def _measure(replicas: Replicas, topic_partition: TopicPartition, sizes: dict[str, Sizes]) -> None:
+def _measure(replicas: Replicas, topic_partition: TopicPartition, sizes: dict[str, Found]) -> None:
     try:
         # Asked for anew each time: to open the log of a partition that was deleted meanwhile would bring it back.
         log = replicas.get(*topic_partition).log
@@ -49,10 +55,28 @@ def _measure(replicas: Replicas, topic_partition: TopicPartition, sizes: dict[st
         return  # deleted meanwhile, or in a directory that is offline
     directory = replicas.store.directory_of(topic_partition)
     if directory is not None:
-        sizes[directory.path].setdefault(topic_partition.topic, {})[topic_partition.partition] = log.size
+        sizes[directory.path].setdefault(topic_partition.topic, []).append(
+            DescribeLogDirsPartition(partition_index=topic_partition.partition, partition_size=log.size)
+        )
 
 
-def _result(directory: LogDirectory, sizes: Sizes) -> DescribeLogDirsResult:
+def _add_future(replicas: Replicas, future: FutureLog, sizes: dict[str, Found]) -> None:
+    topic, index = future.topic_partition
+    try:
+        end_offset = replicas.get(topic, index).log.log_end_offset
+    except KafkaError:
+        return
+    sizes[future.directory.path].setdefault(topic, []).append(
+        DescribeLogDirsPartition(
+            partition_index=index,
+            partition_size=future.size,
+            offset_lag=max(0, end_offset - future.end_offset),
+            is_future_key=True,
+        )
+    )
+
+
+def _result(directory: LogDirectory, found: Found) -> DescribeLogDirsResult:
     path = os.path.abspath(directory.path)
     if directory.health.is_offline:
         return DescribeLogDirsResult(error_code=ErrorCode.kafka_storage_error, log_dir=path)
@@ -64,11 +88,8 @@ def _result(directory: LogDirectory, sizes: Sizes) -> DescribeLogDirsResult:
         topics=tuple(
             DescribeLogDirsTopic(
                 name=topic,
-                partitions=tuple(
-                    DescribeLogDirsPartition(partition_index=index, partition_size=size)
-                    for index, size in sorted(partitions.items())
-                ),
+                partitions=tuple(sorted(partitions, key=lambda each: each.partition_index)),
             )
-            for topic, partitions in sorted(sizes.items())
+            for topic, partitions in sorted(found.items())
         ),
     )

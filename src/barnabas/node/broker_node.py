@@ -55,7 +55,9 @@ if TYPE_CHECKING:
     from barnabas.coordinator.share.coordinator import ShareCoordinator
     from barnabas.coordinator.txn.coordinator import TransactionCoordinator
     from barnabas.handlers.share_services import ShareServices
+    from barnabas.log.log_directory import LogDirectory
     from barnabas.node.cleaner import Cleaner
+    from barnabas.replication.log_moves import LogMoves
 
 # How long requests in progress may take to finish when the broker stops.
 STOP_GRACE_SECONDS: Final = 5.0
@@ -87,6 +89,7 @@ class BrokerNode:
         self._turns = Turns()
         self._state = ClusterState(self._workers, self._turns)
         self._cleaner: Cleaner | None = None
+        self._log_moves: LogMoves | None = None
         self._resolved_settings: dict[frozenset[tuple[str, str]], TopicSettings] = {}
         """By the topic's own configs: ten thousand topics have a handful of different ones."""
         self._listeners: list[tuple[ListenerPlan, Listener]] = []
@@ -200,6 +203,7 @@ class BrokerNode:
         )
         self._upkeep = Upkeep(self._replicas, clock=self._clock, workers=self._workers, configs=lambda: self._configs)
         self._upkeep.start()
+        self._resume_moves()
         for _, listener in self._listeners:
             await listener.serve()
         for coordinator in self._coordinators:
@@ -278,8 +282,39 @@ class BrokerNode:
     def _tell_share_groups(self, states: ShareCoordinator, image: ClusterImage, delta: Delta) -> Awaitable[None] | None:
         return self._share.on_topics_deleted(set(delta.topics_deleted)) if delta.topics_deleted else None
 
+    def _get_log_moves(self) -> LogMoves:
+        from barnabas.replication.log_moves import LogMoves
+
+        if self._log_moves is None:
+            self._log_moves = LogMoves(
+                self._replicas,
+                clock=self._clock,
+                workers=self._workers,
+                bytes_per_second=lambda: self._configs.integer("replica.alter.log.dirs.io.max.bytes.per.second"),
+                on_moved=self._assign_directory,
+            )
+        return self._log_moves
+
+    def _resume_moves(self) -> None:
+        for directory in self._storage.store.directories:
+            for topic_partition in directory.interrupted_moves:
+                with suppress(KafkaError):  # the topic was deleted, or the disk is gone
+                    self._get_log_moves().move(topic_partition, directory)
+
+    async def _assign_directory(self, topic_partition: TopicPartition, directory: LogDirectory) -> None:
+        from barnabas.controller.directories import decide_assign_directory
+
+        if directory.properties is None:
+            return
+        directory_id = directory.properties.directory_id
+        await self._controller.decide(
+            lambda image: decide_assign_directory(
+                image, topic_partition, broker_id=self.node_id, directory_id=directory_id
+            )
+        )
+
     def _make_broker(self) -> Broker:
-        topics = TopicMaker(self._controller, lambda: self._state.image, lambda: self._configs)
+        topics = TopicMaker(self._controller, lambda: self._state.image, lambda: self._configs, self._workers)
         return Broker(
             node_id=self.node_id,
             cluster_id=self._storage.cluster_id,
@@ -291,6 +326,7 @@ class BrokerNode:
             replicas=self._replicas,
             controller=self._controller,
             quorum=self._raft,
+            log_moves=self._get_log_moves,
             group_coordinator=lambda: self._groups.coordinator,
             transaction_coordinator=lambda: self._transactions.coordinator,
             share_services=lambda: self._share,
@@ -390,6 +426,8 @@ class BrokerNode:
         self._cleaner_start.cancel()
         if self._cleaner is not None:
             await self._cleaner.stop()
+        if self._log_moves is not None:
+            await self._log_moves.stop()
         await self._upkeep.stop()
         if "_share" in self.__dict__:
             await self._share.close()

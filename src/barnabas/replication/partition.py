@@ -99,6 +99,25 @@ class Partition:
     def opened_log(self) -> PartitionLog | None:
         return self._log
 
+    @property
+    def is_gone(self) -> bool:
+        return self._is_gone
+
+    def go_on_in(self, log: PartitionLog) -> None:
+        """The same log, moved to another directory: not all of it may be synced there yet."""
+        self._log = log
+        self._synced_to = log.recovery_point
+        self._disarm_flush_timer()
+        self._start_flush(log)  # unless one is under way in the old place: it begins this one when it ends
+
+    async def synced(self) -> bool:
+        """Wait for a flush that is under way; False: there is none."""
+        flushing = self._flushing
+        if flushing is None:
+            return False
+        await asyncio.wait([flushing])
+        return True
+
     # --- leadership
 
     def lead(self, *, leader: int, leader_epoch: int) -> None:
@@ -267,7 +286,7 @@ class Partition:
         try:
             while (job := log.begin_flush(self._clock.now_ms())) is not None:
                 await self._workers.run(job.run)
-                if self._is_gone:
+                if self._is_gone or log is not self._log:
                     return  # its directory has another name: whether the sync went well means nothing
                 log.finish_flush(job)
                 self._synced_to = log.recovery_point
@@ -283,6 +302,8 @@ class Partition:
                 self._flush_later(log, FLUSH_RETRY_MS)
         finally:
             self._flushing = None
+            if self._log is not None and self._log is not log:
+                self._start_flush(self._log)
 
     # --- waiting for more
 

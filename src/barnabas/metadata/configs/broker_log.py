@@ -199,6 +199,14 @@ _STORAGE: Final = (
         update=Update.CLUSTER_WIDE,
     ),
     ConfigDef(
+        "replica.alter.log.dirs.io.max.bytes.per.second",
+        LONG,
+        LONG_MAX,
+        "How fast a partition is copied to another log directory.",
+        AtLeast(0),
+        update=Update.CLUSTER_WIDE,
+    ),
+    ConfigDef(
         "replica.high.watermark.checkpoint.interval.ms",
         LONG,
         "5000",

@@ -1,0 +1,174 @@
+"""A partition's log on its way into another log directory: a copy that catches up with a log that is written to.
+
+As with Kafka the copy lies in `<topic>-<partition>.<id>-future` until it takes over. It is made of sealed segments,
+which nobody changes any more: the active one is sealed whenever it has grown, so that a round copies what came since
+the last one. What retention or the cleaner took meanwhile is taken from the copy too. When little is left, the rest is
+written in one turn of the loop, the directory gets the partition's name, and the log is opened there.
+
+From then on there are two directories of that name, until the new one is synced and the old one goes. A crash in
+between leaves both, and the next start keeps the one whose log ends later (`duplicates`): the new one once it is
+synced, the old one if some of the rest was lost. Before the new one has the name, a crash leaves the old one as it was.
+"""
+
+import uuid
+from collections.abc import Iterator
+from typing import Final
+
+from barnabas.env import Disk
+from barnabas.log.file_names import LOG, OFFSET_INDEX, TIME_INDEX, TXN_INDEX, file_name
+from barnabas.log.index_cache import IndexCache
+from barnabas.log.log_directory import FUTURE_SUFFIX, LogDirectory
+from barnabas.log.partition_log import PartitionLog
+from barnabas.log.producer_snapshot import snapshot_path
+from barnabas.log.segment import Segment
+from barnabas.model import TopicPartition
+from barnabas.wire.errors import InvalidTopic, KafkaStorageError
+
+COPY_BYTES: Final = 16 * 1024 * 1024
+"""At a time: then others get their turn at the worker."""
+_PIECE_BYTES: Final = 1024 * 1024
+DIRECTORY_NAME_MAX: Final = 255
+
+
+class CopyJob:
+    """A part of one file. `run` on a worker; OSError is for who waits for it."""
+
+    def __init__(self, disk: Disk, source: str, target: str, position: int, size: int) -> None:
+        self._disk = disk
+        self._source = source
+        self._target = target
+        self._position = position
+        self.size = size
+
+    def run(self) -> None:
+        source = self._disk.open(self._source, readonly=True)
+        try:
+            target = self._disk.open(self._target, create=True)
+            try:
+                for position in range(self._position, self._position + self.size, _PIECE_BYTES):
+                    size = min(_PIECE_BYTES, self._position + self.size - position)
+                    target.write_at(position, [source.read_at(position, size)])
+                target.sync()
+            finally:
+                target.close()
+        finally:
+            source.close()
+
+
+class FutureLog:
+    def __init__(self, disk: Disk, directory: LogDirectory, topic_partition: TopicPartition, unique: uuid.UUID) -> None:
+        name = f"{topic_partition}.{unique.hex}{FUTURE_SUFFIX}"
+        if len(name) > DIRECTORY_NAME_MAX:
+            raise InvalidTopic("The topic name is too long.")
+        self._disk = disk
+        self.directory = directory
+        self.topic_partition = topic_partition
+        self.path = f"{directory.path}/{name}"
+        self._copied: dict[int, Segment] = {}
+        self.size = 0
+        """Bytes that were copied."""
+
+    @property
+    def end_offset(self) -> int:
+        """All below it was copied, at least."""
+        return max(self._copied, default=0)
+
+    def begin(self) -> None:
+        self._disk.make_dirs(self.path)
+
+    def discard(self) -> None:
+        """Waits for the device."""
+        if self._disk.exists(self.path):
+            self._disk.remove_tree(self.path)
+
+    def lacking(self, log: PartitionLog) -> list[Segment]:
+        """The sealed segments that are yet to be copied. What is not in the log any more leaves the copy."""
+        sealed = {segment.base_offset: segment for segment in log.segments if segment is not log.segments.active}
+        for base_offset, segment in list(self._copied.items()):
+            if sealed.get(base_offset) is not segment:
+                self._forget(base_offset, segment)
+        return [segment for base_offset, segment in sealed.items() if base_offset not in self._copied]
+
+    def _forget(self, base_offset: int, segment: Segment) -> None:
+        del self._copied[base_offset]
+        self.size -= segment.size
+        for path in self._paths(base_offset):
+            if self._disk.exists(path):
+                self._disk.remove(path)
+
+    def _paths(self, base_offset: int) -> list[str]:
+        names = [f"{self.path}/{file_name(base_offset, kind)}" for kind in (LOG, OFFSET_INDEX, TIME_INDEX, TXN_INDEX)]
+        return [*names, snapshot_path(self.path, base_offset)]
+
+    def jobs(self, segment: Segment) -> Iterator[CopyJob]:
+        """The segment's files, the records last: then, after `finish`, all of it is there."""
+        base_offset, directory = segment.base_offset, segment.path(LOG).rpartition("/")[0]
+        sources = [segment.path(kind) for kind in (OFFSET_INDEX, TIME_INDEX, TXN_INDEX)]
+        sources.append(snapshot_path(directory, base_offset))
+        for source in sources:
+            if self._disk.exists(source):
+                target = f"{self.path}/{source.rpartition('/')[2]}"
+                yield CopyJob(self._disk, source, target, 0, self._disk.size(source))
+        source, target = segment.path(LOG), f"{self.path}/{file_name(base_offset, LOG)}"
+        for position in range(0, max(segment.size, 1), COPY_BYTES):
+            yield CopyJob(self._disk, source, target, position, min(COPY_BYTES, segment.size - position))
+
+    def finish(self, segment: Segment) -> None:
+        self._copied[segment.base_offset] = segment
+        self.size += segment.size
+
+    def take_over(self, log: PartitionLog, now_ms: int) -> PartitionLog:
+        """Write what is left, take the partition's name, and open: the log from now on.
+
+        Everything but the active segment must have been copied, and that one must be small. A failure changes nothing.
+        """
+        active = log.segments.active
+        snapshot = snapshot_path(log.directory, active.base_offset)
+        if self._disk.exists(snapshot):
+            self._write(snapshot_path(self.path, active.base_offset), self._disk.read_file(snapshot))
+        self._write(f"{self.path}/{file_name(active.base_offset, LOG)}", active.file.read_at(0, active.size))
+        path = f"{self.directory.path}/{self.topic_partition}"
+        self._disk.rename(self.path, path)
+        try:
+            new = self._open(path, log, now_ms)
+        except BaseException:
+            self._disk.rename(path, self.path)
+            raise
+        # They know more than can be read: transactions that are being verified, epochs without records.
+        new.producers = log.producers
+        new.epochs = log.epochs
+        new.epochs.dirty = True
+        new.high_watermark = log.high_watermark
+        return new
+
+    def _open(self, path: str, log: PartitionLog, now_ms: int) -> PartitionLog:
+        new = PartitionLog.open(
+            self._disk,
+            path,
+            self.topic_partition,
+            log.settings,
+            now_ms=now_ms,
+            clean_shutdown=False,
+            recovery_point=log.segments.active.base_offset,
+            log_start_offset=log.log_start_offset,
+            high_watermark=log.high_watermark,
+            topic_id=log.topic_id,
+            health=self.directory.health,
+            cache=IndexCache(),
+        )
+        if new.log_end_offset != log.log_end_offset:
+            for file in new.detach():
+                file.close()
+            raise KafkaStorageError(
+                f"the copy of {log.directory} ends at offset {new.log_end_offset}, not at {log.log_end_offset}"
+            )
+        return new
+
+    def _write(self, path: str, content: bytes) -> None:
+        file = self._disk.open(path, create=True)
+        try:
+            file.truncate(0)
+            if content:
+                file.write_at(0, [content])
+        finally:
+            file.close()
