@@ -226,6 +226,10 @@ class CrashingFile:
     def truncate(self, size: int) -> None:
         self._disk.change("truncate", self.path, lambda: self._inner.truncate(size))
 
+    def moved_to(self, path: str) -> None:
+        self.path = path
+        self._inner.moved_to(path)
+
     def sync(self) -> None:
         self._disk.change("sync", self.path, self._inner.sync)
 

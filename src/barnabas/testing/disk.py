@@ -303,6 +303,9 @@ class SimulatedFile:
         self._disk.enter("truncate", self.path)
         node.change(Truncate(size))
 
+    def moved_to(self, path: str) -> None:
+        self.path = path
+
     def sync(self) -> None:
         self._disk.sync(self.path, self._open_node())
 

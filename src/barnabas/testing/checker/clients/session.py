@@ -8,13 +8,19 @@ import time
 from typing import Any, Final
 
 import msgspec
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError, KafkaException, libversion
 
 from barnabas.testing.checker.events import Client, Isolation
 from barnabas.testing.checker.history import Recorder
 
+# librdkafka's re-bootstrap, its default since 2.11, costs up to two seconds after every loss of a single broker, as it
+# goes by one-second timers, and may hang send_offsets_to_transaction for ever (confluentinc/librdkafka#5511).
+_KNOWS_RECOVERY_SINCE: Final = 0x02080000
+_NO_REBOOTSTRAP = {"metadata.recovery.strategy": "none"} if libversion()[1] >= _KNOWS_RECOVERY_SINCE else {}
+
 # The broker is away often: come back to it quickly. `log_level` 0: librdkafka tells of every lost connection.
-COMMON: Final = {
+COMMON: Final[dict[str, Any]] = {
+    **_NO_REBOOTSTRAP,
     "reconnect.backoff.ms": 20,
     "reconnect.backoff.max.ms": 300,
     "retry.backoff.ms": 20,

@@ -6,6 +6,8 @@ from barnabas.testing.checker.clients.session import Session, complain
 from barnabas.testing.checker.clients.transacting import Abandon, Transactions
 
 ABORTS_OF_TEN = 2
+HESITATES_OF_TEN = 2
+HESITATE_SECONDS_MAX = 0.3
 SENDS_MAX = 4
 VALUES_MAX = 5
 REST_SECONDS_MAX = 0.05
@@ -34,6 +36,10 @@ def _one(session: Session, transactions: Transactions) -> None:
             transactions.producer.flush(session.rng.choice((0.0, 0.01, 1.0)))
             transactions.abort()
             return
+        if session.rng.randrange(10) < HESITATES_OF_TEN:
+            # Everything is in the log, nothing is committed, and others go on around it.
+            transactions.producer.flush(1.0)
+            session.stopping.wait(session.rng.uniform(0, HESITATE_SECONDS_MAX))
     except KafkaException as failure:
         transactions.give_up(failure)
         return
