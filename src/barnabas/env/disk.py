@@ -3,6 +3,8 @@
 Every byte the broker stores goes through `Disk` and `File`, so that a simulated disk can lose what was not synced,
 tear a write, fail or fill up. All calls are thread-safe on distinct files; `sync` and `read_at` may run on a worker
 while the loop writes the same file.
+
+Of the files that a real disk has handed out only so many are open at a time (`open_files`).
 """
 
 import errno
@@ -10,6 +12,8 @@ import os
 import shutil
 from collections.abc import Sequence
 from typing import Final, Protocol
+
+from barnabas.env.open_files import Descriptor, OpenFiles
 
 Buffer = bytes | bytearray | memoryview
 
@@ -35,6 +39,9 @@ class File(Protocol):
         """Write all pieces one after another, or raise OSError."""
 
     def truncate(self, size: int) -> None: ...
+
+    def moved_to(self, path: str) -> None:
+        """Somebody has renamed it."""
 
     def sync(self) -> None:
         """Return once the bytes are on the device."""
@@ -82,23 +89,51 @@ class Disk(Protocol):
 
 
 class RealFile:
-    __slots__ = ("_fd", "path")
+    __slots__ = ("_descriptor", "_flags", "_is_closed", "_open_files", "path", "was_used")
 
-    def __init__(self, path: str, fd: int) -> None:
+    def __init__(self, path: str, flags: int, open_files: OpenFiles) -> None:
         self.path = path
-        self._fd = fd
+        self.was_used = False
+        self._flags = flags & ~os.O_CREAT
+        self._open_files = open_files
+        self._is_closed = False
+        self._descriptor: Descriptor | None = None
+        self._open(flags)
+
+    def _open(self, flags: int) -> Descriptor:
+        descriptor = self._descriptor = Descriptor(os.open(self.path, flags | os.O_CLOEXEC, 0o644))
+        self._open_files.add(self)
+        return descriptor
+
+    def _in_hand(self) -> Descriptor:
+        """Open as long as the caller holds it."""
+        self.was_used = True
+        descriptor = self._descriptor
+        if descriptor is None:
+            if self._is_closed:
+                raise OSError(errno.EBADF, os.strerror(errno.EBADF), self.path)
+            descriptor = self._open(self._flags)
+        return descriptor
+
+    def let_go(self) -> None:
+        self._descriptor = None
+
+    def moved_to(self, path: str) -> None:
+        self.path = path
 
     def size(self) -> int:
-        return os.fstat(self._fd).st_size
+        descriptor = self._in_hand()
+        return os.fstat(descriptor.number).st_size
 
     def read_at(self, position: int, size: int) -> bytes:
-        data = os.pread(self._fd, size, position)
+        descriptor = self._in_hand()
+        data = os.pread(descriptor.number, size, position)
         if len(data) == size or not data:
             return data
         pieces = [data]
         got = len(data)
         while got < size:
-            more = os.pread(self._fd, size - got, position + got)
+            more = os.pread(descriptor.number, size - got, position + got)
             if not more:
                 break
             pieces.append(more)
@@ -108,63 +143,70 @@ class RealFile:
     def read_cached(self, position: int, size: int) -> bytes | None:
         # Whether the two ends are in the page cache tells for all between: it is written, read ahead and evicted in
         # runs. A look at one byte of each costs less than the second copy that reading all of it this way would.
-        if size and not (self._is_cached(position) and self._is_cached(position + size - 1)):
+        descriptor = self._in_hand()
+        if size and not (_is_cached(descriptor, position) and _is_cached(descriptor, position + size - 1)):
             return None
         return self.read_at(position, size)
-
-    def _is_cached(self, position: int) -> bool:
-        """True as well where the file ends before, and where the file system cannot tell."""
-        try:
-            os.preadv(self._fd, [bytearray(1)], position, os.RWF_NOWAIT)
-        except BlockingIOError:
-            return False
-        except OSError as error:
-            if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL):
-                raise
-        return True
 
     def write_at(self, position: int, pieces: Sequence[Buffer]) -> None:
         # One or two pieces are one batch, by far the most frequent write. If it falls short, it is written again as a
         # whole.
+        descriptor = self._in_hand()
         if len(pieces) == 1:
             piece = pieces[0]
-            if os.pwrite(self._fd, piece, position) == len(piece):
+            if os.pwrite(descriptor.number, piece, position) == len(piece):
                 return
-        elif len(pieces) == 2 and os.pwritev(self._fd, pieces, position) == len(pieces[0]) + len(pieces[1]):
+        elif len(pieces) == 2 and os.pwritev(descriptor.number, pieces, position) == len(pieces[0]) + len(pieces[1]):
             return
-        self._write_all(position, pieces)
-
-    def _write_all(self, position: int, pieces: Sequence[Buffer]) -> None:
-        for first in range(0, len(pieces), PIECES_MAX):
-            chunk = pieces[first : first + PIECES_MAX]
-            size = sum(map(len, chunk))
-            written = os.pwritev(self._fd, chunk, position)
-            if written != size:
-                self._write_rest(position, b"".join(chunk), written)
-            position += size
-
-    def _write_rest(self, position: int, data: bytes, written: int) -> None:
-        while written < len(data):
-            written += os.pwrite(self._fd, memoryview(data)[written:], position + written)
+        _write_all(descriptor, position, pieces)
 
     def truncate(self, size: int) -> None:
-        os.ftruncate(self._fd, size)
+        descriptor = self._in_hand()
+        os.ftruncate(descriptor.number, size)
 
     def sync(self) -> None:
-        os.fdatasync(self._fd)
+        descriptor = self._in_hand()
+        os.fdatasync(descriptor.number)
 
     def close(self) -> None:
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        self._is_closed = True
+        self._open_files.forget(self)
+        self.let_go()
+
+
+def _is_cached(descriptor: Descriptor, position: int) -> bool:
+    """True as well where the file ends before, and where the file system cannot tell."""
+    try:
+        os.preadv(descriptor.number, [bytearray(1)], position, os.RWF_NOWAIT)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL):
+            raise
+    return True
+
+
+def _write_all(descriptor: Descriptor, position: int, pieces: Sequence[Buffer]) -> None:
+    for first in range(0, len(pieces), PIECES_MAX):
+        chunk = pieces[first : first + PIECES_MAX]
+        size = sum(map(len, chunk))
+        written = os.pwritev(descriptor.number, chunk, position)
+        if written != size:
+            data = memoryview(b"".join(chunk))
+            while written < size:
+                written += os.pwrite(descriptor.number, data[written:], position + written)
+        position += size
 
 
 class RealDisk:
+    def __init__(self, open_files_max: int | None = None) -> None:
+        self._open_files = OpenFiles(open_files_max)
+
     def open(self, path: str, *, create: bool = False, readonly: bool = False) -> File:
         flags = os.O_RDONLY if readonly else os.O_RDWR
         if create:
             flags |= os.O_CREAT
-        return RealFile(path, os.open(path, flags | os.O_CLOEXEC, 0o644))
+        return RealFile(path, flags, self._open_files)
 
     def exists(self, path: str) -> bool:
         return os.path.exists(path)

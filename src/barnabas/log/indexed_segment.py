@@ -231,6 +231,8 @@ class IndexedSegment:
         old_suffix, self.suffix = self.suffix, suffix
         for path in old_paths:
             self._disk.rename(path, path.removesuffix(old_suffix) + suffix)
+        if self._file is not None:
+            self._file.moved_to(self.path(LOG))
 
     def mark_deleted(self) -> list[File]:
         """Rename its files; who removes them later closes the file that is returned, if it was open."""

@@ -60,7 +60,7 @@ class LogSlice:
         return data[:sound]
 
     def _failure(self, error: OSError) -> KafkaStorageError:
-        if error.errno == errno.EBADF:
+        if error.errno in (errno.EBADF, errno.ENOENT):
             return KafkaStorageError(f"{self._file.path} was deleted while it was being read")
         return self._health.failure(error, f"reading {self._file.path}")
 
