@@ -12,7 +12,7 @@ from barnabas.wire.messages.create_topics import CreatableTopic, CreateTopicsReq
 from bench.admin import connect_client, make_topic
 from bench.children import beside, in_child
 from bench.frames import batch_of, keyed_batch
-from bench.load import bare_fetch, bare_produce, metadata
+from bench.load import bare_fetch, bare_produce, long_requests, metadata
 from bench.load.heartbeat import Beats, beat
 from bench.results import Better, Measure
 from bench.servers import BARNABAS, KAFKA, Server
@@ -111,6 +111,18 @@ def _metadata(stage: Stage, server: Server, seconds: float) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def _many_topics(stage: Stage, server: Server, seconds: float) -> Iterator[None]:
+    with beside(long_requests.create_topics, server.port, stage.sizes.lag_topics // 10, seconds):
+        yield
+
+
+@contextmanager
+def _many_groups(stage: Stage, server: Server, seconds: float) -> Iterator[None]:
+    with beside(long_requests.describe_groups, server.port, 2 * stage.sizes.lag_topics, seconds):
+        yield
+
+
 _LOADS: dict[str, Load] = {
     "nothing": _nothing,
     "100 MB/s on one connection": _large_produces,
@@ -118,6 +130,8 @@ _LOADS: dict[str, Load] = {
     "a compaction": _compaction,
     "an fsync per batch": _fsyncs,
     "10,000-topic metadata answers": _metadata,
+    "1,000 topics created at once": _many_topics,
+    "20,000 groups described": _many_groups,
 }
 
 BENCHMARK = Benchmark(NAME, "others' latency beside heavy clients", run)

@@ -1,9 +1,12 @@
 """Topics that nobody created by hand: the broker's own, and those a client merely asked for."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
+from importlib import import_module
 from typing import Final, NamedTuple
 
 from barnabas.controller.controller import Controller
+from barnabas.env import Workers
 from barnabas.metadata.configs import BrokerConfigs
 from barnabas.metadata.image import ClusterImage
 from barnabas.model import INTERNAL_TOPICS, OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTIONS_TOPIC
@@ -18,6 +21,8 @@ class _InternalTopic(NamedTuple):
     from_broker: Mapping[str, str]
     """Its own configs that are the broker's to say, and by which broker config."""
     fixed: Mapping[str, str]
+    coordinator: str
+    """The module that its first record makes necessary."""
 
 
 _INTERNAL_TOPICS: Final = {
@@ -25,6 +30,7 @@ _INTERNAL_TOPICS: Final = {
         "offsets.topic.",
         {"segment.bytes": "offsets.topic.segment.bytes"},
         {"cleanup.policy": "compact", "compression.type": "producer"},
+        "barnabas.coordinator.group.coordinator",
     ),
     TRANSACTIONS_TOPIC: _InternalTopic(
         "transaction.state.log.",
@@ -37,6 +43,7 @@ _INTERNAL_TOPICS: Final = {
             "compression.type": "uncompressed",
             "unclean.leader.election.enable": "false",
         },
+        "barnabas.coordinator.txn.coordinator",
     ),
     SHARE_STATE_TOPIC: _InternalTopic(
         "share.coordinator.state.topic.",
@@ -45,23 +52,31 @@ _INTERNAL_TOPICS: Final = {
             "min.insync.replicas": "share.coordinator.state.topic.min.isr",
         },
         {"cleanup.policy": "delete", "compression.type": "producer", "retention.ms": "-1"},
+        "barnabas.coordinator.share.coordinator",
     ),
 }
 
 
 class TopicMaker:
     def __init__(
-        self, controller: Controller, image: Callable[[], ClusterImage], configs: Callable[[], BrokerConfigs]
+        self,
+        controller: Controller,
+        image: Callable[[], ClusterImage],
+        configs: Callable[[], BrokerConfigs],
+        workers: Workers,
     ) -> None:
         self._controller = controller
+        self._workers = workers
         self._image = image
         self._configs = configs
 
     async def ensure_internal(self, name: str) -> None:
         if name in self._image().topics.by_name:
             return
-        configs = self._configs()
         topic = _INTERNAL_TOPICS[name]
+        # Some hundred files to read, for a tenth of a second: not on the loop.
+        await self._workers.run(partial(import_module, topic.coordinator))
+        configs = self._configs()
         result = await self._controller.create_internal_topic(
             name,
             partitions=configs.integer(f"{topic.broker_configs}num.partitions"),
