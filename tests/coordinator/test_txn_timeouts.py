@@ -4,6 +4,7 @@ import pytest
 from txn_core import T0, Core, error_of
 
 from barnabas.coordinator.txn.settings import TransactionSettings
+from barnabas.coordinator.txn.timeouts import ABORTED_AT_ONCE_MAX, EXPIRED_AT_ONCE_MAX, REST_MS
 from barnabas.coordinator.txn.transaction import EPOCH_MAX
 
 DAY_MS = 24 * 60 * 60_000
@@ -104,3 +105,27 @@ def test_an_open_transaction_keeps_its_id() -> None:
     core.add(core.init())
     core.elapse(10 * DAY_MS)
     assert core.state() == "Ongoing"
+
+
+def test_many_are_aborted_some_at_a_time() -> None:
+    core = Core()
+    for number in range(50):
+        core.add(core.init(str(number), timeout_ms=1), id=str(number))
+    core.elapse(10_000)
+    assert len(core.completions) == ABORTED_AT_ONCE_MAX
+    core.elapse(REST_MS * 2)
+    assert len(core.completions) == 50
+    assert core.shard.ongoing == {}
+
+
+def test_many_are_forgotten_some_at_a_time() -> None:
+    core = Core()
+    for number in range(EXPIRED_AT_ONCE_MAX + 5):
+        core.init(str(number))
+    core.now_ms = 8 * DAY_MS
+    key = core.shard.timers.pop_due(core.now_ms)
+    assert key is not None
+    core.carry_out(core.shard.on_timer(key, core.now))
+    assert len(core.shard.transactions) == 5
+    core.elapse(REST_MS)
+    assert core.shard.transactions == {}

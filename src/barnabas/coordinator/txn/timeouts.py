@@ -1,6 +1,7 @@
 """Transactions that take too long, and transactional ids that nobody uses any more.
 
-Both are looked for now and then, as in Kafka: the first every 10 seconds, the second every hour.
+Both are looked for now and then, as in Kafka: the first every 10 seconds, the second every hour. Where there are many,
+some are taken at a time: a thousand producers may have died together.
 """
 
 from typing import Final
@@ -8,11 +9,17 @@ from typing import Final
 from barnabas.coordinator.decision import Decision, Now
 from barnabas.coordinator.txn.completion import completion_of, fenced
 from barnabas.coordinator.txn.states import IDLE
-from barnabas.coordinator.txn.store import TIMEOUTS, TransactionStore
+from barnabas.coordinator.txn.store import EXPIRY, TIMEOUTS, TransactionStore
 from barnabas.coordinator.txn.transaction import TIMEOUT_MS_NEVER, Transaction
 
 PRODUCER_ID_WAIT_MS: Final = 100
 """How soon to look again where a new producer id is needed first."""
+ABORTED_AT_ONCE_MAX: Final = 20
+"""Some 200 us each, with their markers."""
+EXPIRED_AT_ONCE_MAX: Final = 1_000
+"""Some 5 us each."""
+REST_MS: Final = 5
+"""How soon to go on where there are more."""
 
 
 def decide_timeouts(store: TransactionStore, now: Now) -> Decision[None]:
@@ -22,6 +29,9 @@ def decide_timeouts(store: TransactionStore, now: Now) -> Decision[None]:
         transaction = store.transactions[transactional_id]
         if not _is_overdue(transaction, now.wall_ms):
             continue
+        if len(decision.records) == ABORTED_AT_ONCE_MAX:
+            store.timers.set(TIMEOUTS, now.monotonic_ms + REST_MS)
+            break
         aborted = fenced(store, transaction, now)
         if aborted is None:
             store.timers.set(TIMEOUTS, now.monotonic_ms + PRODUCER_ID_WAIT_MS)
@@ -42,6 +52,9 @@ def decide_expiry(store: TransactionStore, now: Now) -> Decision[None]:
     expired_before_ms = now.wall_ms - store.settings.transactional_id_expiration_ms
     for transactional_id, transaction in store.transactions.items():
         if transaction.state in IDLE and transaction.last_update_ms <= expired_before_ms:
+            if len(decision.records) == EXPIRED_AT_ONCE_MAX:
+                store.timers.set(EXPIRY, now.monotonic_ms + REST_MS)
+                break
             decision.records.append(store.record(transactional_id, None))
     if len(store.transactions) > len(decision.records):
         store.schedule_expiry(now)
