@@ -22,7 +22,7 @@ from barnabas.wire.errors import ErrorCode
 
 pytestmark = pytest.mark.crash
 
-ROUNDS = int(os.environ.get("BARNABAS_KILL_ROUNDS", "6"))
+ROUNDS = int(os.environ.get("BARNABAS_KILL_ROUNDS", "5"))
 GROUP = "workers"
 PARTITIONS = 2
 MEMBERS = 3
@@ -111,7 +111,9 @@ class Worker:
         return held
 
     def _answer(self, member: ShareMember, partition: int, offsets: list[int]) -> None:
-        kinds = {offset: self._rng.choice((ACCEPT, ACCEPT, ACCEPT, REJECT, RELEASE, None)) for offset in offsets}
+        kinds = {
+            offset: self._rng.choice((*[ACCEPT] * 14, REJECT, REJECT, RELEASE, RELEASE, None)) for offset in offsets
+        }
         batches = [(offset, offset, [kind]) for offset, kind in kinds.items() if kind is not None]
         if not batches:
             return
