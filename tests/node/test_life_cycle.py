@@ -164,3 +164,20 @@ def test_meta_properties_that_cannot_be_read_are_not_replaced(tmp_path: Path) ->
     result = serve("--listen", f"127.0.0.1:{pick_free_port()}", "--data-dir", str(data_dir))
     assert_refused(result, "meta.properties")
     assert (data_dir / "meta.properties").read_bytes() == b"\xff\xfe garbage"
+
+
+def test_the_ready_line_names_every_listener(tmp_path: Path) -> None:
+    ports = pick_free_port("127.0.0.1"), pick_free_port("127.0.0.1")
+    listeners = f"ONE://127.0.0.1:{ports[0]},TWO://127.0.0.1:{ports[1]}"
+    settings = {
+        "listeners": listeners,
+        "listener.security.protocol.map": "ONE:PLAINTEXT,TWO:PLAINTEXT",
+        "inter.broker.listener.name": "ONE",
+    }
+    options = [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
+    command = [sys.executable, "-m", "barnabas", "serve", "--data-dir", str(tmp_path), *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        process.terminate()
+    assert f"is ready on 127.0.0.1:{ports[0]} and 127.0.0.1:{ports[1]} (data in {tmp_path})" in line

@@ -1,7 +1,8 @@
 """`barnabas consume`: records to stdout.
 
-Without `--group` partitions are read directly and nothing is committed: looking at a topic leaves no trace. With it
-the command is a member like any other, and a record counts as processed once it was written.
+Without `--group` partitions are read directly: nobody joins a group, and nothing is committed. (librdkafka looks for
+the coordinator of a group all the same. A broker that never had one creates `__consumer_offsets` then, as Kafka does.)
+With it the command is a member like any other, and a record counts as processed once it was written.
 """
 
 import os

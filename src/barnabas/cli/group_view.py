@@ -34,12 +34,21 @@ class GroupView(NamedTuple):
     partitions: list[PartitionView]
 
     @property
-    def lag(self) -> int:
-        return sum(partition.lag or 0 for partition in self.partitions)
+    def lag(self) -> int | None:
+        """Over the partitions where it is known; None where it is known of none."""
+        known = [partition.lag for partition in self.partitions if partition.lag is not None]
+        return sum(known) if known else None
 
     def headline(self) -> str:
         assignor = f", assignor {self.assignor}" if self.assignor else ""
-        return f"Group {self.group}: {self.state}, {plural(self.members, 'member')}{assignor}, lag {self.lag:,}"
+        return f"Group {self.group}: {self.state}, {plural(self.members, 'member')}{assignor}, {self._lag_in_words()}"
+
+    def _lag_in_words(self) -> str:
+        uncommitted = sum(partition.committed is None for partition in self.partitions)
+        if uncommitted == len(self.partitions):
+            return "nothing committed"
+        lag = "lag unknown" if self.lag is None else f"lag {self.lag:,}"
+        return f"{lag}, nothing committed in {plural(uncommitted, 'partition')}" if uncommitted else lag
 
     def as_object(self) -> dict[str, object]:
         return {

@@ -107,10 +107,9 @@ class BrokerNode:
         return self._ports[0]
 
     @property
-    def address(self) -> str:
-        """What a client on this machine connects to."""
-        host = self._plans[0].bind.host
-        return f"{host or 'localhost'}:{self.port}"
+    def addresses(self) -> Sequence[str]:
+        """What a client on this machine connects to, for each listener."""
+        return [f"{plan.bind.host or 'localhost'}:{port}" for plan, port in zip(self._plans, self._ports, strict=True)]
 
     @property
     def data_dirs(self) -> Sequence[str]:
