@@ -13,6 +13,7 @@ import signal
 import sys
 import time
 from contextlib import closing
+from functools import partial
 from typing import Any
 
 SESSION_TIMEOUT_MS = 1500
@@ -34,7 +35,10 @@ def leave(*_: Any) -> None:
     leaving = True
 
 
-def confluent_kafka(servers: str, group: str, topic: str, assignor: str, instance: str | None) -> None:
+def confluent_kafka(
+    servers: str, group: str, topic: str, assignor: str, instance: str | None, migrates: bool = False
+) -> None:
+    """`migrates`: its group changes the protocol, and with it the generation while the member goes on reading."""
     from client_confluent import consumer
     from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
@@ -64,7 +68,7 @@ def confluent_kafka(servers: str, group: str, topic: str, assignor: str, instanc
         try:
             member.commit(offsets=[TopicPartition(topic, partition, uncommitted[partition])], asynchronous=False)
         except KafkaException as error:
-            if not cooperative or error.args[0].code() not in meets_a_rebalance:
+            if not (cooperative or migrates) or error.args[0].code() not in meets_a_rebalance:
                 raise
         else:
             del uncommitted[partition]
@@ -93,6 +97,54 @@ def confluent_kafka(servers: str, group: str, topic: str, assignor: str, instanc
         tell_record(message.partition(), message.offset(), message.value())
         uncommitted[message.partition()] = message.offset() + 1
         commit(message.partition())
+    member.close()
+
+
+def consumer_protocol(servers: str, group: str, topic: str, assignor: str, instance: str | None) -> None:
+    """librdkafka with the protocol of KIP-848: the broker assigns. `topic` may be a regular expression."""
+    from client_confluent import consumer
+    from confluent_kafka import KafkaError, KafkaException, TopicPartition
+
+    stale = (KafkaError.STALE_MEMBER_EPOCH, KafkaError.UNKNOWN_MEMBER_ID)
+
+    def assigned(member: Any, partitions: Any) -> None:
+        member.incremental_assign(partitions)
+        held.update(each.partition for each in partitions)
+        tell(assigned=sorted(held))
+
+    def revoked(member: Any, partitions: Any) -> None:
+        for place in [each for each in uncommitted if each[1] in {each.partition for each in partitions}]:
+            commit(*place)
+        member.incremental_unassign(partitions)
+        held.difference_update(each.partition for each in partitions)
+        tell(assigned=sorted(held))
+
+    def commit(name: str, partition: int) -> None:
+        """The member's epoch may have just moved on: then the next commit makes it good."""
+        try:
+            member.commit(offsets=[TopicPartition(name, partition, uncommitted[name, partition])], asynchronous=False)
+        except KafkaException as error:
+            if error.args[0].code() not in stale:
+                raise
+        else:
+            del uncommitted[name, partition]
+
+    held: set[int] = set()
+    uncommitted: dict[tuple[str, int], int] = {}
+    config: dict[str, Any] = {"group.protocol": "consumer", "group.remote.assignor": assignor}
+    if instance:
+        config["group.instance.id"] = instance
+    member = consumer(servers, group, **config)
+    member.subscribe([topic], on_assign=assigned, on_revoke=revoked)
+    while not leaving:
+        message = member.poll(0.05)
+        if message is None:
+            continue
+        if message.error():
+            raise RuntimeError(message.error())
+        tell_record(message.partition(), message.offset(), message.value())
+        uncommitted[message.topic(), message.partition()] = message.offset() + 1
+        commit(message.topic(), message.partition())
     member.close()
 
 
@@ -186,7 +238,13 @@ async def _aiokafka(servers: str, group: str, topic: str, assignor: str, instanc
                     await member.commit({partition: records[-1].offset + 1})
 
 
-CLIENTS = {"confluent-kafka": confluent_kafka, "kafka-python": kafka_python, "aiokafka": aiokafka}
+CLIENTS = {
+    "confluent-kafka": confluent_kafka,
+    "migrating": partial(confluent_kafka, migrates=True),
+    "consumer-protocol": consumer_protocol,
+    "kafka-python": kafka_python,
+    "aiokafka": aiokafka,
+}
 
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, leave)

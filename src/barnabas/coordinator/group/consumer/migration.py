@@ -76,6 +76,7 @@ def _check_upgrade(store: GroupStore, classic: ClassicGroup) -> None:
 
 
 def _refused(group_id: str, why: str) -> GroupIdNotFound:
+    logger.info("group %s stays a classic group: %s", group_id, why)
     return GroupIdNotFound(f"Cannot upgrade classic group {group_id} to consumer group because {why}.")
 
 
