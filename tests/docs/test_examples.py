@@ -10,7 +10,14 @@ import pytest
 from barnabas.testing import Broker
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("README.md", "docs/getting-started.md", "docs/configuration.md", "docs/testing.md", "docs/crash-testing.md")
+PAGES = (
+    "README.md",
+    "docs/getting-started.md",
+    "docs/configuration.md",
+    "docs/delivery-semantics.md",
+    "docs/testing.md",
+    "docs/crash-testing.md",
+)
 
 _PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
