@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from barnabas.records.batch import split_batches
+from barnabas.records.record import decode_records
 from barnabas.testing import Broker
 from barnabas.testing.client import Client
 from barnabas.wire.api_table import APIS
@@ -33,6 +35,7 @@ from barnabas.wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
+from barnabas.wire.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 
 MINUTE = datetime.timedelta(minutes=1)
 
@@ -323,3 +326,32 @@ def test_what_is_pending_survives_a_kill(tmp_path: Path) -> None:
                 pass
             assert ended.error_code == ErrorCode.none
             assert ask.offset("t", "one", stable=True) == 5
+
+
+@pytest.mark.parametrize("level", [0, 1, 2])
+def test_the_level_of_the_feature_says_how_it_is_stored_and_how_a_zombie_is_fenced(tmp_path: Path, level: int) -> None:
+    with Broker(data_dir=tmp_path / "data") as broker:
+        broker.create_topic("t")
+        with broker.connect() as client:
+            ask = Asking(client)
+            if level != 2:
+                update = FeatureUpdateKey(feature="transaction.version", max_version_level=level, upgrade_type=2)
+                answer = client.call("update_features", 2, UpdateFeaturesRequest(feature_updates=(update,)))
+                assert answer.error_code == ErrorCode.none
+            zombie = ask.started("x")
+            assert ask.add(zombie, 3, {"t": (0,)}) == {("t", 0): "none"}
+            successor = ask.started("x")
+            assert successor == (zombie.id, zombie.producer_id, 2), "one epoch for the abort, one for the successor"
+            assert ask.add(zombie, 3, {"t": (0,)}) == {("t", 0): "producer_fenced"}
+            assert ask.end(zombie, 3).error_code.name == "producer_fenced"
+            assert ask.add(successor, 3, {"t": (0,)}) == {("t", 0): "none"}
+            assert ask.end(successor, 3).error_code.name == "none"
+        broker.stop()
+    values = [
+        record.value
+        for path in (tmp_path / "data").glob("__transaction_state-*/*.log")
+        for batch in split_batches(path.read_bytes())
+        for record in decode_records(batch, max_bytes=1 << 20)
+    ]
+    assert {(value or b"")[:2] for value in values} == {b"\0\0" if level == 0 else b"\0\1"}
+    assert len(values) == 8
