@@ -5,6 +5,7 @@ from log_fixtures import DIRECTORY, NOW_MS, SMALL, append_marker, fill, make_bat
 
 from barnabas.log.index_file import CorruptIndex
 from barnabas.log.partition_log import Appended, PartitionLog
+from barnabas.log.producer_state import GUARDS_MAX
 from barnabas.log.settings import LogSettings
 from barnabas.log.transaction_index import AbortedTransaction, TransactionIndex
 from barnabas.log.transactions import VerificationGuard
@@ -401,6 +402,14 @@ def test_silent_producers_go_open_transactions_stay() -> None:
         log.expire_producers(NOW_MS + 1000)
     assert list(log.producers.producers) == [9]
     assert not log.producers.guards
+
+
+def test_made_up_producers_take_no_more_than_their_room() -> None:
+    log = open_log(SimulatedDisk())
+    for producer_id in range(GUARDS_MAX + 10):
+        verified(log, producer_id)
+    assert len(log.producers.guards) == GUARDS_MAX
+    assert send(log, 0, producer_id=GUARDS_MAX).base_offset == 0
 
 
 # The index's file

@@ -39,6 +39,9 @@ SEQUENCE_MASK: Final = 0x7FFFFFFF
 EPOCH_MAX: Final = 2**15 - 1
 TRANSACTION_VERSION_2: Final = 2
 
+GUARDS_MAX: Final = 10_000
+"""Clients may make up producer ids, each of which is asked about. Who loses its guard is refused, and begins anew."""
+
 
 class BatchMetadata(NamedTuple):
     last_sequence: int
@@ -195,6 +198,8 @@ class ProducerState:
             return None
         guard = self.guards.get(producer_id)
         if guard is None:
+            if len(self.guards) >= GUARDS_MAX:
+                del self.guards[next(iter(self.guards))]
             guard = self.guards[producer_id] = VerificationGuard(
                 epoch=epoch, sequence=sequence, supports_epoch_bump=supports_epoch_bump, started_ms=now_ms
             )
