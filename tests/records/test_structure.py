@@ -10,7 +10,7 @@ from barnabas.records.admission import RECORDS_MAX, UNBOUNDED_MS, AdmissionRules
 from barnabas.records.batch import HEADER_SIZE, read_header
 from barnabas.records.compression import Codec, compress
 from barnabas.records.record import Header, Record, build_batch, decode_body, seal
-from barnabas.records.structure import SURVEYED_MAX, check_records, survey_records
+from barnabas.records.structure import SURVEYED_MAX, check_records, is_plain_record, survey_records
 from barnabas.records.varint import read_varint, varint
 from barnabas.wire.errors import InvalidRecord, KafkaError, MessageTooLarge
 
@@ -61,6 +61,7 @@ def is_checked(body: bytes | bytearray, position: int, limit: int, count: int) -
     try:
         check_records(body, position, limit, count)
     except InvalidRecord:
+        assert count != 1 or not is_plain_record(body, position, limit)
         return False
     return True
 
@@ -106,6 +107,13 @@ def test_lengths_are_followed_to_the_end_in_strides_and_in_steps(
     rest = mutated(data[prefix_end:], rng) if runs else b""
     body = data[HEADER_SIZE:prefix_end] + rest
     assert accepts(body, count) == (count >= SURVEYED_MAX and walk(rest, count - SURVEYED_MAX))
+
+
+@pytest.mark.parametrize("value_size", [0, 1, 63, 64, 100, 8000])
+@pytest.mark.parametrize("key", [None, b"", b"k" * 63])
+def test_a_single_small_record_is_passed_at_a_glance(key: bytes | None, value_size: int) -> None:
+    body = build_batch([Record(timestamp=NOW, key=key, value=bytes(value_size))])[HEADER_SIZE:]
+    assert is_plain_record(body, 0, len(body))
 
 
 def a_record(fields: bytes, length: int | None = None) -> bytes:

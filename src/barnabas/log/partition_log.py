@@ -15,7 +15,7 @@ from barnabas.log import timestamp_lookup
 from barnabas.log.index_file import CorruptIndex
 from barnabas.log.log_slice import LogSlice
 from barnabas.log.producer_rebuild import replay_batch
-from barnabas.log.segment import Placed, Segment
+from barnabas.log.segment import Placed
 from barnabas.log.timestamp_lookup import TimestampedOffset
 from barnabas.log.transaction_index import AbortedTransaction
 from barnabas.log.transactions import VerificationGuard
@@ -124,6 +124,7 @@ class PartitionLog(TrimmableLog):
         and for the active segment. False if it is not, or if the disk refuses it: nothing has changed then, and
         `append` does it or says why not.
         """
+        settings = self.settings
         segment = self.segments.active
         offset = self.log_end_offset
         last_offset = offset + header.last_offset_delta
@@ -132,7 +133,14 @@ class PartitionLog(TrimmableLog):
             (is_idempotent and not self.producers.is_next(header))
             or leader_epoch != self.epochs.latest_epoch
             or self.health.error is not None
-            or self._must_roll(segment, len(batch), last_offset, header.max_timestamp, now_ms)
+            or not segment.takes(
+                len(batch),
+                last_offset,
+                header.max_timestamp,
+                settings,
+                open_ms_max=settings.segment_ms - self._roll_jitter_ms,
+                now_ms=now_ms,
+            )
         ):
             return False
         place(batch, header, offset, leader_epoch)
@@ -170,7 +178,9 @@ class PartitionLog(TrimmableLog):
         segment = self.segments.active
         last_offset = placed[-1].last_offset
         newest = placed[0].max_timestamp if len(placed) == 1 else max(each.max_timestamp for each in placed)
-        if self._must_roll(segment, size, last_offset, newest, now_ms):
+        settings = self.settings
+        open_ms_max = settings.segment_ms - self._roll_jitter_ms
+        if not segment.takes(size, last_offset, newest, settings, open_ms_max=open_ms_max, now_ms=now_ms):
             segment = self._roll_at(placed[0].base_offset, now_ms)
         try:
             segment.append(pieces, placed)
@@ -182,13 +192,6 @@ class PartitionLog(TrimmableLog):
                 self.health.failure(second, f"cutting off a torn write to {self.topic_partition}")
             raise failure from error
         self.log_end_offset = last_offset + 1
-
-    def _must_roll(self, segment: Segment, size: int, last_offset: int, timestamp: int, now_ms: int) -> bool:
-        settings = self.settings
-        if not segment.has_room_for(size, last_offset, settings.segment_bytes, settings.segment_index_bytes):
-            return True
-        waited_ms = segment.waited_for_roll_ms(now_ms, timestamp)
-        return waited_ms > settings.segment_ms - self._roll_jitter_ms and segment.size > 0
 
     def _note_aborted(self, aborted: AbortedTransaction | None) -> None:
         if aborted is not None:

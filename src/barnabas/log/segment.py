@@ -19,6 +19,7 @@ from barnabas.log.file_names import LOG, OFFSET_INDEX
 from barnabas.log.index_cache import IndexCache
 from barnabas.log.indexed_segment import IndexedSegment
 from barnabas.log.offset_index import OffsetIndex
+from barnabas.log.settings import LogSettings
 from barnabas.log.time_index import TimeIndex
 from barnabas.log.transaction_index import TransactionIndex
 from barnabas.records.batch import Buffer
@@ -191,15 +192,26 @@ class Segment(IndexedSegment):
         self.verified_to = min(self.verified_to, position)
         self.rebuild_indexes()
 
-    def has_room_for(self, size: int, last_offset: int, segment_bytes: int, segment_index_bytes: int) -> bool:
-        """Of the active segment."""
+    def takes(
+        self, size: int, last_offset: int, timestamp: int, settings: LogSettings, *, open_ms_max: int, now_ms: int
+    ) -> bool:
+        """Batches of `size` bytes, up to this offset and this timestamp: there is room for them, and it is not too old.
+
+        Of the active segment. How long it is open is told by the time of its records, if they have one.
+        """
         assert self._offset_index is not None
+        first_ms = self.first_timestamp if self.first_timestamp is not None else self.rolling_timestamp()
+        open_ms = timestamp - first_ms if first_ms >= 0 else now_ms - self.created_ms
         # The offset index has the most entries (but for the one that seals the time index), of 12 bytes at most.
         index_bytes_bound = (len(self._offset_index.offsets) + 3) * 12
         return (
-            self.size + size <= segment_bytes
+            self.size + size <= settings.segment_bytes
+            and (open_ms <= open_ms_max or self.size == 0)
             and last_offset - self.base_offset <= RELATIVE_OFFSET_MAX
-            and (index_bytes_bound <= segment_index_bytes or self._indexes_have_room(segment_index_bytes))
+            and (
+                index_bytes_bound <= settings.segment_index_bytes
+                or self._indexes_have_room(settings.segment_index_bytes)
+            )
         )
 
     def _indexes_have_room(self, segment_index_bytes: int) -> bool:
@@ -208,11 +220,6 @@ class Segment(IndexedSegment):
             offset_index.size_bytes + 8 <= segment_index_bytes
             and time_index.size_bytes + 24 <= segment_index_bytes  # one entry is kept for the roll, as in Kafka
         )
-
-    def waited_for_roll_ms(self, now_ms: int, timestamp: int) -> int:
-        """How long the segment is open, by the time of its records if they have one."""
-        first = self.first_timestamp if self.first_timestamp is not None else self.rolling_timestamp()
-        return timestamp - first if first >= 0 else now_ms - self.created_ms
 
     def seal(self) -> None:
         """Nothing will be appended any more; its indexes go to their files."""

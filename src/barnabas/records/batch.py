@@ -116,14 +116,7 @@ def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
     return BatchHeader._make(HEADER_STRUCT.unpack_from(buffer, position))
 
 
-def header_at(buffer: Buffer, position: int) -> BatchHeader:
-    """As `read_header`, where there are bytes enough: without the detour over `_make`."""
-    return _new_tuple(BatchHeader, _unpack_header(buffer, position))
-
-
 _pack_offset_and_epoch_into = _OFFSET_AND_EPOCH_STRUCT.pack_into
-_new_tuple = tuple.__new__
-_unpack_header = HEADER_STRUCT.unpack_from
 
 
 def read_batch(buffer: Buffer) -> Batch:

@@ -43,8 +43,6 @@ def check_records(body: Bytes, position: int, limit: int, count: int) -> None:
 
     What lies behind the limit may be looked at and decides nothing: a record that reaches there is refused.
     """
-    if count == 1 and _is_plain_record(body, position, limit):
-        return
     if count <= SURVEYED_MAX:
         end = _survey(body, position, limit, count)[0]
     else:
@@ -54,7 +52,7 @@ def check_records(body: Bytes, position: int, limit: int, count: int) -> None:
         raise InvalidRecord(f"{limit - end} bytes follow the {count} records that the batch claims")
 
 
-def _is_plain_record(body: Bytes, position: int, limit: int) -> bool:
+def is_plain_record(body: Bytes, position: int, limit: int) -> bool:
     """One record fills `body` from `position` to `limit`, and there is nothing unusual about it.
 
     That is what most small batches hold. False means nothing: `_survey` knows more kinds of records.
