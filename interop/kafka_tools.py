@@ -13,7 +13,9 @@ _JARS_WITH_TOOLS = ("kafka-tools-", "kafka_2.13-")
 _TOOLS = "org.apache.kafka.tools."
 _ELSEWHERE = {
     "ConsoleConsumer": _TOOLS + "consumer.ConsoleConsumer",
+    "ConsoleShareConsumer": _TOOLS + "consumer.ConsoleShareConsumer",
     "ConsumerGroupCommand": _TOOLS + "consumer.group.ConsumerGroupCommand",
+    "ShareGroupCommand": _TOOLS + "consumer.group.ShareGroupCommand",
     "ConfigCommand": "kafka.admin.ConfigCommand",
     "StorageTool": "kafka.tools.StorageTool",
 }

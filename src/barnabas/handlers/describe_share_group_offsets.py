@@ -7,6 +7,7 @@ partition of which the group has a state.
 from barnabas.handlers.context import Broker, RequestContext
 from barnabas.handlers.share_version import check_share_groups
 from barnabas.metadata.image import TopicImage
+from barnabas.model import SHARE_STATE_TOPIC
 from barnabas.model.share import DELIVERY_COMPLETE_UNKNOWN, START_OFFSET_UNKNOWN, SharePartitionKey
 from barnabas.wire.errors import KafkaError
 from barnabas.wire.messages.describe_share_group_offsets import (
@@ -66,10 +67,10 @@ async def _partition(
     broker: Broker, group_id: str, topic: TopicImage | None, index: int
 ) -> DescribeShareGroupOffsetsResponsePartition:
     answer = DescribeShareGroupOffsetsResponsePartition(partition_index=index, start_offset=START_OFFSET_UNKNOWN)
-    if topic is None:
+    if topic is None or SHARE_STATE_TOPIC not in broker.image.topics.by_name:
         return answer
     try:
-        summary = await broker.share.coordinator.summary(SharePartitionKey(group_id, topic.id, index))
+        summary = await broker.share.groups.summary(SharePartitionKey(group_id, topic.id, index))
     except KafkaError:
         return answer  # as Kafka: where nothing can be told, there is no offset
     answer.start_offset, answer.leader_epoch = summary.start_offset, summary.leader_epoch

@@ -31,6 +31,7 @@ from barnabas.coordinator.group.share.state_topics import (
     decide_topics_gone,
 )
 from barnabas.coordinator.group.store import GroupStore
+from barnabas.coordinator.share.shard import StateSummary
 from barnabas.env import Clock
 from barnabas.model.share import START_OFFSET_UNKNOWN, SharePartitionKey
 from barnabas.wire.errors import (
@@ -61,6 +62,8 @@ class ShareStates(Protocol):
     async def initialize(self, key: SharePartitionKey, *, state_epoch: int, start_offset: int) -> None: ...
 
     async def delete(self, key: SharePartitionKey) -> None: ...
+
+    async def summary(self, key: SharePartitionKey) -> StateSummary: ...
 
 
 class ShareGroups:
@@ -167,6 +170,9 @@ class ShareGroups:
             return group.state_topics.initialized
 
         return await self._groups().ask(group_id, ask)
+
+    async def summary(self, key: SharePartitionKey) -> StateSummary:
+        return await self._patiently(partial(self._states().summary, key))
 
     async def alter_offsets(
         self, group_id: str, starts: dict[tuple[uuid.UUID, int], int]
