@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from barnabas.records.record import Record, build_batch
+from barnabas.records.batch import split_batches
+from barnabas.records.record import Record, build_batch, decode_records
 from barnabas.testing import Broker
 from barnabas.testing.client import Client, ConnectionClosed, request_header
 from barnabas.wire.api_table import ADVERTISED_MIN, APIS
@@ -185,6 +186,21 @@ def test_a_frame_larger_than_the_buffer_comes_through(broker: Broker) -> None:
         for size in (70_000, 500_000, 1_000_000, 10):
             answer = client.call("produce", 12, produce("big", bytes(size)))
             assert answer.responses[0].partition_responses[0].error_code == ErrorCode.none
+
+
+def test_frames_that_lie_across_the_end_of_the_buffer_stay_whole(broker: Broker) -> None:
+    broker.create_topic("across")
+    sizes = [(number * 7919) % 60_000 + 1 for number in range(60)]
+    with broker.connect() as client:
+        for number, size in enumerate(sizes):
+            client.send("produce", 12, produce("across", bytes([number]) * size))
+        offsets = [client.receive().responses[0].partition_responses[0].base_offset for _ in sizes]
+        assert offsets == list(range(len(sizes)))
+        for number, size in enumerate(sizes):
+            fetched = client.call("fetch", 12, long_poll("across", offset=number, wait=SECONDS_5))
+            batch = next(split_batches(fetched.responses[0].partitions[0].records))
+            (record,) = decode_records(batch, max_bytes=100_000)
+            assert record.value == bytes([number]) * size
 
 
 def test_connections_past_the_limit_are_closed_and_a_departure_makes_room() -> None:

@@ -189,8 +189,9 @@ class Connection(asyncio.BufferedProtocol):
         if unread * 2 > capacity:
             capacity = min(capacity * 2, max(needed, BUFFER_BYTES_BUSY))
         rest = self._frames[self._start : self._end]
-        self._take_buffer(capacity)
-        self._window[:unread] = rest
+        if capacity > len(self._buffer):
+            self._take_buffer(capacity)
+        self._window[:unread] = rest  # to the front; the two may overlap
         self._start, self._end = 0, unread
 
     def shrink(self) -> None:
