@@ -168,3 +168,52 @@ def test_a_reader_that_has_seen_enough_ends_it_quietly(tmp_path: Path) -> None:
     assert done.stdout == f"Dumping {path}\n"
     assert done.stderr == ""
     assert done.returncode == 141
+
+
+@pytest.mark.parametrize(
+    ("decoder", "key", "value", "shown"),
+    [
+        (
+            "--transaction-log-decoder",
+            "0000" "0002" "6964",
+            "0001" "0000000000000007" "0002" "00002710" "01" "02" "026f" "02" "00000000" "00"
+            "00000000000003e8" "00000000000003e9" "02" "00" "08" "0000000000000005" "02" "02" "0002",
+            'key: {"type":"0","data":{"transactionalId":"id"}} payload: {"version":"1","data":{"producerId":7,'
+            '"previousProducerId":5,"producerEpoch":2,"transactionTimeoutMs":10000,"transactionStatus":1,'
+            '"transactionPartitions":[{"topic":"o","partitionIds":[0]}],"transactionLastUpdateTimestampMs":1000,'
+            '"transactionStartTimestampMs":1001,"clientTransactionVersion":2}}',
+        ),
+        (
+            "--transaction-log-decoder",
+            "0000" "0002" "6964",
+            None,
+            'key: {"type":"0","data":{"transactionalId":"id"}} payload: <DELETE>',
+        ),
+        ("--transaction-log-decoder", "0009", None, "key: Unknown record type 9 at offset 0, skipping."),
+        (
+            "--transaction-log-decoder",
+            "0000" "0002" "6964",
+            "0063",
+            "key: Error at offset 0, skipping. version 99 of the value is unknown",
+        ),
+        (
+            "--share-group-state-decoder",
+            "0001" "0001" "67" + "00" * 15 + "01" "00000003",
+            "0000" "00000001" "00000002" "0000000000000004" "02"
+            "0000000000000004" "0000000000000005" "00" "0001" "00" "00",
+            'key: {"type":"1","data":{"groupId":"g","topicId":"AAAAAAAAAAAAAAAAAAAAAQ","partition":3}} '
+            'payload: {"version":"0","data":{"snapshotEpoch":1,"leaderEpoch":2,"startOffset":4,"stateBatches":'
+            '[{"firstOffset":4,"lastOffset":5,"deliveryState":0,"deliveryCount":1}]}}',
+        ),
+    ],
+)  # fmt: skip
+def test_records_of_coordinators(
+    barnabas: Run, tmp_path: Path, decoder: str, key: str, value: str | None, shown: str
+) -> None:
+    record = Record(0, NOW, bytes.fromhex(key), None if value is None else bytes.fromhex(value))
+    path = segment(tmp_path, build_batch([record]))
+    printed = barnabas("kafka-dump-log", "--files", str(path), decoder, "--skip-record-metadata").good()
+    assert printed.splitlines()[-1] == f"| {shown}"
+    both = barnabas("kafka-dump-log", "--files", str(path), decoder, "--offsets-decoder")
+    assert both.status != 0
+    assert "exclude each other" in both.err

@@ -1,12 +1,13 @@
-"""What `kafka-dump-log` makes of keys and values: text, group records, metadata records."""
+"""What `kafka-dump-log` makes of keys and values: text, and the records of the internal topics."""
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from barnabas.cli.kafka.consumer_protocol import decode_assignment, decode_subscription
 from barnabas.cli.kafka.record_json import compact, enum_name, to_json, uuid_json
 from barnabas.records.record import Record
+from barnabas.wire.entities import decode_entity
 from barnabas.wire.errors import KafkaError
 
 Parse = Callable[[Record], tuple[str | None, str | None]]
@@ -19,6 +20,10 @@ _DECODERS: dict[str, Callable[[bytes], str]] = {
     "LongDecoder": lambda data: str(struct.unpack(">q", data)[0]),
 }
 DECODER_NAMES = tuple(_DECODERS)
+_INT16_BYTES = 2
+
+Entities = Mapping[int, Mapping[int, type[Any]]]
+"""By type of the record and version of the value."""
 
 
 def is_decoder(name: str) -> bool:
@@ -59,6 +64,44 @@ def parse_group_record(record: Record) -> tuple[str | None, str | None]:
     version = int.from_bytes(record.value[:2], "big")
     data = _offset_json(decoded.value, version) if isinstance(decoded, OffsetRecord) else _group_json(decoded.value)
     return shown_key, compact({"version": str(version), "data": data})
+
+
+def parse_transaction_record(record: Record) -> tuple[str | None, str | None]:
+    from barnabas.coordinator.txn.stored import VALUE_VERSIONS, TransactionKey
+
+    return _parse_entities(record, {0: TransactionKey}, {0: VALUE_VERSIONS})
+
+
+def parse_share_state_record(record: Record) -> tuple[str | None, str | None]:
+    from barnabas.coordinator.share import stored
+
+    keys = {stored.SHARE_SNAPSHOT: stored.ShareKey, stored.SHARE_UPDATE: stored.ShareKey}
+    values: Entities = {
+        stored.SHARE_SNAPSHOT: {0: stored.ShareSnapshotValue},
+        stored.SHARE_UPDATE: {0: stored.ShareUpdateValue},
+    }
+    return _parse_entities(record, keys, values)
+
+
+def _parse_entities(record: Record, keys: Mapping[int, type[Any]], values: Entities) -> tuple[str | None, str | None]:
+    """A coordinator's record: its key is a type and an entity, its value a version and an entity, or none."""
+    if record.key is None or len(record.key) < _INT16_BYTES:
+        return f"Error at offset {record.offset}, skipping. the record has no key", None
+    kind = int.from_bytes(record.key[:_INT16_BYTES], "big")
+    if kind not in keys:
+        return f"Unknown record type {kind} at offset {record.offset}, skipping.", None
+    try:
+        key: Any = decode_entity(keys[kind], record.key, _INT16_BYTES)
+        shown_key = compact({"type": str(kind), "data": to_json(key)})
+        if record.value is None:
+            return shown_key, "<DELETE>"
+        version = int.from_bytes(record.value[:_INT16_BYTES], "big")
+        if version not in values[kind]:
+            return f"Error at offset {record.offset}, skipping. version {version} of the value is unknown", None
+        value: Any = decode_entity(values[kind][version], record.value, _INT16_BYTES)
+    except KafkaError as error:
+        return f"Error at offset {record.offset}, skipping. {error}", None
+    return shown_key, compact({"version": str(version), "data": to_json(value)})
 
 
 def parse_metadata_record(record: Record) -> tuple[str | None, str | None]:

@@ -12,6 +12,8 @@ from barnabas.cli.kafka.dump_decoders import (
     is_decoder,
     parse_group_record,
     parse_metadata_record,
+    parse_share_state_record,
+    parse_transaction_record,
     plain_parser,
 )
 from barnabas.cli.kafka.dump_index import (
@@ -26,6 +28,12 @@ from barnabas.cli.kafka.options import ScriptParser
 
 _INT_MAX = 2**31 - 1
 _DEFAULT_DECODER = "StringDecoder"
+_PARSERS: dict[str, Parse] = {
+    "offsets_decoder": parse_group_record,
+    "transaction_log_decoder": parse_transaction_record,
+    "share_group_state_decoder": parse_share_state_record,
+    "cluster_metadata_decoder": parse_metadata_record,
+}
 _SNAPSHOT = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
 
 
@@ -36,6 +44,8 @@ def parser() -> ScriptParser:
     found.switch("--deep-iteration", "show each record, not only batches")
     found.switch("--skip-record-metadata", "show keys and values alone")
     found.switch("--offsets-decoder", "read values as those of __consumer_offsets")
+    found.switch("--transaction-log-decoder", "read values as those of __transaction_state")
+    found.switch("--share-group-state-decoder", "read values as those of __share_group_state")
     found.switch("--cluster-metadata-decoder", "read values as those of __cluster_metadata")
     for what in ("key", "value"):
         found.optional_value(
@@ -90,10 +100,10 @@ def _dump_other(path: str, problems: IndexProblems, options: argparse.Namespace)
 
 
 def _how(reader: ScriptParser, options: argparse.Namespace) -> SegmentDump:
-    decoders = [options.offsets_decoder, options.cluster_metadata_decoder]
+    decoders = [getattr(options, name) for name in _PARSERS]
     classes = (options.key_decoder_class, options.value_decoder_class)
     if sum(decoders) > 1:
-        reader.error("--offsets-decoder and --cluster-metadata-decoder exclude each other")
+        reader.error(f"{', '.join('--' + name.replace('_', '-') for name in _PARSERS)} exclude each other")
     for name in classes:
         if name is not None and not is_decoder(name):
             reader.error(f"{name} is refused: Java classes cannot be loaded here; there are {', '.join(DECODER_NAMES)}")
@@ -108,10 +118,9 @@ def _how(reader: ScriptParser, options: argparse.Namespace) -> SegmentDump:
 
 
 def _parser(options: argparse.Namespace, key_decoder: str, value_decoder: str) -> Parse:
-    if options.offsets_decoder:
-        return parse_group_record
-    if options.cluster_metadata_decoder:
-        return parse_metadata_record
+    for name, parse in _PARSERS.items():
+        if getattr(options, name):
+            return parse
     return plain_parser(key_decoder, value_decoder)
 
 

@@ -19,8 +19,6 @@ REFUSED: dict[str, dict[str, str]] = {
     },
     "kafka-dump-log": {
         "--remote-log-metadata-decoder": "tiered storage is not known here; use --print-data-log",
-        "--share-group-state-decoder": "the records of share groups are not known here; use --print-data-log",
-        "--transaction-log-decoder": "the records of transactions are not known here; use --print-data-log",
     },
     "kafka-producer-perf-test": {
         "--print-metrics": _METRICS,

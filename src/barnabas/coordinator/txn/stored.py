@@ -37,7 +37,7 @@ class TransactionRecord(NamedTuple):
 
 
 @kafka_entity(version=0, flexible=False)
-class _Key:
+class TransactionKey:
     transactional_id: str = string()
 
 
@@ -79,8 +79,8 @@ class _ValueV1:
     client_transaction_version: int = int16(0, tag=2)
 
 
-_VALUE_VERSIONS: Final[dict[int, type[Any]]] = {0: _ValueV0, 1: _ValueV1}
-_VERSION_BYTES: Final = {version: version.to_bytes(2, "big") for version in _VALUE_VERSIONS}
+VALUE_VERSIONS: Final[dict[int, type[Any]]] = {0: _ValueV0, 1: _ValueV1}
+_VERSION_BYTES: Final = {version: version.to_bytes(2, "big") for version in VALUE_VERSIONS}
 
 
 def value_version(transaction_version: int) -> int:
@@ -89,7 +89,7 @@ def value_version(transaction_version: int) -> int:
 
 
 def encode_record(record: TransactionRecord) -> KeyValue:
-    key = _VERSION_BYTES[0] + encode_entity(_Key(transactional_id=record.transactional_id))
+    key = _VERSION_BYTES[0] + encode_entity(TransactionKey(transactional_id=record.transactional_id))
     value = record.value
     if value is None:
         return KeyValue(key, None)
@@ -138,13 +138,13 @@ def by_topic(partitions: Iterable[TopicPartition]) -> Iterable[tuple[str, tuple[
 def decode_record(key: bytes, value: bytes | None) -> TransactionRecord | None:
     if _int16(key) != 0:
         return None
-    transactional_id = decode_entity(_Key, key, 2).transactional_id
+    transactional_id = decode_entity(TransactionKey, key, 2).transactional_id
     if value is None:
         return TransactionRecord(transactional_id, None)
     version = _int16(value)
-    if version not in _VALUE_VERSIONS:
+    if version not in VALUE_VERSIONS:
         raise CorruptMessage(f"a transaction of version {version} is stored; versions 0 and 1 are known")
-    stored = decode_entity(_VALUE_VERSIONS[version], value, 2)
+    stored = decode_entity(VALUE_VERSIONS[version], value, 2)
     if not 0 <= stored.transaction_status < len(STATES):
         raise CorruptMessage(f"a transaction is stored in state {stored.transaction_status}")
     return TransactionRecord(
