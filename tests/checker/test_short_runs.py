@@ -14,7 +14,7 @@ import pytest
 
 from barnabas.testing.checker.__main__ import ALL, main
 
-SECONDS = 5.0
+SECONDS = 4.0
 
 
 @pytest.mark.crash

@@ -25,7 +25,7 @@ examples:
 
 The exit status is 1 if there is an anomaly, 2 if the run or the file is not as it should be.
 """
-ALL = ("plain", "idempotent", "churn", "transactional", "bank")
+ALL = ("plain", "idempotent", "churn", "consumer-churn", "transactional", "bank")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -11,6 +11,7 @@ RATE_PER_PRODUCER: Final = 250
 FOLLOWERS: Final = "followers"
 MOVERS: Final = "movers"
 STRATEGIES: Final = ("range", "roundrobin", "cooperative-sticky")
+REMOTE_ASSIGNORS: Final = ("uniform", "range")
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ ABOUT: Final = {
     "plain": "acks=all without idempotence: nothing lost, doubles allowed",
     "idempotent": "nothing lost, nothing doubled, in order",
     "churn": "group members join, leave, are killed and paused; every record processed, commits never go back",
+    "consumer-churn": "the same with group.protocol=consumer, where the broker assigns",
     "transactional": "transactions over several partitions, and read-process-write, exactly once",
     "bank": "transfers between accounts in different partitions; the sum stays the same",
 }
@@ -52,7 +54,8 @@ ABOUT: Final = {
 def make_workload(name: str, seed: int, prefix: str) -> Workload:
     """`prefix` for the names of topics, groups and transactional ids: an external cluster may have others."""
     rng = Random(seed)
-    builder = {"transactional": _transactional, "bank": _bank, "churn": _churn}.get(name, _appending)
+    builders = {"transactional": _transactional, "bank": _bank, "churn": _churn, "consumer-churn": _churn}
+    builder = builders.get(name, _appending)
     return builder(name, seed, prefix, rng)
 
 
@@ -71,7 +74,9 @@ def _appending(name: str, seed: int, prefix: str, rng: Random) -> Workload:
 
 def _churn(name: str, seed: int, prefix: str, rng: Random) -> Workload:
     topic, group = f"{prefix}-log", f"{prefix}-{FOLLOWERS}"
-    actors = (*_producers((topic,), 2, idempotent=True), *_members(group, (topic,), 4, rng, leave=True))
+    protocol = "consumer" if name == "consumer-churn" else "classic"
+    members = _members(group, (topic,), 4, rng, leave=True, protocol=protocol)
+    actors = (*_producers((topic,), 2, idempotent=True), *members)
     header = Header(workload=name, seed=seed, at_least_once_groups=[group])
     return Workload(name, ABOUT[name], {topic: 6}, actors, header, {group: (topic,)})
 
@@ -134,7 +139,10 @@ def _readers(topics: tuple[str, ...]) -> tuple[Actor, ...]:
     )
 
 
-def _members(group: str, topics: tuple[str, ...], count: int, rng: Random, *, leave: bool) -> tuple[Actor, ...]:
-    settings = {"group": group, "strategy": rng.choice(STRATEGIES), "leaves": leave}
+def _members(
+    group: str, topics: tuple[str, ...], count: int, rng: Random, *, leave: bool, protocol: str = "classic"
+) -> tuple[Actor, ...]:
+    assignor = rng.choice(STRATEGIES if protocol == "classic" else REMOTE_ASSIGNORS)
+    settings = {"group": group, "protocol": protocol, "assignor": assignor, "leaves": leave}
     members = tuple(Actor(f"member{number}", "member", topics, settings) for number in range(count))
     return (*members, Actor("auditor", "auditor", topics, {"group": group}))

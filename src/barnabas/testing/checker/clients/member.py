@@ -1,6 +1,7 @@
 """A member of a group that processes first and commits afterwards. Some members leave after a while."""
 
 import time
+from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
@@ -25,10 +26,8 @@ class Member:
                 group_id=self._group,
                 enable_auto_commit=False,
                 auto_offset_reset="earliest",
-                session_timeout_ms=6000,
-                heartbeat_interval_ms=500,
                 fetch_wait_max_ms=100,
-                partition_assignment_strategy=session.spec.settings["strategy"],
+                **_protocol(session.spec.settings["protocol"], session.spec.settings["assignor"]),
             )
         )
 
@@ -98,6 +97,17 @@ class Member:
         batch, self._batch, self._positions = self._batch, {}, {}
         if batch:
             self._session.note(Poll(t=self._session.now(), p=self._session.name, records=batch))
+
+
+def _protocol(protocol: str, assignor: str) -> dict[str, Any]:
+    """With `consumer` the broker decides about timeouts."""
+    if protocol == "consumer":
+        return {"group_protocol": "consumer", "group_remote_assignor": assignor}
+    return {
+        "partition_assignment_strategy": assignor,
+        "session_timeout_ms": 6000,
+        "heartbeat_interval_ms": 500,
+    }
 
 
 def run(session: Session) -> None:
