@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from barnabas.coordinator.txn.transaction import EPOCH_BUMP_SINCE
 from barnabas.handlers.context import RequestContext
+from barnabas.handlers.pieces import Pieces
 from barnabas.handlers.transactional import code_of
 from barnabas.model import INTERNAL_TOPICS, TopicPartition
 from barnabas.wire.errors import (
@@ -25,6 +26,8 @@ from barnabas.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTopicResult,
     AddPartitionsToTxnTransaction,
 )
+
+PIECES = (Pieces("transactions", answers="results_by_transaction", size=20),)
 
 _BATCH_SINCE = 4
 

@@ -1,7 +1,10 @@
 """DescribeTransactions (0): the state, producer, timeout and partitions of transactional ids."""
 
 from barnabas.handlers.context import RequestContext
+from barnabas.handlers.pieces import Pieces
 from barnabas.wire.messages.describe_transactions import DescribeTransactionsRequest, DescribeTransactionsResponse
+
+PIECES = (Pieces("transactional_ids", answers="transaction_states", size=100),)
 
 
 async def handle(context: RequestContext, request: DescribeTransactionsRequest) -> DescribeTransactionsResponse:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from barnabas.coordinator.errors import coordinator_error
 from barnabas.coordinator.ports import TransactionalProducer
 from barnabas.handlers.context import RequestContext
+from barnabas.handlers.pieces import Pieces
 from barnabas.model import OFFSETS_TOPIC, TopicPartition
 from barnabas.wire.errors import (
     CoordinatorLoadInProgress,
@@ -30,6 +31,8 @@ from barnabas.wire.messages.txn_offset_commit import (
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 )
+
+PIECES = (Pieces("topics", parts="partitions", answers="topics", size=150),)
 
 _LOAD_IN_PROGRESS_SINCE = 2
 _TRANSACTION_ABORTABLE_SINCE = 4
