@@ -2,14 +2,15 @@
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from barnabas.testing.checker.clients.reader import records_of
 from barnabas.testing.checker.clients.session import COMMON, complain, complain_of_more_than_absence, partition_name
 from barnabas.testing.checker.committed import ask_offsets
-from barnabas.testing.checker.events import Assign, Client, Fenced, Isolation, Poll
+from barnabas.testing.checker.events import Assign, Client, Fenced, Isolation, Offsets, Poll
 from barnabas.testing.checker.events import Final as FinalRead
 from barnabas.testing.checker.history import Recorder
 
@@ -19,6 +20,7 @@ NO_PROGRESS_SECONDS_MAX: Final = 20.0
 CALL_SECONDS_MAX: Final = 30.0
 
 Partitions = Sequence[tuple[str, int]]
+T = TypeVar("T")
 
 
 class Ending:
@@ -33,7 +35,7 @@ class Ending:
         try:
             ends = {partition_name(*place): self._watermarks(consumer, place)[1] for place in partitions}
             while True:
-                offsets = ask_offsets(consumer, "runner", group, partitions, CALL_SECONDS_MAX)
+                offsets = self._ask_offsets(consumer, group, partitions)
                 if all(offsets.offsets.get(name, 0) >= end for name, end in ends.items()):
                     self._recorder.note(offsets)
                     return True
@@ -48,11 +50,13 @@ class Ending:
     def fence(self, transactional_ids: Iterable[str]) -> None:
         """Whatever their last users left open is aborted when this returns."""
         for transactional_id in transactional_ids:
-            producer = Producer({**self._common, "transactional.id": transactional_id})
-            producer.init_transactions(CALL_SECONDS_MAX * 2)
+            self._insist(partial(self._take_over, transactional_id))
             self._recorder.note(
                 Fenced(t=self._recorder.now(), p=self._recorder.process, transactional_id=transactional_id)
             )
+
+    def _take_over(self, transactional_id: str) -> None:
+        Producer({**self._common, "transactional.id": transactional_id}).init_transactions(CALL_SECONDS_MAX)
 
     def read_all(self, isolation: Isolation, partitions: Partitions) -> None:
         process = f"final-{isolation}"
@@ -113,16 +117,24 @@ class Ending:
             }
         )
 
+    def _ask_offsets(self, consumer: Consumer, group: str, partitions: Partitions) -> Offsets:
+        return self._insist(lambda: ask_offsets(consumer, "runner", group, partitions, CALL_SECONDS_MAX))
+
     def _watermarks(self, consumer: Consumer, place: tuple[str, int]) -> tuple[int, int]:
-        """Log start offset and high watermark; patient, as the broker may just be back."""
+        """Log start offset and high watermark."""
+        watermarks: tuple[int, int] = self._insist(
+            lambda: consumer.get_watermark_offsets(TopicPartition(*place), timeout=CALL_SECONDS_MAX)
+        )
+        return watermarks
+
+    def _insist(self, call: Callable[[], T]) -> T:
+        """The broker may just be back: ask again for a while."""
         deadline = time.monotonic() + CALL_SECONDS_MAX
         while True:
             try:
-                start, end = consumer.get_watermark_offsets(TopicPartition(*place), timeout=CALL_SECONDS_MAX)
+                return call()
             except KafkaException as error:
                 if time.monotonic() > deadline:
                     raise
-                complain(error)
+                complain(f"again: {error}")
                 time.sleep(0.2)
-            else:
-                return start, end

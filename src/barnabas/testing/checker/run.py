@@ -9,6 +9,8 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
+from confluent_kafka import KafkaException
+
 from barnabas.testing.checker import history
 from barnabas.testing.checker.ending import Ending
 from barnabas.testing.checker.faults import FAULTS
@@ -20,6 +22,7 @@ from barnabas.testing.checker.workloads import Workload, make_workload
 
 PROGRESS_EVERY_SECONDS: Final = 5.0
 TICK_SECONDS: Final = 0.05
+START_SECONDS_MAX: Final = 30.0
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ def progress(line: str) -> None:
 
 
 def run(plan: Plan, tell: Callable[[str], None] = progress) -> Path:
-    """The path of the history. Raises RuntimeError if a client ended otherwise than it should."""
+    """The path of the history. Raises RuntimeError if a client ended otherwise than it should, or nobody answers."""
     plan.directory.mkdir(parents=True, exist_ok=True)
     rng = Random(plan.seed)
     target = OtherCluster(plan.bootstrap) if plan.bootstrap else OwnBroker(plan.directory, plan.broken)
@@ -60,18 +63,31 @@ def run(plan: Plan, tell: Callable[[str], None] = progress) -> Path:
         )
         nemesis = Nemesis(Random(rng.getrandbits(32)), stage, target, recorder, plan.faults)
         try:
+            _wait_for_all(stage)
             _go(plan.seconds, stage, nemesis, tell)
             _end(workload, stage, Ending(target.bootstrap, plan.config, recorder), tell)
+        except KafkaException as error:
+            raise RuntimeError(f"{target.bootstrap} does not do what is asked of it: {error}") from error
         finally:
             stage.kill_all()
     finally:
         recorder.close()
         target.close()
-    if stage.failures:
-        raise RuntimeError("\n".join(stage.failures))
     path = plan.directory / "history.jsonl"
     history.write(path, workload.header, history.merge(stage.histories()))
+    if stage.failures:
+        raise RuntimeError("\n".join((*stage.failures, f"what they noted until then is in {path}")))
     return path
+
+
+def _wait_for_all(stage: Stage) -> None:
+    """Until everybody has noted something: faults before that would fall on nobody."""
+    stage.fill()
+    deadline = time.monotonic() + START_SECONDS_MAX
+    while time.monotonic() < deadline:
+        if sum(path.stat().st_size > 0 for path in stage.histories()) >= len(stage.slots):
+            return
+        time.sleep(TICK_SECONDS)
 
 
 def _go(seconds: float, stage: Stage, nemesis: Nemesis, tell: Callable[[str], None]) -> None:
