@@ -12,6 +12,7 @@ import json
 import signal
 import sys
 import time
+from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 from typing import Any
@@ -238,7 +239,7 @@ async def _aiokafka(servers: str, group: str, topic: str, assignor: str, instanc
                     await member.commit({partition: records[-1].offset + 1})
 
 
-CLIENTS = {
+CLIENTS: dict[str, Callable[..., None]] = {
     "confluent-kafka": confluent_kafka,
     "migrating": partial(confluent_kafka, migrates=True),
     "consumer-protocol": consumer_protocol,

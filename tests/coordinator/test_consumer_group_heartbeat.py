@@ -361,3 +361,15 @@ def test_what_is_no_expression(core: ConsumerCore) -> None:
 def test_an_empty_subscription(core: ConsumerCore) -> None:
     assert core.assigned(core.enter("a", names=())) == {}
     assert core.beat("a", core.group().members["a"].member_epoch).response.member_epoch >= 1
+
+
+def test_who_could_not_be_removed_is_tried_again(core: ConsumerCore) -> None:
+    core.enter("a", "t")
+    core.refuse = CoordinatorNotAvailable("the disk is full")
+    assert core.beat("a", -1).error == "CoordinatorNotAvailable"
+    core.advance(46_000)
+    assert "a" in core.group().members
+    core.refuse = None
+    core.advance(46_000)
+    assert not core.group().members
+    assert core.shard.timers.deadline_ms(("consumer-session", "g", "a")) is None

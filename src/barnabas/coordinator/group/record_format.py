@@ -4,6 +4,7 @@ Key: type (int16), then the body of the key. Value: version (int16), then the bo
 class stands for the kind: a `StateRecord` is stored, found and replayed by the class of its key.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from barnabas.coordinator.ports import KeyValue
@@ -16,18 +17,32 @@ class StateRecord(NamedTuple):
     value: Any | None
 
 
+class ValueCodec(NamedTuple):
+    encode: Callable[[Any], bytes]
+    decode: Callable[[bytes], Any]
+
+
 class RecordFormat(NamedTuple):
     type_id: int
     key: type[Any]
     value: type[Any]
     """Declared with `versions`: all of them are read."""
     written_version: int = 0
+    codec: ValueCodec | None = None
+    """Where the declared format does not say it all."""
 
     def encode(self, record: StateRecord) -> KeyValue:
         key = self.type_id.to_bytes(2, "big") + encode_entity(record.key)
-        return KeyValue(key, None if record.value is None else encode_version(record.value, self.written_version))
+        if record.value is None:
+            return KeyValue(key, None)
+        if self.codec is not None:
+            return KeyValue(key, self.codec.encode(record.value))
+        return KeyValue(key, encode_version(record.value, self.written_version))
 
     def decode(self, key: bytes, value: bytes | None) -> StateRecord:
-        return StateRecord(
-            decode_entity(self.key, key, 2), None if value is None else decode_version(self.value, value)
-        )
+        stored_key = decode_entity(self.key, key, 2)
+        if value is None:
+            return StateRecord(stored_key, None)
+        if self.codec is not None:
+            return StateRecord(stored_key, self.codec.decode(value))
+        return StateRecord(stored_key, decode_version(self.value, value))

@@ -59,7 +59,7 @@ def decide_classic_join(
     decision: Decision[JoinGroupResponse] = Decision(JoinGroupResponse())
     existing = group.static_member(joining.group_instance_id)
     downgrade = becomes_classic_with(store, group, existing)
-    before = _identified(store, group, joining, member_id, decision)
+    before = _identified(group, joining, member_id, decision)
     member = _told(before, joining, subscription)
     if member != before:
         decision.records.append(records.member_metadata(group.group_id, member))
@@ -113,14 +113,12 @@ def _accepted(store: GroupStore, group: ConsumerGroup, joining: Joining) -> Subs
         raise InconsistentGroupProtocol("the member's first protocol has no subscription of a consumer") from None
 
 
-def _identified(
-    store: GroupStore, group: ConsumerGroup, joining: Joining, member_id: str, decision: Decision[Any]
-) -> ConsumerMember:
+def _identified(group: ConsumerGroup, joining: Joining, member_id: str, decision: Decision[Any]) -> ConsumerMember:
     existing = group.static_member(joining.group_instance_id)
     if joining.group_instance_id is not None and joining.member_id != UNKNOWN_MEMBER_ID:
         return known_member(group, member_id, joining.group_instance_id)
     if existing is not None:
-        return replaced(store, group, existing, member_id, decision)
+        return replaced(group, existing, member_id, decision)
     return group.members.get(member_id) or ConsumerMember(member_id=member_id)
 
 

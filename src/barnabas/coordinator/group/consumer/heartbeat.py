@@ -132,7 +132,7 @@ def _identified(
     if request.instance_id is not None:
         existing = group.static_member(request.instance_id)
         if existing is not None:
-            return replacing(store, group, existing, member_id, decision)
+            return replacing(group, existing, member_id, decision)
     return group.members.get(member_id) or ConsumerMember(member_id=member_id)
 
 

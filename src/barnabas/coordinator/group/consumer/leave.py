@@ -12,7 +12,7 @@ from barnabas.coordinator.group.consumer import records
 from barnabas.coordinator.group.consumer.group import ConsumerGroup
 from barnabas.coordinator.group.consumer.member import NOTHING, STATIC_LEAVE_EPOCH, ConsumerMember, MemberState
 from barnabas.coordinator.group.consumer.migration import becomes_classic_without, downgrade_without
-from barnabas.coordinator.group.consumer.sessions import REBALANCE, forget
+from barnabas.coordinator.group.consumer.sessions import REBALANCE, watch_removal
 from barnabas.coordinator.group.consumer.static_members import known_member
 from barnabas.coordinator.group.consumer.subscriptions import subscribed_names
 from barnabas.coordinator.group.store import GroupStore
@@ -63,7 +63,6 @@ def remove_members(
         return
     for member in members:
         decision.records += records.member_removal(group.group_id, member.member_id)
-        forget(store, group.group_id, member.member_id)
     leaving: dict[str, int] = {}
     for member in members:
         if member.regex:
@@ -73,6 +72,7 @@ def remove_members(
             decision.records.append(records.regex(group.group_id, expression, None))
     topics_hash = store.catalog.hash_of(subscribed_names(group, [(member, None) for member in members]))
     decision.records.append(records.group_epoch(group.group_id, group.group_epoch + 1, topics_hash))
+    watch_removal(store, group.group_id, members, decision)
 
 
 def on_deadline(store: GroupStore, kind: str, group_id: str, member_id: str, now: Now) -> Decision[None]:

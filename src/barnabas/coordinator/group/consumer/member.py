@@ -8,9 +8,10 @@ import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
-from typing import Final, NamedTuple, cast
+from typing import Final, NamedTuple
 
 from barnabas.coordinator.group.consumer.stored import (
+    MemberMetadata,
     StoredClassicMember,
     StoredClassicProtocol,
     StoredCurrentAssignment,
@@ -110,9 +111,8 @@ class ConsumerMember:
 
     # As it is stored
 
-    def with_metadata(self, stored: StoredMemberMetadata) -> "ConsumerMember":
-        # A tagged field that is not there: kio's declaration cannot say that it may be null.
-        classic = cast("StoredClassicMember | None", stored.classic_member_metadata)
+    def with_metadata(self, metadata: MemberMetadata) -> "ConsumerMember":
+        stored, classic = metadata
         return replace(
             self,
             instance_id=stored.instance_id,
@@ -129,9 +129,8 @@ class ConsumerMember:
             ),
         )
 
-    def stored_metadata(self) -> StoredMemberMetadata:
-        classic = self.classic
-        return StoredMemberMetadata(
+    def stored_metadata(self) -> MemberMetadata:
+        facts = StoredMemberMetadata(
             instance_id=self.instance_id,
             rack_id=self.rack_id,
             client_id=self.client.client_id,
@@ -140,15 +139,14 @@ class ConsumerMember:
             subscribed_topic_regex=self.subscribed_topic_regex,
             rebalance_timeout_ms=self.rebalance_timeout_ms,
             server_assignor=self.server_assignor,
-            classic_member_metadata=cast(StoredClassicMember, None)
-            if classic is None
-            else StoredClassicMember(
-                session_timeout_ms=classic.session_timeout_ms,
-                supported_protocols=tuple(
-                    StoredClassicProtocol(name=name, metadata=metadata) for name, metadata in classic.protocols
-                ),
-            ),
         )
+        if self.classic is None:
+            return MemberMetadata(facts)
+        protocols = tuple(
+            StoredClassicProtocol(name=name, metadata=metadata) for name, metadata in self.classic.protocols
+        )
+        classic = StoredClassicMember(session_timeout_ms=self.classic.session_timeout_ms, supported_protocols=protocols)
+        return MemberMetadata(facts, classic)
 
     def with_assignment(self, stored: StoredCurrentAssignment | None) -> "ConsumerMember":
         if stored is None:

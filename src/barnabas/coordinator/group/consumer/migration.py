@@ -19,7 +19,7 @@ from barnabas.coordinator.group.classic_group import ClassicGroup
 from barnabas.coordinator.group.consumer import records
 from barnabas.coordinator.group.consumer.group import ConsumerGroup
 from barnabas.coordinator.group.consumer.member import ClassicFacts, ConsumerMember, since_epoch
-from barnabas.coordinator.group.consumer.sessions import forget, keep_session
+from barnabas.coordinator.group.consumer.sessions import keep_session, watch_removal
 from barnabas.coordinator.group.member import Member
 from barnabas.coordinator.group.modern.partitions import NO_PARTITIONS, Partitions
 from barnabas.coordinator.group.modern.topics import TopicCatalog
@@ -213,12 +213,14 @@ def _downgrade(
             }
         )
     )
-    for member_id in group.members:
-        forget(store, group_id, member_id)
-    logger.info("group %s has become a classic group", group_id)
+    before = list(group.members.values())
+    watch_removal(store, group_id, before, decision)
+    forget_all = decision.on_committed
 
     def begin(committed: Now) -> Decision[None]:
-        begun: Decision[None] = Decision(None)
+        assert forget_all is not None
+        begun = forget_all(committed)
+        logger.info("group %s has become a classic group", group_id)
         current = store.groups.get(group_id)
         if current is not None and current.state is STABLE and current.generation == classic.generation:
             for each in current.members.values():

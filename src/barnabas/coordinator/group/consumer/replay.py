@@ -13,9 +13,9 @@ from barnabas.coordinator.group.consumer.stored import (
     ConsumerGroupRegularExpressionKey,
     ConsumerGroupTargetAssignmentMemberKey,
     ConsumerGroupTargetAssignmentMetadataKey,
+    MemberMetadata,
     StoredCurrentAssignment,
     StoredGroupEpoch,
-    StoredMemberMetadata,
     StoredPartitionMetadata,
     StoredRegularExpression,
     StoredTarget,
@@ -59,7 +59,7 @@ def _replay_partition_metadata(
         group.has_partition_metadata = False
 
 
-def _replay_member(store: GroupStore, key: ConsumerGroupMemberMetadataKey, value: StoredMemberMetadata | None) -> None:
+def _replay_member(store: GroupStore, key: ConsumerGroupMemberMetadataKey, value: MemberMetadata | None) -> None:
     if value is not None:
         group = _group(store, key.group_id)
         member = group.members.get(key.member_id) or ConsumerMember(member_id=key.member_id)

@@ -7,10 +7,13 @@
 Whoever misses one is removed.
 """
 
-from typing import Final
+from collections.abc import Iterable
+from typing import Any, Final
 
+from barnabas.coordinator.decision import Decision, Now
 from barnabas.coordinator.group.consumer.member import ConsumerMember, MemberState
 from barnabas.coordinator.group.store import GroupStore
+from barnabas.wire.errors import KafkaError
 
 SESSION: Final = "consumer-session"
 REBALANCE: Final = "consumer-rebalance"
@@ -50,6 +53,24 @@ def expect_join(store: GroupStore, group_id: str, member: ConsumerMember, monoto
 def forget(store: GroupStore, group_id: str, member_id: str) -> None:
     for kind in KINDS:
         store.timers.cancel((kind, group_id, member_id))
+
+
+def watch_removal(store: GroupStore, group_id: str, members: Iterable[ConsumerMember], decision: Decision[Any]) -> None:
+    """Whoever could not be removed, because that could not be stored, is tried again after another session."""
+
+    def removed(_: Now) -> Decision[None]:
+        group = store.modern.get(group_id)
+        for member in members:
+            if group is None or member.member_id not in group.members:
+                forget(store, group_id, member.member_id)
+        return Decision(None)
+
+    def kept(_: KafkaError, failed: Now) -> Decision[None]:
+        for member in members:
+            keep_session(store, group_id, member, failed.monotonic_ms)
+        return Decision(None)
+
+    decision.on_committed, decision.on_failed = removed, kept
 
 
 def on_loaded(store: GroupStore, group_id: str, member: ConsumerMember, monotonic_ms: int) -> None:

@@ -13,8 +13,6 @@ from barnabas.coordinator.group.consumer.member import (
     OwnedPartitions,
 )
 from barnabas.coordinator.group.consumer.reconcile import Reported
-from barnabas.coordinator.group.consumer.sessions import forget
-from barnabas.coordinator.group.store import GroupStore
 from barnabas.wire.errors import FencedInstanceId, FencedMemberEpoch, UnknownMemberId, UnreleasedInstanceId
 
 
@@ -56,7 +54,7 @@ def _has_only(assigned: OwnedPartitions, reported: Reported) -> bool:
 
 
 def replacing(
-    store: GroupStore, group: ConsumerGroup, existing: ConsumerMember, member_id: str, decision: Decision[Any]
+    group: ConsumerGroup, existing: ConsumerMember, member_id: str, decision: Decision[Any]
 ) -> ConsumerMember:
     """A static member joins: it takes the place, the target and the partitions of the one that left for a while."""
     if existing.classic is None and existing.member_epoch != STATIC_LEAVE_EPOCH:
@@ -64,17 +62,13 @@ def replacing(
             f"Static member {member_id} with instance id {existing.instance_id} cannot join the group because the "
             f"instance id is owned by {existing.member_id} member."
         )
-    return replaced(store, group, existing, member_id, decision)
+    return replaced(group, existing, member_id, decision)
 
 
-def replaced(
-    store: GroupStore, group: ConsumerGroup, existing: ConsumerMember, member_id: str, decision: Decision[Any]
-) -> ConsumerMember:
+def replaced(group: ConsumerGroup, existing: ConsumerMember, member_id: str, decision: Decision[Any]) -> ConsumerMember:
     member = replace(existing, member_id=member_id, member_epoch=JOIN_EPOCH, previous_member_epoch=0)
     decision.records += records.member_removal(group.group_id, existing.member_id)
     decision.records.append(records.member_metadata(group.group_id, member))
     decision.records.append(records.target(group.group_id, member_id, group.target_of(existing.member_id)))
     decision.records.append(records.current_assignment(group.group_id, member))
-    if existing.member_id != member_id:
-        forget(store, group.group_id, existing.member_id)
     return member

@@ -9,14 +9,16 @@ ConsumerGroupPartitionMetadata   what Kafka 4.0 stored in place of the hash: onl
 """
 
 import uuid
-from typing import Final
+from typing import Final, NamedTuple
 
 from barnabas.coordinator.group.modern.partitions import StoredTopicPartitions
-from barnabas.coordinator.group.record_format import RecordFormat
+from barnabas.coordinator.group.record_format import RecordFormat, ValueCodec
 from barnabas.wire.entities import (
     array,
     array_of,
     bytes_field,
+    decode_entity,
+    encode_entity,
     int8,
     int32,
     int64,
@@ -24,7 +26,9 @@ from barnabas.wire.entities import (
     string,
     uuid_field,
 )
-from barnabas.wire.entity_versions import versions
+from barnabas.wire.entity_versions import decode_version, encode_version, versions
+from barnabas.wire.errors import CorruptMessage
+from barnabas.wire.primitives import read_uvarint, uvarint
 
 
 @kafka_entity(version=0, flexible=False)
@@ -78,8 +82,6 @@ class StoredClassicProtocol:
 class StoredClassicMember:
     """What is known of a member that speaks the classic protocol."""
 
-    present: int = int8(1)
-    """Kafka's mark that a tagged struct which may be null is not null; kio knows no such structs."""
     session_timeout_ms: int = int32()
     supported_protocols: tuple[StoredClassicProtocol, ...] = array()
 
@@ -94,7 +96,44 @@ class StoredMemberMetadata:
     subscribed_topic_regex: str | None = string(None)
     rebalance_timeout_ms: int = int32(-1)
     server_assignor: str | None = string(None)
-    classic_member_metadata: StoredClassicMember = array(None, tag=0)
+
+
+class MemberMetadata(NamedTuple):
+    """Kafka has the second in the first, as a tagged struct that may be null, which kio does not know.
+
+    Tag 0 holds 0 for null, or 1 and the struct. It is always written: Kafka reads its absence as an empty struct, and
+    so would take the member for one of the classic protocol.
+    """
+
+    facts: StoredMemberMetadata
+    classic: StoredClassicMember | None = None
+
+
+_CLASSIC_TAG: Final = 0
+_NULL, _PRESENT = b"\0", b"\1"
+_NO_TAGS: Final = b"\0"
+
+
+def encode_member_metadata(value: MemberMetadata) -> bytes:
+    content = _NULL if value.classic is None else _PRESENT + encode_entity(value.classic)
+    facts = encode_version(value.facts, 0).removesuffix(_NO_TAGS)
+    return facts + uvarint(1) + uvarint(_CLASSIC_TAG) + uvarint(len(content)) + content
+
+
+def decode_member_metadata(stored: bytes) -> MemberMetadata:
+    facts = decode_version(StoredMemberMetadata, stored)  # without tags, which it does not know
+    position = len(encode_version(facts, 0).removesuffix(_NO_TAGS))
+    try:
+        count, position = read_uvarint(stored, position)
+        for _ in range(count):
+            tag, position = read_uvarint(stored, position)
+            size, position = read_uvarint(stored, position)
+            if tag == _CLASSIC_TAG and stored[position : position + 1] == _PRESENT:
+                return MemberMetadata(facts, decode_entity(StoredClassicMember, stored, position + 1))
+            position += size
+    except (IndexError, ValueError) as error:
+        raise CorruptMessage(f"the tags of a member's metadata cannot be read: {error}") from error
+    return MemberMetadata(facts)
 
 
 @kafka_entity(version=0, flexible=False)
@@ -158,7 +197,12 @@ class StoredRegularExpression:
 CONSUMER_FORMATS: Final = (
     RecordFormat(3, ConsumerGroupMetadataKey, StoredGroupEpoch),
     RecordFormat(4, ConsumerGroupPartitionMetadataKey, StoredPartitionMetadata),
-    RecordFormat(5, ConsumerGroupMemberMetadataKey, StoredMemberMetadata),
+    RecordFormat(
+        5,
+        ConsumerGroupMemberMetadataKey,
+        StoredMemberMetadata,
+        codec=ValueCodec(encode_member_metadata, decode_member_metadata),
+    ),
     RecordFormat(6, ConsumerGroupTargetAssignmentMetadataKey, StoredTargetEpoch),
     RecordFormat(7, ConsumerGroupTargetAssignmentMemberKey, StoredTarget),
     RecordFormat(8, ConsumerGroupCurrentMemberAssignmentKey, StoredCurrentAssignment),
