@@ -22,7 +22,8 @@ import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 
 /**
- * Arguments: bootstrap servers, topic, partitions, assignor. Members join and leave a group while records flow; in the
+ * Arguments: bootstrap servers, topic, partitions, assignor (a class; or "uniform" or "range", with which the broker
+ * assigns). Members join and leave a group while records flow; in the
  * end each record was read at least once, and, since every member commits what it read before it gives a partition
  * up, exactly once.
  */
@@ -124,10 +125,15 @@ public final class Groups {
             settings.put("bootstrap.servers", servers);
             settings.put("group.id", topic);
             settings.put("client.id", name);
-            settings.put("partition.assignment.strategy", "org.apache.kafka.clients.consumer." + assignor);
+            if (assignor.equals("uniform") || assignor.equals("range")) {
+                settings.put("group.protocol", "consumer");
+                settings.put("group.remote.assignor", assignor);
+            } else {
+                settings.put("partition.assignment.strategy", "org.apache.kafka.clients.consumer." + assignor);
+                settings.put("heartbeat.interval.ms", 100);
+            }
             settings.put("auto.offset.reset", "earliest");
             settings.put("enable.auto.commit", false);
-            settings.put("heartbeat.interval.ms", 100);
             consumer = new KafkaConsumer<>(settings, new StringDeserializer(), new StringDeserializer());
         }
 
