@@ -90,7 +90,7 @@ class Served:
         buffer = bytearray(BEFORE + payload + BEHIND)
         start, end = len(BEFORE), len(BEFORE) + len(payload)
         if self.has_lane:
-            answer = self.dispatcher.lane.answer(buffer, start, end)
+            answer = self.dispatcher.lane.answer(buffer, memoryview(buffer), start, end)
             self.took_lane = answer is not None
             if answer is not None:
                 return answer

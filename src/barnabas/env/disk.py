@@ -151,7 +151,8 @@ class RealFile:
     def write_at(self, position: int, pieces: Sequence[Buffer]) -> None:
         # One or two pieces are one batch, by far the most frequent write. If it falls short, it is written again as a
         # whole.
-        descriptor = self._in_hand()
+        self.was_used = True
+        descriptor = self._descriptor or self._in_hand()
         if len(pieces) == 1:
             piece = pieces[0]
             if os.pwrite(descriptor.number, piece, position) == len(piece):

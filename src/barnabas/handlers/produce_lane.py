@@ -26,6 +26,7 @@ from barnabas.wire.produce_preamble import find_preamble, read_preamble
 from barnabas.wire.produce_response import PlainAnswer
 
 if TYPE_CHECKING:
+    from barnabas.log.partition_log import PartitionLog
     from barnabas.metadata.image import ClusterImage
 
 # More partitions than anybody writes to at a time. At PREAMBLE_BYTES_MAX each, 10 MB.
@@ -36,6 +37,7 @@ class Known(NamedTuple):
     """What a preamble means."""
 
     partition: Partition
+    log: "PartitionLog"
     answer: PlainAnswer
 
 
@@ -46,10 +48,10 @@ class ProduceLane:
         self._known: dict[tuple[int, bytes], Known] = {}
         """By version and preamble."""
 
-    def answer(self, buffer: bytearray, start: int, end: int) -> bytes | None:
+    def answer(self, buffer: bytearray, window: memoryview, start: int, end: int) -> bytes | None:
         """The answer to the request that lies in `buffer` from `start` to `end`, as a whole frame.
 
-        None: it must go the general way; nothing has happened yet.
+        `window` is a view of the whole buffer. None: it must go the general way; nothing has happened yet.
         """
         found = find_preamble(buffer, start, end)
         if found is None:
@@ -61,9 +63,9 @@ class ProduceLane:
         known = self._known.get((version, preamble)) or self._learn(version, preamble)
         if known is None:
             return None
-        partition, answer = known
+        partition, log, answer = known
         now_ms = self._broker.clock.now_ms()
-        batch = memoryview(buffer)[records_start:records_end]
+        batch = window[records_start:records_end]
         try:
             header = plain_header(buffer, records_start, batch, partition.admission_rules, now_ms)
         except InvalidRecord:
@@ -73,7 +75,7 @@ class ProduceLane:
         base_offset = partition.append_in_place(header, batch, now_ms=now_ms)
         if base_offset < 0:
             return None
-        return answer.frame(correlation_id, base_offset, partition.log.log_start_offset)
+        return answer.frame(correlation_id, base_offset, log.log_start_offset)
 
     def _learn(self, version: int, preamble: bytes) -> Known | None:
         if self._broker.quotas is not None:
@@ -91,9 +93,10 @@ class ProduceLane:
             partition = self._broker.replicas.get(name, request.partition)
         except KafkaError:
             return None
-        if not partition.admission_rules.takes_batches_as_they_are:
+        log = partition.opened_log
+        if log is None or not partition.admission_rules.takes_batches_as_they_are:
             return None
         if len(self._known) >= KNOWN_MAX:
             self._known.clear()
-        known = self._known[version, preamble] = Known(partition, PlainAnswer(request.topic, request.partition))
+        known = self._known[version, preamble] = Known(partition, log, PlainAnswer(request.topic, request.partition))
         return known

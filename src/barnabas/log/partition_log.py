@@ -21,7 +21,7 @@ from barnabas.log.transaction_index import AbortedTransaction
 from barnabas.log.transactions import VerificationGuard
 from barnabas.log.trimmable_log import TrimmableLog
 from barnabas.log.verification import Damage, verify_segments
-from barnabas.records.batch import HEADER_SIZE, Batch, BatchHeader, Buffer, place, with_offsets
+from barnabas.records.batch import HEADER_SIZE, Batch, BatchHeader, Buffer, pack_place_into, with_offsets
 from barnabas.records.control import EndTransactionMarker
 from barnabas.wire.errors import CorruptMessage, InvalidRequest, OffsetOutOfRange, RecordListTooLarge
 
@@ -143,11 +143,11 @@ class PartitionLog(TrimmableLog):
             )
         ):
             return False
-        place(batch, header, offset, leader_epoch)
+        pack_place_into(batch, 0, offset, header.batch_length, leader_epoch)
         try:
             segment.append_one(batch, last_offset, header.max_timestamp)
         except OSError:
-            place(batch, header, header.base_offset, header.leader_epoch)
+            pack_place_into(batch, 0, header.base_offset, header.batch_length, header.leader_epoch)
             return False
         if is_idempotent:
             self.producers.remember(header, offset)

@@ -41,6 +41,8 @@ NO_LEADER_EPOCH = -1
 
 HEADER_STRUCT = Struct(">qiibIhiqqqhii")
 _OFFSET_AND_EPOCH_STRUCT = Struct(">qii")
+pack_place_into = _OFFSET_AND_EPOCH_STRUCT.pack_into
+"""Gives a batch its place in the log where it lies: (batch, 0, base_offset, batch_length, leader_epoch)."""
 
 
 class BatchHeader(NamedTuple):
@@ -116,9 +118,6 @@ def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
     return BatchHeader._make(HEADER_STRUCT.unpack_from(buffer, position))
 
 
-_pack_offset_and_epoch_into = _OFFSET_AND_EPOCH_STRUCT.pack_into
-
-
 def read_batch(buffer: Buffer) -> Batch:
     """The one batch that fills `buffer`."""
     batches = list(split_batches(buffer))
@@ -152,11 +151,6 @@ def crc_of(data: Buffer) -> int:
 
 def crc_is_valid(batch: Batch) -> bool:
     return crc_of(batch.data) == batch.header.crc
-
-
-def place(batch: memoryview, header: BatchHeader, base_offset: int, leader_epoch: int) -> None:
-    """Give the batch its place in the log where it lies. Its own base offset and epoch undo that."""
-    _pack_offset_and_epoch_into(batch, 0, base_offset, header.batch_length, leader_epoch)
 
 
 def with_offsets(batch: Batch, base_offset: int, leader_epoch: int) -> list[Buffer]:

@@ -153,24 +153,25 @@ class Connection(asyncio.BufferedProtocol):
     def _process(self) -> None:
         self.was_active = True
         while not self._closing and ((self._flowing and not self._slots) or self._may_handle()):
-            available = self._end - self._start
+            start = self._start
+            available = self._end - start
             if available < SIZE_BYTES:
                 break
-            size = read_size(self._buffer, self._start)
+            size = read_size(self._buffer, start)
             if not FRAME_BYTES_MIN <= size <= self._settings.frame_bytes_max:
                 self.close(_explain_size(size, self._settings.frame_bytes_max))
                 return
             if available < SIZE_BYTES + size:
                 self._make_room(SIZE_BYTES + size)
                 break
-            body_start = self._start + SIZE_BYTES
-            self._start = body_start + size
+            start += SIZE_BYTES
+            end = self._start = start + size
             if not self._slots:
-                answer = self._lane.answer(self._buffer, body_start, self._start)
+                answer = self._lane.answer(self._buffer, self._window, start, end)
                 if answer is not None:
                     self.transport.write(answer)
                     continue
-            self._handle(self._frames[body_start : self._start])
+            self._handle(self._frames[start:end])
         if self._start == self._end:
             if self._end == len(self._buffer) < BUFFER_BYTES_BUSY:
                 self._take_buffer(BUFFER_BYTES_BUSY)
