@@ -79,6 +79,14 @@ class Cluster:
         """Ask a broker; any of them if none is named."""
         return (self._bootstrap if node is None else self._node(node)).call(api_name, request)
 
+    def call_raw(self, api_name: str, request: object, *, node: int) -> bytes:
+        """The bytes of the answer, for those that kio cannot read."""
+        return self._node(node).call_raw(api_name, request)
+
+    def serves(self, api_name: str, *, node: int) -> bool:
+        """Whether the broker knows the API in a version that we speak."""
+        return self._node(node).serves(api_name)
+
     def api_versions(self, node: int) -> Any:
         return self._node(node).described
 
@@ -96,9 +104,10 @@ class Cluster:
         self._addresses.update({broker.node_id: (broker.host, broker.port) for broker in answer.brokers})
         return {topic.name: topic for topic in answer.topics if topic.error_code == ErrorCode.none}
 
-    def coordinator(self, group: str) -> Any:
-        """Its node id, host and port."""
-        answer = self.call("find_coordinator", FindCoordinatorRequest(coordinator_keys=(group,), key=group))
+    def coordinator(self, key: str, *, kind: int = 0) -> Any:
+        """Its node id, host and port; of a group, or of a transactional id (kind 1)."""
+        request = FindCoordinatorRequest(coordinator_keys=(key,), key=key, key_type=kind)
+        answer = self.call("find_coordinator", request)
         found = answer.coordinators[0] if answer.coordinators else answer
         check(found.error_code, found.error_message)
         self._addresses[found.node_id] = (found.host, found.port)
@@ -200,16 +209,28 @@ class _Node:
     def call(self, api_name: str, request: object) -> Any:
         return self._guarded(api_name, self._version(api_name), request)
 
-    def _version(self, api_name: str) -> int:
+    def call_raw(self, api_name: str, request: object) -> bytes:
+        self.client.send(api_name, self._version(api_name), request)
+        self.client.forget()
+        return self.client.receive_frame()
+
+    def serves(self, api_name: str) -> bool:
+        return self._common_version(api_name) is not None
+
+    def _common_version(self, api_name: str) -> int | None:
         known = _KNOWN[api_name]
         lowest, highest = self._ranges.get(known.key, (0, -1))
         version = min(known.version_max, highest, _VERSION_CAPS.get(api_name, highest))
-        if version < max(known.version_min, lowest):
+        return None if version < max(known.version_min, lowest) else int(version)
+
+    def _version(self, api_name: str) -> int:
+        version = self._common_version(api_name)
+        if version is None:
             raise CommandFailed(
                 f"the broker at {self._address} does not serve {api_name} in a version that this command speaks",
                 hint="try: barnabas kafka-broker-api-versions",
             )
-        return int(version)
+        return version
 
     def _guarded(self, api_name: str, version: int, request: object) -> Any:
         try:

@@ -5,7 +5,6 @@ be meant ends with 1.
 """
 
 import argparse
-import re
 import sys
 from collections.abc import Sequence
 
@@ -20,8 +19,6 @@ from barnabas.wire.errors import ErrorCode
 _ACTIONS = ("list", "describe", "delete", "reset_offsets", "delete_offsets", "validate_regex")
 _STATES = ("Assigning", "CompletingRebalance", "PreparingRebalance", "Reconciling", "Dead", "Empty", "Stable")
 _TYPES = ("Classic", "Consumer")
-# What RE2 lacks and Python's regular expressions have.
-_NOT_IN_RE2 = re.compile(r"\(\?(?:=|!|<=|<!|>|\()|(?<!\\)(?:\\\\)*\\[1-9]|[*+?}]\+")
 
 
 def parser() -> ScriptParser:
@@ -177,12 +174,13 @@ def _delete_offsets(cluster: Cluster, group: str, topics: Sequence[str]) -> None
 
 
 def _judge_regex(text: str) -> str:
+    from barnabas.coordinator.group.consumer.regex import compile_regex
+    from barnabas.wire.errors import InvalidRegularExpression
+
     try:
-        re.compile(text)
-    except re.error as error:
-        return f"The regular expression `{text}` is invalid: {error.msg}."
-    if found := _NOT_IN_RE2.search(text):
-        return f"The regular expression `{text}` is invalid: RE2 knows no `{found.group()}`."
+        compile_regex(text)
+    except InvalidRegularExpression as error:
+        return f"The regular expression `{text}` is invalid: {str(error).rpartition('expression: ')[2]}"
     return f"The regular expression `{text}` is valid."
 
 

@@ -43,7 +43,7 @@ def plain_parser(key_decoder: str, value_decoder: str) -> Parse:
 
 
 def parse_group_record(record: Record) -> tuple[str | None, str | None]:
-    from barnabas.coordinator.group.stored import OffsetRecord, decode_record
+    from barnabas.coordinator.group.stored import OffsetRecord, StateRecord, decode_record
 
     if record.key is None:
         return f"Error at offset {record.offset}, skipping. the record has no key", None
@@ -56,13 +56,18 @@ def parse_group_record(record: Record) -> tuple[str | None, str | None]:
         return f"Unknown record type {kind} at offset {record.offset}, skipping.", None
     if isinstance(decoded, OffsetRecord):
         key: dict[str, Any] = {"group": decoded.group_id, "topic": decoded.topic, "partition": decoded.partition}
+    elif isinstance(decoded, StateRecord):
+        key = to_json(decoded.key)
     else:
         key = {"group": decoded.group_id}
     shown_key = compact({"type": str(kind), "data": key})
     if record.value is None or decoded.value is None:
         return shown_key, "<DELETE>"
     version = int.from_bytes(record.value[:2], "big")
-    data = _offset_json(decoded.value, version) if isinstance(decoded, OffsetRecord) else _group_json(decoded.value)
+    if isinstance(decoded, OffsetRecord):
+        data = _offset_json(decoded.value, version)
+    else:
+        data = _state_json(decoded.value) if isinstance(decoded, StateRecord) else _group_json(decoded.value)
     return shown_key, compact({"version": str(version), "data": data})
 
 
@@ -130,6 +135,14 @@ def _offset_json(value: Any, version: int) -> dict[str, Any]:
     if version >= 4 and value.topic_id is not None:
         found["topicId"] = uuid_json(value.topic_id)
     return found
+
+
+def _state_json(value: Any) -> dict[str, Any]:
+    from barnabas.coordinator.group.consumer.stored import MemberMetadata
+
+    if not isinstance(value, MemberMetadata):
+        return dict(to_json(value))
+    return {**to_json(value.facts), "classicMemberMetadata": value.classic and to_json(value.classic)}
 
 
 def _group_json(value: Any) -> dict[str, Any]:

@@ -64,7 +64,7 @@ def _print_offsets(group: Group, rows: Sequence[_Row], verbose: bool) -> None:
     if verbose:
         titles.insert(3, "LEADER-EPOCH")
         widths.insert(3, 15)
-    layout = _layout(widths, [cells for cells, _ in table])
+    layout = layout_of(widths, [cells for cells, _ in table])
     print("\n" + layout.format(*titles) + " CLIENT-ID")
     for cells, client_id in table:
         print(f"{layout.format(*cells)} {client_id}")
@@ -88,9 +88,21 @@ def _print_members(group: Group, verbose: bool) -> None:
     if verbose:
         titles += ["CURRENT-EPOCH", "CURRENT-ASSIGNMENT", "TARGET-EPOCH", "TARGET-ASSIGNMENT"]
         widths += [15, 20, 15, 20]
+        # Only where members of both protocols are together is there something to tell.
+        is_mixed = {member.is_upgraded for member in group.members} == {True, False}
+        if is_mixed:
+            titles.append("UPGRADED")
+            widths.append(0)
         for cells, member in zip(table, group.members, strict=True):
-            cells += [_MISSING, _assignment(member.partitions), _MISSING, _MISSING]
-    layout = _layout(widths, table)
+            cells += [
+                _cell(member.epoch),
+                assignment_text(member.partitions),
+                _cell(group.target_epoch),
+                assignment_text(member.target),
+            ]
+            if is_mixed:
+                cells.append(str(member.is_upgraded).lower())
+    layout = layout_of(widths, table)
     print("\n" + layout.format(*titles) + " ")
     for cells in table:
         print(layout.format(*cells) + " ")
@@ -105,9 +117,9 @@ def _print_state(group: Group, verbose: bool) -> None:
     widths = [15, 25, 20, 20]
     if verbose:
         titles += ["GROUP-EPOCH", "TARGET-ASSIGNMENT-EPOCH"]
-        cells += [_MISSING, _MISSING]
+        cells += [_cell(group.epoch), _cell(group.target_epoch)]
         widths += [15, 25]
-    layout = _layout(widths, [cells])
+    layout = layout_of(widths, [cells])
     print("\n" + layout.format(*titles) + " #MEMBERS")
     print(f"{layout.format(*cells)} {len(group.members)}")
 
@@ -125,12 +137,12 @@ def _announce(group: Group) -> bool:
     return True
 
 
-def _layout(minimum: Sequence[int], rows: Sequence[Sequence[str]]) -> str:
+def layout_of(minimum: Sequence[int], rows: Sequence[Sequence[str]]) -> str:
     widths = [max([least, *(len(row[column]) for row in rows)]) for column, least in enumerate(minimum)]
     return " ".join(f"{{:<{width}}}" for width in widths)
 
 
-def _assignment(partitions: Sequence[Partition]) -> str:
+def assignment_text(partitions: Sequence[Partition]) -> str:
     grouped: dict[str, list[int]] = {}
     for topic, index in sorted(partitions):
         grouped.setdefault(topic, []).append(index)

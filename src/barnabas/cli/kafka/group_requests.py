@@ -13,6 +13,7 @@ from barnabas.cli.wire_client import (
     check,
 )
 from barnabas.wire.errors import ErrorCode
+from barnabas.wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from barnabas.wire.messages.delete_groups import DeleteGroupsRequest
 from barnabas.wire.messages.describe_groups import DescribeGroupsRequest
 from barnabas.wire.messages.list_groups import ListGroupsRequest
@@ -29,6 +30,7 @@ from barnabas.wire.messages.offset_delete import (
 from barnabas.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 
 CONSUMER_PROTOCOL = "consumer"
+_CLASSIC_MEMBER, _CONSUMER_MEMBER = 0, 1
 
 WORDS = {
     ErrorCode.group_id_not_found: "The group id does not exist.",
@@ -45,6 +47,10 @@ class Member(NamedTuple):
     client_id: str
     host: str
     partitions: tuple[Partition, ...]
+    epoch: int | None = None
+    target: tuple[Partition, ...] = ()
+    is_upgraded: bool | None = None
+    """Whether it speaks the protocol of consumer groups; None in a classic group."""
 
 
 class Group(NamedTuple):
@@ -53,6 +59,9 @@ class Group(NamedTuple):
     assignor: str
     members: tuple[Member, ...]
     coordinator: Any
+    epoch: int | None = None
+    target_epoch: int | None = None
+    """Of a consumer group (KIP-848); None for a classic one."""
 
 
 class Committed(NamedTuple):
@@ -64,21 +73,33 @@ def words(code: ErrorCode) -> str:
     return WORDS.get(code, code.name.upper())
 
 
-@at_coordinator
 def list_groups(cluster: Cluster, states: Sequence[str] = (), types: Sequence[str] = ()) -> list[Any]:
     """Consumer groups of every broker, by name; a group of nothing but offsets counts as one."""
+    found = list_all_groups(cluster, states, types)
+    return [group for group in found if group.protocol_type in ("", CONSUMER_PROTOCOL)]
+
+
+@at_coordinator
+def list_all_groups(cluster: Cluster, states: Sequence[str] = (), types: Sequence[str] = ()) -> list[Any]:
+    """Groups of every kind, of every broker, by name."""
     request = ListGroupsRequest(states_filter=tuple(states), types_filter=tuple(types))
     found = {}
     for broker in cluster.brokers().brokers:
         answer = cluster.call("list_groups", request, node=broker.broker_id)
         check(answer.error_code)
         found.update({group.group_id: group for group in answer.groups})
-    return [found[name] for name in sorted(found) if found[name].protocol_type in ("", CONSUMER_PROTOCOL)]
+    return [found[name] for name in sorted(found)]
 
 
 @at_coordinator
 def describe_group(cluster: Cluster, group_id: str) -> Group:
     coordinator = cluster.coordinator(group_id)
+    if cluster.serves("consumer_group_describe", node=coordinator.node_id):
+        asked = ConsumerGroupDescribeRequest(group_ids=(group_id,))
+        (described,) = cluster.call("consumer_group_describe", asked, node=coordinator.node_id).groups
+        if described.error_code not in (ErrorCode.group_id_not_found, ErrorCode.unsupported_version):
+            check(described.error_code, described.error_message)
+            return _consumer_group(described, coordinator)
     request = DescribeGroupsRequest(groups=(group_id,))
     (found,) = cluster.call("describe_groups", request, node=coordinator.node_id).groups
     check(found.error_code, found.error_message)
@@ -93,6 +114,35 @@ def describe_group(cluster: Cluster, group_id: str) -> Group:
         for member in found.members
     )
     return Group(group_id, found.group_state, found.protocol_data, members, coordinator)
+
+
+def _consumer_group(described: Any, coordinator: Any) -> Group:
+    members = tuple(
+        Member(
+            member.member_id,
+            member.instance_id or "",
+            member.client_id,
+            member.client_host,
+            _places(member.assignment),
+            member.member_epoch,
+            _places(member.target_assignment),
+            {_CLASSIC_MEMBER: False, _CONSUMER_MEMBER: True}.get(member.member_type),
+        )
+        for member in described.members
+    )
+    return Group(
+        described.group_id,
+        described.group_state,
+        described.assignor_name,
+        members,
+        coordinator,
+        described.group_epoch,
+        described.assignment_epoch,
+    )
+
+
+def _places(assignment: Any) -> tuple[Partition, ...]:
+    return tuple((topic.topic_name, index) for topic in assignment.topic_partitions for index in topic.partitions)
 
 
 @at_coordinator
