@@ -11,10 +11,9 @@ import asyncio
 import errno
 import random
 import uuid
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from barnabas.controller.brokers import BrokerRegistration
 from barnabas.controller.controller import Controller
@@ -27,34 +26,29 @@ from barnabas.log.settings import LogSettings
 from barnabas.metadata.configs import BrokerConfigs, TopicSettings, resolve_topic_settings, validate_broker_properties
 from barnabas.metadata.configs.in_image import broker_configs_in
 from barnabas.metadata.delta import Delta
-from barnabas.metadata.features import SUPPORTED_FEATURES, TRANSACTION_VERSION
+from barnabas.metadata.features import SUPPORTED_FEATURES
 from barnabas.metadata.image import TOPIC, ClusterImage, Endpoint
 from barnabas.metadata.records import MetadataRecord, encode_metadata_record
-from barnabas.model import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTIONS_TOPIC, TopicPartition
+from barnabas.model import TopicPartition
 from barnabas.node.cluster_state import RECORDS_AT_ONCE, ClusterState
-from barnabas.node.coordinator_partitions import CoordinatorPartitions
+from barnabas.node.connection_configs import connection_limits, connection_settings
+from barnabas.node.coordinators import Coordinators, Surroundings
 from barnabas.node.errors import StartError
-from barnabas.node.listeners import ListenerPlan, comma_separated, plan_listeners
+from barnabas.node.listeners import ListenerPlan, plan_listeners
 from barnabas.node.quorum import METADATA_PARTITION, metadata_log_settings, open_quorum
 from barnabas.node.quota_changes import QuotaChanges
 from barnabas.node.recovery import recover_large_logs, set_strays_aside
 from barnabas.node.storage import open_storage
 from barnabas.node.topic_maker import TopicMaker
-from barnabas.node.transaction_markers import LocalMarkers
 from barnabas.node.upkeep import Upkeep
 from barnabas.replication.replicas import Replicas
 from barnabas.replication.topic_rules import log_settings
-from barnabas.server.connection import ConnectionSettings
 from barnabas.server.dispatch import Dispatcher
-from barnabas.server.limits import ConnectionGate, ConnectionLimits
+from barnabas.server.limits import ConnectionGate
 from barnabas.server.listener import Listener
 from barnabas.wire.errors import InvalidConfig, KafkaError
 
 if TYPE_CHECKING:
-    from barnabas.coordinator.group.coordinator import GroupCoordinator
-    from barnabas.coordinator.share.coordinator import ShareCoordinator
-    from barnabas.coordinator.txn.coordinator import TransactionCoordinator
-    from barnabas.handlers.share_services import ShareServices
     from barnabas.log.log_directory import LogDirectory
     from barnabas.node.cleaner import Cleaner
     from barnabas.replication.log_moves import LogMoves
@@ -162,31 +156,9 @@ class BrokerNode:
             settings_of=self._topic_settings,
             log_settings_of=self._log_settings,
         )
-        self._groups: CoordinatorPartitions[GroupCoordinator] = CoordinatorPartitions(
-            OFFSETS_TOPIC, self._make_groups, node_id=self.node_id, clock=self._clock, on_change=_tell_groups
-        )
-        self._transactions: CoordinatorPartitions[TransactionCoordinator] = CoordinatorPartitions(
-            TRANSACTIONS_TOPIC, self._make_transactions, node_id=self.node_id, clock=self._clock
-        )
-        self._share_states: CoordinatorPartitions[ShareCoordinator] = CoordinatorPartitions(
-            SHARE_STATE_TOPIC,
-            self._make_share_coordinator,
-            node_id=self.node_id,
-            clock=self._clock,
-            on_change=self._tell_share_groups,
-        )
-        self._coordinators: tuple[CoordinatorPartitions[Any], ...] = (
-            self._groups,
-            self._transactions,
-            self._share_states,
-        )
+        self._topics = TopicMaker(self._controller, lambda: self._state.image, lambda: self._configs, self._workers)
         self._producer_ids = ProducerIdSource(self._allocate_producer_ids)
-        self._markers = LocalMarkers(
-            self._replicas,
-            self._clock,
-            image=lambda: self._state.image,
-            groups=lambda: self._groups.coordinator,
-        )
+        self._coordinators = Coordinators(self._surroundings())
         self._broker = self._make_broker()
         await self._bind(Dispatcher(self._broker))
         self._epoch = await self._controller.register_broker(self._registration())
@@ -197,7 +169,7 @@ class BrokerNode:
             self._refresh,
             QuotaChanges(self._broker, self._gate, lambda: self._configs).apply,
             self._replicas.apply,
-            *(each.apply for each in self._coordinators),
+            self._coordinators.apply,
             in_parts=self._replicas.apply,
         )
         self._upkeep = Upkeep(self._replicas, clock=self._clock, workers=self._workers, configs=lambda: self._configs)
@@ -205,8 +177,7 @@ class BrokerNode:
         self._resume_moves()
         for _, listener in self._listeners:
             await listener.serve()
-        for coordinator in self._coordinators:
-            coordinator.serve()
+        self._coordinators.serve()
         # Nothing is compacted so soon, so nothing of it need be imported before the first answer.
         delay_ms = min(CLEANER_DELAY_MS_MAX, self._configs.integer("log.cleaner.backoff.ms"))
         self._cleaner_start = self._clock.call_later(delay_ms, self._start_cleaner)
@@ -222,64 +193,6 @@ class BrokerNode:
             configs=lambda: self._configs,
         )
         self._cleaner.start()
-
-    def _make_groups(self) -> GroupCoordinator:
-        from barnabas.coordinator.group.coordinator import GroupCoordinator
-        from barnabas.node.coordinator_log import TopicCoordinatorLog
-        from barnabas.node.group_settings import group_settings
-
-        return GroupCoordinator(
-            log=TopicCoordinatorLog(OFFSETS_TOPIC, self._replicas, self._workers),
-            clock=self._clock,
-            random=self._rng,
-            settings=group_settings(self._configs),
-            partition_count=self._configs.integer("offsets.topic.num.partitions"),
-            workers=self._workers,
-            image=lambda: self._state.image,
-        )
-
-    def _make_transactions(self) -> TransactionCoordinator:
-        from barnabas.coordinator.txn.coordinator import TransactionCoordinator
-        from barnabas.node.coordinator_log import TopicCoordinatorLog
-        from barnabas.node.transaction_settings import transaction_settings
-
-        return TransactionCoordinator(
-            log=TopicCoordinatorLog(TRANSACTIONS_TOPIC, self._replicas, self._workers),
-            markers=self._markers,
-            producer_ids=self._producer_ids,
-            clock=self._clock,
-            settings=transaction_settings(self._configs),
-            transaction_version=lambda: self._state.image.features.get(TRANSACTION_VERSION, 0),
-            partition_count=self._configs.integer("transaction.state.log.num.partitions"),
-        )
-
-    def _make_share_coordinator(self) -> ShareCoordinator:
-        from barnabas.node.share_groups import make_share_coordinator
-
-        return make_share_coordinator(
-            replicas=self._replicas,
-            workers=self._workers,
-            clock=self._clock,
-            image=lambda: self._state.image,
-            configs=self._configs,
-        )
-
-    @cached_property
-    def _share(self) -> ShareServices:
-        from barnabas.node.share_groups import make_share_services
-
-        return make_share_services(
-            replicas=self._replicas,
-            clock=self._clock,
-            image=lambda: self._state.image,
-            configs=lambda: self._configs,
-            coordinator=lambda: self._share_states.coordinator,
-            groups=lambda: self._groups.coordinator,
-            ensure_internal_topic=self._broker.ensure_internal_topic,
-        )
-
-    def _tell_share_groups(self, states: ShareCoordinator, image: ClusterImage, delta: Delta) -> Awaitable[None] | None:
-        return self._share.on_topics_deleted(set(delta.topics_deleted)) if delta.topics_deleted else None
 
     def _get_log_moves(self) -> LogMoves:
         from barnabas.replication.log_moves import LogMoves
@@ -312,8 +225,20 @@ class BrokerNode:
             )
         )
 
+    def _surroundings(self) -> Surroundings:
+        return Surroundings(
+            node_id=self.node_id,
+            replicas=self._replicas,
+            workers=self._workers,
+            clock=self._clock,
+            rng=self._rng,
+            image=lambda: self._state.image,
+            configs=lambda: self._configs,
+            producer_ids=self._producer_ids,
+            ensure_internal_topic=self._topics.ensure_internal,
+        )
+
     def _make_broker(self) -> Broker:
-        topics = TopicMaker(self._controller, lambda: self._state.image, lambda: self._configs, self._workers)
         return Broker(
             node_id=self.node_id,
             cluster_id=self._storage.cluster_id,
@@ -326,28 +251,28 @@ class BrokerNode:
             controller=self._controller,
             quorum=self._raft,
             log_moves=self._get_log_moves,
-            group_coordinator=lambda: self._groups.coordinator,
-            transaction_coordinator=lambda: self._transactions.coordinator,
-            share_services=lambda: self._share,
-            markers=self._markers,
+            group_coordinator=self._coordinators.groups,
+            transaction_coordinator=self._coordinators.transactions,
+            share_services=self._coordinators.share,
+            markers=self._coordinators.markers,
             producer_ids=self._producer_ids,
             fetch_sessions=FetchSessions(
                 slots=self._configs.integer("max.incremental.fetch.session.cache.slots"), random_source=self._rng
             ),
             fetch_max_bytes=self._configs.integer("fetch.max.bytes"),
-            ensure_internal_topic=topics.ensure_internal,
-            auto_create_topic=topics.auto_create,
+            ensure_internal_topic=self._topics.ensure_internal,
+            auto_create_topic=self._topics.auto_create,
         )
 
     async def _bind(self, dispatcher: Dispatcher) -> None:
-        self._gate = ConnectionGate(_connection_limits(self._configs))
+        self._gate = ConnectionGate(connection_limits(self._configs))
         self._ports = []
         for plan in self._plans:
             listener = Listener(
                 plan.bind.name,
                 dispatcher,
                 self._gate,
-                _connection_settings(self._configs),
+                connection_settings(self._configs),
                 backlog=self._configs.integer("socket.listen.backlog.size"),
                 idle_seconds_max=self._configs.integer("connections.max.idle.ms") / 1000,
             )
@@ -412,7 +337,7 @@ class BrokerNode:
             return
         self._resolved_settings.clear()
         self._configs = self._broker.configs = configs
-        self._gate.limits = _connection_limits(self._configs)
+        self._gate.limits = connection_limits(self._configs)
 
     # --- stop
 
@@ -428,10 +353,7 @@ class BrokerNode:
         if self._log_moves is not None:
             await self._log_moves.stop()
         await self._upkeep.stop()
-        if "_share" in self.__dict__:
-            await self._share.close()
-        for coordinator in self._coordinators:
-            await coordinator.stop()
+        await self._coordinators.stop()
         for partition in self._replicas:
             await partition.settle()
         with suppress(KafkaError):  # the metadata log may be the reason for stopping
@@ -447,33 +369,6 @@ class BrokerNode:
             await self._raft.close()
         self._storage.store.close()
         self._workers.close()
-
-
-def _tell_groups(groups: GroupCoordinator, image: ClusterImage, delta: Delta) -> Awaitable[None] | None:
-    deleted = {topic.name for topic in delta.topics_deleted.values()}
-    return groups.on_topics_deleted(deleted) if deleted else None
-
-
-def _connection_settings(configs: BrokerConfigs) -> ConnectionSettings:
-    return ConnectionSettings(
-        frame_bytes_max=configs.integer("socket.request.max.bytes"),
-        in_flight_max=configs.integer("queued.max.requests"),
-        receive_buffer_bytes=configs.integer("socket.receive.buffer.bytes"),
-        send_buffer_bytes=configs.integer("socket.send.buffer.bytes"),
-    )
-
-
-def _connection_limits(configs: BrokerConfigs) -> ConnectionLimits:
-    overrides = {}
-    for pair in comma_separated(configs, "max.connections.per.ip.overrides"):
-        ip, _, count = pair.rpartition(":")
-        overrides[ip] = int(count)
-    return ConnectionLimits(
-        total_max=configs.integer("max.connections"),
-        per_ip_max=configs.integer("max.connections.per.ip"),
-        per_ip_overrides=overrides,
-        creations_per_second_max=configs.integer("max.connection.creation.rate"),
-    )
 
 
 def _why_not_bound(plan: ListenerPlan, error: OSError) -> str:

@@ -1,0 +1,28 @@
+"""What the broker's configs say about connections, in the words of `server`."""
+
+from barnabas.metadata.configs import BrokerConfigs
+from barnabas.node.listeners import comma_separated
+from barnabas.server.connection import ConnectionSettings
+from barnabas.server.limits import ConnectionLimits
+
+
+def connection_settings(configs: BrokerConfigs) -> ConnectionSettings:
+    return ConnectionSettings(
+        frame_bytes_max=configs.integer("socket.request.max.bytes"),
+        in_flight_max=configs.integer("queued.max.requests"),
+        receive_buffer_bytes=configs.integer("socket.receive.buffer.bytes"),
+        send_buffer_bytes=configs.integer("socket.send.buffer.bytes"),
+    )
+
+
+def connection_limits(configs: BrokerConfigs) -> ConnectionLimits:
+    overrides = {}
+    for pair in comma_separated(configs, "max.connections.per.ip.overrides"):
+        ip, _, count = pair.rpartition(":")
+        overrides[ip] = int(count)
+    return ConnectionLimits(
+        total_max=configs.integer("max.connections"),
+        per_ip_max=configs.integer("max.connections.per.ip"),
+        per_ip_overrides=overrides,
+        creations_per_second_max=configs.integer("max.connection.creation.rate"),
+    )

@@ -1,0 +1,163 @@
+"""The coordinators of groups, of transactions and of share groups, each made when there is something to coordinate.
+
+Each follows the partitions of its internal topic that this broker leads (`coordinator_partitions`). Their modules are
+imported when the first of them is made: a broker without groups starts without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from barnabas.metadata.features import TRANSACTION_VERSION
+from barnabas.model import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTIONS_TOPIC
+from barnabas.node.coordinator_partitions import CoordinatorPartitions
+from barnabas.node.transaction_markers import LocalMarkers
+
+if TYPE_CHECKING:
+    import random
+
+    from barnabas.controller.producer_ids import ProducerIdSource
+    from barnabas.coordinator.group.coordinator import GroupCoordinator
+    from barnabas.coordinator.share.coordinator import ShareCoordinator
+    from barnabas.coordinator.txn.coordinator import TransactionCoordinator
+    from barnabas.env import Clock, Workers
+    from barnabas.handlers.share_services import ShareServices
+    from barnabas.metadata.configs import BrokerConfigs
+    from barnabas.metadata.delta import Delta
+    from barnabas.metadata.image import ClusterImage
+    from barnabas.replication.replicas import Replicas
+
+
+@dataclass(slots=True)
+class Surroundings:
+    """What coordinators are made of."""
+
+    node_id: int
+    replicas: Replicas
+    workers: Workers
+    clock: Clock
+    rng: random.Random
+    image: Callable[[], ClusterImage]
+    configs: Callable[[], BrokerConfigs]
+    producer_ids: ProducerIdSource
+    ensure_internal_topic: Callable[[str], Awaitable[None]]
+
+
+class Coordinators:
+    def __init__(self, around: Surroundings) -> None:
+        self._around = around
+        self._groups: CoordinatorPartitions[GroupCoordinator] = CoordinatorPartitions(
+            OFFSETS_TOPIC, self._make_groups, node_id=around.node_id, clock=around.clock, on_change=_tell_groups
+        )
+        self._transactions: CoordinatorPartitions[TransactionCoordinator] = CoordinatorPartitions(
+            TRANSACTIONS_TOPIC, self._make_transactions, node_id=around.node_id, clock=around.clock
+        )
+        self._share_states: CoordinatorPartitions[ShareCoordinator] = CoordinatorPartitions(
+            SHARE_STATE_TOPIC,
+            self._make_share_states,
+            node_id=around.node_id,
+            clock=around.clock,
+            on_change=self._tell_share_groups,
+        )
+        self._all: tuple[CoordinatorPartitions[Any], ...] = (self._groups, self._transactions, self._share_states)
+        self.markers = LocalMarkers(around.replicas, around.clock, image=around.image, groups=self.groups)
+
+    def groups(self) -> GroupCoordinator:
+        return self._groups.coordinator
+
+    def transactions(self) -> TransactionCoordinator:
+        return self._transactions.coordinator
+
+    def share_states(self) -> ShareCoordinator:
+        return self._share_states.coordinator
+
+    def share(self) -> ShareServices:
+        return self._share
+
+    # --- life
+
+    def apply(self, image: ClusterImage, delta: Delta) -> None:
+        for each in self._all:
+            each.apply(image, delta)
+
+    def serve(self) -> None:
+        for each in self._all:
+            each.serve()
+
+    async def stop(self) -> None:
+        if "_share" in self.__dict__:
+            await self._share.close()
+        for each in self._all:
+            await each.stop()
+
+    # --- making
+
+    def _make_groups(self) -> GroupCoordinator:
+        from barnabas.coordinator.group.coordinator import GroupCoordinator
+        from barnabas.node.coordinator_log import TopicCoordinatorLog
+        from barnabas.node.group_settings import group_settings
+
+        around = self._around
+        return GroupCoordinator(
+            log=TopicCoordinatorLog(OFFSETS_TOPIC, around.replicas, around.workers),
+            clock=around.clock,
+            random=around.rng,
+            settings=group_settings(around.configs()),
+            partition_count=around.configs().integer("offsets.topic.num.partitions"),
+            workers=around.workers,
+            image=around.image,
+        )
+
+    def _make_transactions(self) -> TransactionCoordinator:
+        from barnabas.coordinator.txn.coordinator import TransactionCoordinator
+        from barnabas.node.coordinator_log import TopicCoordinatorLog
+        from barnabas.node.transaction_settings import transaction_settings
+
+        around = self._around
+        return TransactionCoordinator(
+            log=TopicCoordinatorLog(TRANSACTIONS_TOPIC, around.replicas, around.workers),
+            markers=self.markers,
+            producer_ids=around.producer_ids,
+            clock=around.clock,
+            settings=transaction_settings(around.configs()),
+            transaction_version=lambda: around.image().features.get(TRANSACTION_VERSION, 0),
+            partition_count=around.configs().integer("transaction.state.log.num.partitions"),
+        )
+
+    def _make_share_states(self) -> ShareCoordinator:
+        from barnabas.node.share_groups import make_share_coordinator
+
+        around = self._around
+        return make_share_coordinator(
+            replicas=around.replicas,
+            workers=around.workers,
+            clock=around.clock,
+            image=around.image,
+            configs=around.configs(),
+        )
+
+    @cached_property
+    def _share(self) -> ShareServices:
+        from barnabas.node.share_groups import make_share_services
+
+        around = self._around
+        return make_share_services(
+            replicas=around.replicas,
+            clock=around.clock,
+            image=around.image,
+            configs=around.configs,
+            coordinator=self.share_states,
+            groups=self.groups,
+            ensure_internal_topic=around.ensure_internal_topic,
+        )
+
+    def _tell_share_groups(self, states: ShareCoordinator, image: ClusterImage, delta: Delta) -> Awaitable[None] | None:
+        return self._share.on_topics_deleted(set(delta.topics_deleted)) if delta.topics_deleted else None
+
+
+def _tell_groups(groups: GroupCoordinator, image: ClusterImage, delta: Delta) -> Awaitable[None] | None:
+    deleted = {topic.name for topic in delta.topics_deleted.values()}
+    return groups.on_topics_deleted(deleted) if deleted else None
