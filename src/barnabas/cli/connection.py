@@ -15,7 +15,7 @@ from barnabas.cli.errors import CommandFailed
 from barnabas.cli.pairs import parse_pairs
 
 if TYPE_CHECKING:
-    from confluent_kafka import Consumer, KafkaError, Producer
+    from confluent_kafka import Consumer, KafkaError, Producer, ShareConsumer
     from confluent_kafka.admin import AdminClient, ClusterMetadata, TopicMetadata
 
 T = TypeVar("T")
@@ -62,6 +62,14 @@ class Connection:
 
         try:
             return Consumer({**config, **self._config})
+        except KafkaException as error:
+            raise failure(error.args[0]) from error
+
+    def share_consumer(self, config: dict[str, object]) -> "ShareConsumer":
+        from confluent_kafka import KafkaException, ShareConsumer
+
+        try:
+            return ShareConsumer({**config, **self._config})
         except KafkaException as error:
             raise failure(error.args[0]) from error
 

@@ -6,12 +6,14 @@ import typer
 
 from barnabas.cli.connection import REQUEST_TIMEOUT_S, Connection, result_of
 from barnabas.cli.errors import CommandFailed
-from barnabas.cli.group_view import committed_offsets, describe_group, describe_groups
+from barnabas.cli.group_view import GroupView, committed_offsets, describe_group
 from barnabas.cli.offset_reset import Target, plan_reset, targets_from
 from barnabas.cli.options import DEFAULT_SERVERS, ClientConfig, Format, OutputFormat, Servers
 from barnabas.cli.output import plural, print_json, print_rows, print_table, say
 
-app = typer.Typer(help="List, describe, reset and delete consumer groups.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    help="List, describe, reset and delete groups of consumers.", no_args_is_help=True, rich_markup_mode=None
+)
 
 Names = Annotated[list[str], typer.Argument(metavar="GROUP", help="Names of groups.")]
 
@@ -22,13 +24,19 @@ def list_(
     servers: Servers = DEFAULT_SERVERS,
     client_config: ClientConfig = None,
 ) -> None:
-    """List consumer groups."""
+    """List groups of every type."""
+    from barnabas.cli.share_group_view import SHARE, share_groups
+
     admin = Connection(servers, client_config).admin()
     found = result_of(admin.list_consumer_groups(request_timeout=REQUEST_TIMEOUT_S))
     rows = [
         {"group": group.group_id, "state": group.state.name.lower(), "type": group.type.name.lower()}
-        for group in sorted(found.valid, key=lambda group: group.group_id)
+        for group in found.valid
     ]
+    with share_groups(servers, client_config) as sharing:
+        rows = [row for row in rows if row["group"] not in sharing]
+        rows += [{"group": name, "state": state, "type": SHARE} for name, state in sharing.states.items()]
+    rows.sort(key=lambda row: row["group"])
     print_rows(rows, ["group", "state", "type"], output_format, empty="No groups: none has joined or committed yet.")
 
 
@@ -40,8 +48,12 @@ def describe(
     client_config: ClientConfig = None,
 ) -> None:
     """Show members, committed offsets and lag."""
+    from barnabas.cli.share_group_view import ShareGroupView, share_groups
+
     admin = Connection(servers, client_config).admin()
-    described = describe_groups(admin, groups)
+    described: list[GroupView | ShareGroupView] = []
+    with share_groups(servers, client_config) as sharing:
+        described += [sharing.describe(name) if name in sharing else describe_group(admin, name) for name in groups]
     if output_format is Format.json:
         print_json([group.as_object() for group in described])
         return
@@ -49,6 +61,8 @@ def describe(
         print(f"{'' if index == 0 else chr(10)}{group.headline()}", flush=True)
         if group.partitions:
             columns = ["topic", "partition", "committed", "end", "lag", "member", "host"]
+            if isinstance(group, ShareGroupView):
+                columns = ["topic", "partition", "start", "lag"]
             print_table([partition._asdict() for partition in group.partitions], columns)
 
 
@@ -74,17 +88,24 @@ def reset_offsets(
     client_config: ClientConfig = None,
 ) -> None:
     """Change where a group without members goes on."""
+    from barnabas.cli.share_group_view import share_groups
+
     target = Target.from_options(to_earliest, to_latest, to_offset, to_datetime, shift_by)
     if bool(topic) == all_topics:
         raise CommandFailed("which topics?", hint="try: --topic NAME, or --all-topics")
     connection = Connection(servers, client_config)
     admin = connection.admin()
-    committed = committed_offsets(admin, group)
+    with share_groups(servers, client_config) as sharing:
+        committed = sharing.starts(group) if group in sharing else committed_offsets(admin, group)
     partitions = sorted(committed) if all_topics else targets_from(connection, admin, topic or [])
     if not partitions:
         raise CommandFailed(f"the group {group} has committed nothing", hint="name the topics: --topic NAME")
     changes = plan_reset(admin, partitions, committed, target)
-    if not dry_run:
+    if not dry_run and group in sharing:
+        with share_groups(servers, client_config) as sharing:
+            _check_that_nobody_is_in(sharing.describe(group).members, group)
+            sharing.reset(group, changes)
+    elif not dry_run:
         from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 
         _check_that_nobody_is_in(describe_group(admin, group).members, group)

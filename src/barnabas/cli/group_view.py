@@ -58,10 +58,6 @@ class GroupView(NamedTuple):
         }
 
 
-def describe_groups(admin: "AdminClient", names: Sequence[str]) -> list[GroupView]:
-    return [describe_group(admin, name) for name in names]
-
-
 def describe_group(admin: "AdminClient", name: str) -> GroupView:
     found = result_of(admin.describe_consumer_groups([name], request_timeout=REQUEST_TIMEOUT_S)[name])
     committed = committed_offsets(admin, name)

@@ -55,7 +55,7 @@ def run(arguments: Sequence[str]) -> int:
     options = reader.read(arguments)
     _check(reader, options)
     properties, group = _properties(reader, options)
-    formatter = _formatter(options)
+    formatter = formatter_of(options)
     connection = Connection(options.bootstrap_server, as_pairs(to_librdkafka(properties)))
     commits = properties["enable.auto.commit"] == "true"
     consumer = connection.consumer({"enable.auto.offset.store": False})
@@ -140,7 +140,7 @@ def _properties(reader: ScriptParser, options: argparse.Namespace) -> tuple[dict
     return found, group
 
 
-def _formatter(options: argparse.Namespace) -> "MessageFormatter | _Silent | _Skipping":
+def formatter_of(options: argparse.Namespace) -> "MessageFormatter | _Silent | _Skipping":
     name = (options.formatter or "DefaultMessageFormatter").removeprefix(_FORMATTERS)
     if name == "NoOpMessageFormatter":
         return _Silent()

@@ -63,7 +63,7 @@ def reset(cluster: Cluster, groups: Sequence[str], options: argparse.Namespace) 
     if options.export:
         print(_as_csv(plans, with_group=len(options.group) != 1))
     else:
-        _print_table(plans)
+        print_plans(plans)
 
 
 def parse_partitions(text: str) -> list[Partition]:
@@ -113,17 +113,19 @@ def _plan(cluster: Cluster, group: str, options: argparse.Namespace) -> Plan:
     if options.to_offset is not None:
         return _bounded(cluster, dict.fromkeys(partitions, options.to_offset))
     if options.to_earliest:
-        return _at(cluster, partitions, EARLIEST)
+        return offsets_at(cluster, partitions, EARLIEST)
     if options.to_latest:
-        return _at(cluster, partitions, LATEST)
+        return offsets_at(cluster, partitions, LATEST)
     if options.to_datetime is not None:
-        return _at_time(cluster, partitions, parse_time_ms(options.to_datetime))
+        return offsets_at_time(cluster, partitions, parse_time_ms(options.to_datetime))
     if options.by_duration is not None:
-        return _at_time(cluster, partitions, int(time.time() * 1000) - parse_duration_ms(options.by_duration))
+        return offsets_at_time(cluster, partitions, int(time.time() * 1000) - parse_duration_ms(options.by_duration))
     current = {place: found.offset for place, found in committed_offsets(cluster, group).items()}
     if options.to_current:
         missing = [place for place in partitions if place not in current]
-        return {place: current[place] for place in partitions if place in current} | _at(cluster, missing, LATEST)
+        return {place: current[place] for place in partitions if place in current} | offsets_at(
+            cluster, missing, LATEST
+        )
     for topic, index in partitions:
         if (topic, index) not in current:
             raise UsageError(
@@ -148,7 +150,7 @@ def _scope(cluster: Cluster, group: str, options: argparse.Namespace) -> list[Pa
     return partitions
 
 
-def _at(cluster: Cluster, partitions: Iterable[Partition], timestamp: int) -> Plan:
+def offsets_at(cluster: Cluster, partitions: Iterable[Partition], timestamp: int) -> Plan:
     found = cluster.offsets(partitions, timestamp)
     for (topic, index), offset in found.items():
         if offset.error != ErrorCode.none:
@@ -156,16 +158,16 @@ def _at(cluster: Cluster, partitions: Iterable[Partition], timestamp: int) -> Pl
     return {place: offset.offset for place, offset in found.items()}
 
 
-def _at_time(cluster: Cluster, partitions: Sequence[Partition], timestamp: int) -> Plan:
-    found = _at(cluster, partitions, max(0, timestamp))
+def offsets_at_time(cluster: Cluster, partitions: Sequence[Partition], timestamp: int) -> Plan:
+    found = offsets_at(cluster, partitions, max(0, timestamp))
     later = [place for place, offset in found.items() if offset < 0]
     for topic, index in later:
         print(f"\nWarn: Partition {index} from topic {topic} is empty. Falling back to latest known offset.")
-    return found | _at(cluster, later, LATEST)
+    return found | offsets_at(cluster, later, LATEST)
 
 
 def _bounded(cluster: Cluster, wanted: Mapping[Partition, int]) -> Plan:
-    start, end = _at(cluster, wanted, EARLIEST), _at(cluster, wanted, LATEST)
+    start, end = offsets_at(cluster, wanted, EARLIEST), offsets_at(cluster, wanted, LATEST)
     plan = {}
     for (topic, index), offset in wanted.items():
         place = (topic, index)
@@ -203,7 +205,7 @@ def _as_csv(plans: Mapping[str, Plan], *, with_group: bool) -> str:
     return content.getvalue()
 
 
-def _print_table(plans: Mapping[str, Plan]) -> None:
+def print_plans(plans: Mapping[str, Plan]) -> None:
     rows = [(group, topic, index, new) for group, plan in plans.items() for (topic, index), new in plan.items()]
     groups = max([15, *(len(row[0]) for row in rows)])
     topics = max([15, *(len(row[1]) for row in rows)])

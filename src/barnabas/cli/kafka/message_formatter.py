@@ -70,7 +70,8 @@ class MessageFormatter:
         return b"Offset:%d" % (message.offset() or 0)
 
     def _delivery(self, message: "Message") -> bytes:
-        return b"Delivery:NOT_PRESENT"
+        count = message.delivery_count()
+        return b"Delivery:%d" % count if count else b"Delivery:NOT_PRESENT"
 
     def _epoch(self, message: "Message") -> bytes:
         epoch = message.leader_epoch()

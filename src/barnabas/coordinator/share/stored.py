@@ -52,10 +52,10 @@ class ShareSnapshotValue:
     state_epoch: int = int32()
     leader_epoch: int = int32()
     start_offset: int = int64()
+    delivery_complete_count: int = int32(-1, tag=0)
     create_timestamp: int = int64()
     write_timestamp: int = int64()
     state_batches: tuple[StoredBatch, ...] = array()
-    delivery_complete_count: int = int32(-1, tag=0)
 
 
 @kafka_entity(version=0, flexible=True)
@@ -63,8 +63,8 @@ class ShareUpdateValue:
     snapshot_epoch: int = int32()
     leader_epoch: int = int32()
     start_offset: int = int64()
-    state_batches: tuple[StoredBatch, ...] = array()
     delivery_complete_count: int = int32(-1, tag=0)
+    state_batches: tuple[StoredBatch, ...] = array()
 
 
 class Snapshot(NamedTuple):

@@ -1,0 +1,155 @@
+"""`barnabas kafka-console-share-consumer`: Kafka's ConsoleShareConsumer, on librdkafka.
+
+Every record is accepted once it is written, unless --reject or --release says otherwise.
+"""
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from barnabas.cli.connection import Connection, failure
+from barnabas.cli.kafka.client_properties import as_pairs, to_librdkafka
+from barnabas.cli.kafka.console_consumer import formatter_of
+from barnabas.cli.kafka.options import ScriptParser, UsageError, collect_properties, deprecated
+
+if TYPE_CHECKING:
+    from confluent_kafka import Message
+
+_POLL_S = 0.2
+_COMMIT_S = 30.0
+_DEFAULT_GROUP = "console-share-consumer"
+
+
+def parser() -> ScriptParser:
+    found = ScriptParser("kafka-console-share-consumer", "Take records from a topic as a member of a share group.")
+    found.value("--bootstrap-server", "where the brokers listen", metavar="HOST:PORT,...")
+    found.value("--topic", "where the records are", metavar="TOPIC")
+    found.value("--group", f"the share group [{_DEFAULT_GROUP}]", metavar="GROUP")
+    found.value("--max-messages", "stop after so many", metavar="N", type=int)
+    found.value("--timeout-ms", "stop when nothing came for so long", metavar="MS", type=int)
+    found.switch("--reject", "reject what is taken: nobody gets it again")
+    found.switch("--release", "release what is taken: somebody else may have it")
+    found.switch("--reject-message-on-error", "go on after a record that cannot be shown, and reject it")
+    found.switch("--enable-systest-events", "say shutdown_complete at the end")
+    found.value("--formatter", "DefaultMessageFormatter or NoOpMessageFormatter", metavar="CLASS")
+    found.values("--formatter-property", "how records are shown, such as print.delivery=true", metavar="KEY=VALUE")
+    found.value("--formatter-config", "a properties file of the same", metavar="FILE")
+    found.values("--property", "deprecated: --formatter-property", metavar="KEY=VALUE")
+    found.value("--key-deserializer", "one of Kafka's own, such as LongDeserializer", metavar="CLASS")
+    found.value("--value-deserializer", "one of Kafka's own", metavar="CLASS")
+    found.values("--command-property", "a setting of the consumer", metavar="KEY=VALUE")
+    found.value("--command-config", "a properties file of the same", metavar="FILE")
+    found.values("--consumer-property", "deprecated: --command-property", metavar="KEY=VALUE")
+    found.value("--consumer-config", "deprecated: --command-config", metavar="FILE")
+    return found
+
+
+def run(arguments: Sequence[str]) -> int:
+    reader = parser()
+    options = reader.read(arguments)
+    reader.require(options, "--bootstrap-server", "--topic")
+    if options.reject and options.release:
+        reader.error("At most one of --reject and --release may be specified.")
+    properties = _properties(reader, options)
+    # What cannot be shown is noticed here, so that it can be rejected.
+    options.skip_message_on_error = False
+    formatter = formatter_of(options)
+    connection = Connection(options.bootstrap_server, as_pairs(to_librdkafka(properties)))
+    consumer = connection.share_consumer({"share.acknowledgement.mode": "explicit"})
+    pump = SharePump(consumer, formatter, options)
+    try:
+        consumer.subscribe([options.topic])
+        pump.run()
+    finally:
+        consumer.close()
+        sys.stdout.flush()
+        print(f"Processed a total of {pump.count} messages", file=sys.stderr)
+        if options.enable_systest_events:
+            print("shutdown_complete")
+    return 0
+
+
+class SharePump:
+    """From a share consumer to stdout, and the answers back."""
+
+    def __init__(self, consumer: Any, render: "Callable[[Message], bytes]", options: argparse.Namespace) -> None:
+        from confluent_kafka import AcknowledgeType
+
+        self.count = 0
+        self._consumer = consumer
+        self._render = render
+        self._limit = None if options.max_messages is None or options.max_messages < 0 else options.max_messages
+        self._timeout_s = None if options.timeout_ms is None or options.timeout_ms < 0 else options.timeout_ms / 1000
+        self._rejects_errors = options.reject_message_on_error
+        self._release, self._reject = AcknowledgeType.RELEASE, AcknowledgeType.REJECT
+        self._answer = self._reject if options.reject else self._release if options.release else AcknowledgeType.ACCEPT
+
+    def run(self) -> None:
+        last_record = time.monotonic()
+        while self._limit is None or self.count < self._limit:
+            messages = self._consumer.poll(_POLL_S)
+            if not messages:
+                if self._timeout_s is not None and time.monotonic() - last_record >= self._timeout_s:
+                    return
+                continue
+            if not self._write(messages):
+                return
+            last_record = time.monotonic()
+
+    def _write(self, messages: "Sequence[Message]") -> bool:
+        """False when nobody reads our stdout any more."""
+        is_read = True
+        for message in messages:
+            error = message.error()
+            if error is not None:
+                # Negative codes are librdkafka's own: a lost connection, which it mends by itself.
+                if error.fatal() or error.code() > 0:
+                    raise failure(error)
+                continue
+            wanted = is_read and (self._limit is None or self.count < self._limit)
+            answer = self._release
+            if wanted:
+                answer, is_read = self._show(message)
+                self.count += 1
+            self._consumer.acknowledge(message, answer)
+        self._consumer.commit_sync(_COMMIT_S)
+        return is_read
+
+    def _show(self, message: "Message") -> tuple[Any, bool]:
+        try:
+            shown = self._render(message)
+        except UsageError as error:
+            if not self._rejects_errors:
+                raise
+            print(f"Error processing message, rejecting this message: {error}", file=sys.stderr)
+            return self._reject, True
+        try:
+            sys.stdout.buffer.write(shown)
+            sys.stdout.buffer.flush()
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return self._release, False
+        return self._answer, True
+
+
+def _properties(reader: ScriptParser, options: argparse.Namespace) -> dict[str, str]:
+    for given, flag, instead in (
+        (options.property, "--property", "--formatter-property"),
+        (options.consumer_property, "--consumer-property", "--command-property"),
+        (options.consumer_config, "--consumer-config", "--command-config"),
+    ):
+        if given:
+            deprecated(flag, instead)
+    found = collect_properties(
+        [options.consumer_config, options.command_config],
+        [("--consumer-property", options.consumer_property), ("--command-property", options.command_property)],
+    )
+    groups = {name for name in (options.group, found.get("group.id")) if name is not None}
+    if len(groups) > 1:
+        reader.error(f"The group ids provided in different places do not match: {', '.join(sorted(groups))}")
+    found["group.id"] = groups.pop() if groups else _DEFAULT_GROUP
+    found.setdefault("client.id", "console-share-consumer")
+    return found

@@ -1,0 +1,289 @@
+"""`barnabas kafka-share-groups`: Kafka's ShareGroupCommand.
+
+As there, what a broker refuses is printed after `Error:` on stdout and the status stays 0, except for a reset of a
+group that has members, which ends with 1; so does a command line that cannot be meant.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from barnabas.cli.errors import CommandFailed
+from barnabas.cli.kafka.admin import connect
+from barnabas.cli.kafka.group_describe import assignment_text, layout_of
+from barnabas.cli.kafka.group_requests import delete_group, words
+from barnabas.cli.kafka.group_reset import (
+    offsets_at,
+    offsets_at_time,
+    parse_partitions,
+    parse_time_ms,
+    print_plans,
+)
+from barnabas.cli.kafka.options import ScriptParser, UsageError, add_connection
+from barnabas.cli.kafka.share_requests import (
+    ShareGroup,
+    ShareOffset,
+    alter_share_offsets,
+    delete_share_offsets,
+    describe_share_group,
+    list_share_groups,
+    share_offsets,
+)
+from barnabas.cli.wire_client import EARLIEST, LATEST, Cluster, Partition, RequestRefused
+from barnabas.wire.errors import ErrorCode
+
+_ACTIONS = ("list", "describe", "delete", "reset_offsets", "delete_offsets")
+_SCENARIOS = ("to_datetime", "to_earliest", "to_latest")
+_STATES = ("Empty", "Stable", "Dead")
+_MISSING = "-"
+
+
+def parser() -> ScriptParser:
+    found = ScriptParser("kafka-share-groups", "List, describe, reset and delete share groups.")
+    add_connection(found)
+    found.switch("--list", "list the share groups")
+    found.switch("--describe", "show a group's offsets, members or state")
+    found.switch("--delete", "delete groups without members")
+    found.switch("--delete-offsets", "delete a group's offsets of topics")
+    found.switch("--reset-offsets", "change where a group without members begins")
+    found.values("--group", "the group", metavar="GROUP")
+    found.switch("--all-groups", "every share group")
+    found.values("--topic", "a topic, or some of its partitions: name:0,1", metavar="TOPIC")
+    found.switch("--all-topics", "every topic that the group has offsets of")
+    found.switch("--offsets", "with --describe: offsets and lag (the default)")
+    found.switch("--members", "with --describe: the members")
+    found.optional_value("--state", "the state, or with --list only groups in these", metavar="STATE,...", without="")
+    found.switch("--verbose", "with --describe: more columns")
+    found.value("--timeout", "how long to wait for answers", metavar="MS", type=int, default=30_000)
+    found.switch("--dry-run", "with --reset-offsets: only show what would be done")
+    found.switch("--execute", "with --reset-offsets: do it")
+    found.switch("--to-earliest", "reset to the oldest record")
+    found.switch("--to-latest", "reset to the end")
+    found.value("--to-datetime", "reset to a time: 2026-01-31T12:00:00.000", metavar="TIME")
+    return found
+
+
+def run(arguments: Sequence[str]) -> int:
+    reader = parser()
+    options = reader.read(arguments)
+    _check(reader, options)
+    try:
+        with connect(options, timeout_s=options.timeout / 1000) as cluster:
+            _act(cluster, options)
+    except UsageError:
+        raise
+    except CommandFailed as error:
+        _print_error(f"Executing share group command failed due to {error.message}")
+        if error.hint:
+            print(f"hint: {error.hint}", file=sys.stderr)
+    return 0
+
+
+def _act(cluster: Cluster, options: argparse.Namespace) -> None:
+    if options.list:
+        _list(cluster, options.state)
+    elif options.describe:
+        names = [group.group_id for group in list_share_groups(cluster)] if options.all_groups else options.group
+        for name in sorted(names):
+            _describe(cluster, describe_share_group(cluster, name), options)
+    elif options.delete:
+        _delete(cluster, options)
+    elif options.reset_offsets:
+        _reset(cluster, options.group[0], options)
+    else:
+        _delete_offsets(cluster, options.group[0], options.topic)
+
+
+def _list(cluster: Cluster, state: str | None) -> None:
+    groups = list_share_groups(cluster, _states(state))
+    if state is None:
+        for group in groups:
+            print(group.group_id)
+        return
+    width = max([15, *(len(group.group_id) for group in groups)])
+    print(f"{'GROUP':<{width}} STATE")
+    for group in groups:
+        print(f"{group.group_id:<{width}} {group.group_state}")
+
+
+def _states(text: str | None) -> list[str]:
+    by_lower = {name.lower(): name for name in _STATES}
+    wanted = [part.strip().lower() for part in text.split(",")] if text else []
+    if not all(name in by_lower for name in wanted):
+        raise UsageError(f"Invalid state list '{text}'. Valid states are: {', '.join(_STATES)}")
+    return [by_lower[name] for name in wanted]
+
+
+def _describe(cluster: Cluster, group: ShareGroup, options: argparse.Namespace) -> None:
+    sys.stdout.flush()
+    if options.members:
+        if not group.members:
+            print(f"\nShare group '{group.group_id}' has no active members.", file=sys.stderr)
+            return
+        _print_members(group, verbose=options.verbose)
+    elif options.state is not None:
+        _print_state(group, verbose=options.verbose)
+    else:
+        _print_offsets(group.group_id, share_offsets(cluster, group.group_id), verbose=options.verbose)
+
+
+def _print_offsets(name: str, offsets: dict[Partition, ShareOffset], *, verbose: bool) -> None:
+    if not offsets:
+        print(f"\nShare group '{name}' has no offset information.")
+        return
+    titles = ["GROUP", "TOPIC", "PARTITION", "START-OFFSET"]
+    widths = [15, 15, 10, 13]
+    rows = [[name, topic, str(index), _cell(found.start_offset)] for (topic, index), found in sorted(offsets.items())]
+    if verbose:
+        titles.insert(3, "LEADER-EPOCH")
+        widths.insert(3, 13)
+        for row, (_, found) in zip(rows, sorted(offsets.items()), strict=True):
+            row.insert(3, _cell(found.leader_epoch))
+    layout = layout_of(widths, rows)
+    print("\n" + layout.format(*titles) + " LAG")
+    for row, (_, found) in zip(rows, sorted(offsets.items()), strict=True):
+        print(f"{layout.format(*row)} {_cell(found.lag)}")
+
+
+def _print_members(group: ShareGroup, *, verbose: bool) -> None:
+    titles = ["GROUP", "CONSUMER-ID", "HOST", "CLIENT-ID", "#PARTITIONS"]
+    widths = [15, 15, 15, 15, 12]
+    members = sorted(group.members, key=lambda member: member.member_id)
+    rows = [
+        [group.group_id, member.member_id, member.host, member.client_id, str(len(member.partitions))]
+        for member in members
+    ]
+    if verbose:
+        titles.append("MEMBER-EPOCH")
+        widths.append(13)
+        for row, member in zip(rows, members, strict=True):
+            row.append(str(member.member_epoch))
+    layout = layout_of(widths, rows)
+    print("\n" + layout.format(*titles) + " ASSIGNMENT")
+    for row, member in zip(rows, members, strict=True):
+        print(f"{layout.format(*row)} {assignment_text(member.partitions)}")
+
+
+def _print_state(group: ShareGroup, *, verbose: bool) -> None:
+    where = f"{group.coordinator.host}:{group.coordinator.port}  ({group.coordinator.node_id})"
+    titles, widths = ["GROUP", "COORDINATOR (ID)", "STATE"], [15, 25, 15]
+    row = [group.group_id, where, group.state]
+    if verbose:
+        titles += ["GROUP-EPOCH", "ASSIGNMENT-EPOCH"]
+        widths += [12, 17]
+        row += [str(group.group_epoch), str(group.assignment_epoch)]
+    layout = layout_of(widths, [row])
+    print("\n" + layout.format(*titles) + " #MEMBERS")
+    print(f"{layout.format(*row)} {len(group.members)}")
+
+
+def _delete(cluster: Cluster, options: argparse.Namespace) -> None:
+    known = {group.group_id: group.group_state for group in list_share_groups(cluster)}
+    failed: dict[str, str] = {}
+    deleted: list[str] = []
+    for name in dict.fromkeys(known if options.all_groups else options.group):
+        if name not in known:
+            failed[name] = f"Group '{name}' is not a share group."
+        elif known[name] != "Empty":
+            failed[name] = f"Share group '{name}' is not EMPTY."
+        elif (code := delete_group(cluster, name)) != ErrorCode.none:
+            failed[name] = words(code)
+        else:
+            deleted.append(name)
+    names = ", ".join(f"'{name}'" for name in deleted)
+    if not failed:
+        print(f"Deletion of requested share groups ({names}) was successful.")
+        return
+    _print_error("Deletion of some share groups failed:")
+    for name, why in failed.items():
+        print(f"* Group '{name}' could not be deleted due to: {why}")
+    if deleted:
+        print(f"\nThese share groups were deleted successfully: {names}")
+
+
+def _delete_offsets(cluster: Cluster, group: str, topics: Sequence[str]) -> None:
+    try:
+        results = delete_share_offsets(cluster, group, topics)
+    except RequestRefused as error:
+        _print_error(error.message)
+        results = dict.fromkeys(topics, error.message)
+    width = max([15, *map(len, results)])
+    print(f"\n{'TOPIC':<{width}} STATUS")
+    for topic, why in sorted(results.items()):
+        print(f"{topic:<{width}} {'Successful' if why is None else f'Error: {why}'}")
+
+
+def _reset(cluster: Cluster, group: str, options: argparse.Namespace) -> None:
+    try:
+        if describe_share_group(cluster, group).members:
+            raise UsageError(f"Share group '{group}' is not empty.", hint="stop its consumers, then try again")
+    except RequestRefused as error:
+        if error.code != ErrorCode.group_id_not_found:
+            raise  # offsets may be given to a group that is not there yet: they make it
+    partitions = _scope(cluster, group, options)
+    if options.to_earliest:
+        plan = offsets_at(cluster, partitions, EARLIEST)
+    elif options.to_latest:
+        plan = offsets_at(cluster, partitions, LATEST)
+    else:
+        plan = offsets_at_time(cluster, partitions, parse_time_ms(options.to_datetime))
+    if options.execute:
+        alter_share_offsets(cluster, group, plan)
+    print_plans({group: plan})
+
+
+def _scope(cluster: Cluster, group: str, options: argparse.Namespace) -> list[Partition]:
+    if options.all_topics:
+        return sorted(share_offsets(cluster, group))
+    known = cluster.topics([text for text in options.topic if ":" not in text])
+    partitions: list[Partition] = []
+    for text in options.topic:
+        if ":" in text:
+            partitions += parse_partitions(text)
+        elif text in known:
+            partitions += sorted((text, partition.partition_index) for partition in known[text].partitions)
+        else:
+            raise CommandFailed(words(ErrorCode.unknown_topic_or_partition), hint=f"there is no topic {text}")
+    return partitions
+
+
+def _cell(number: int | None) -> str:
+    return _MISSING if number is None else str(number)
+
+
+def _print_error(message: str) -> None:
+    print(f"\nError: {message}")
+
+
+def _check(reader: ScriptParser, options: argparse.Namespace) -> None:
+    actions = [action for action in _ACTIONS if getattr(options, action)]
+    if len(actions) != 1:
+        reader.error(
+            "Command must include exactly one action: --list, --describe, --delete, --reset-offsets, --delete-offsets"
+        )
+    reader.require(options, "--bootstrap-server")
+    if options.group and options.all_groups:
+        reader.error("--group and --all-groups exclude each other")
+    if (options.describe or options.delete) and not (options.group or options.all_groups):
+        reader.error(f"Option --{actions[0]} takes one of these options: --group, --all-groups")
+    if options.describe:
+        if sum([options.members, options.offsets, options.state is not None]) > 1:
+            reader.error("Option --describe takes at most one of these options: --members, --offsets, --state")
+        if options.state:
+            reader.error("Option --describe does not take a value for --state")
+    if options.delete_offsets and not (len(options.group) == 1 and options.topic):
+        reader.error("Option --delete-offsets takes the following options: --group, --topic")
+    if options.reset_offsets:
+        _check_reset(reader, options)
+
+
+def _check_reset(reader: ScriptParser, options: argparse.Namespace) -> None:
+    if len(options.group) != 1:
+        reader.error("Option --reset-offsets takes the option: --group")
+    if options.dry_run == options.execute:
+        reader.error("Option --reset-offsets takes one of --dry-run and --execute")
+    if sum(bool(getattr(options, name)) for name in _SCENARIOS) != 1:
+        flags = ", ".join(f"--{name.replace('_', '-')}" for name in _SCENARIOS)
+        reader.error(f"Option --reset-offsets requires one of the following scenarios: {flags}")
+    if bool(options.topic) == options.all_topics:
+        reader.error("One of the reset scopes should be defined: --all-topics, --topic.")

@@ -1,0 +1,105 @@
+"""Share groups in `barnabas group`: librdkafka's admin client knows none, so they are asked for over `wire_client`."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from barnabas.cli.errors import CommandFailed
+from barnabas.cli.kafka.share_requests import (
+    alter_share_offsets,
+    describe_share_group,
+    list_share_groups,
+    share_offsets,
+)
+from barnabas.cli.offset_reset import Change
+from barnabas.cli.output import plural
+from barnabas.cli.pairs import parse_pairs
+from barnabas.cli.wire_client import Cluster
+
+SHARE = "share"
+
+
+class SharePartitionView(NamedTuple):
+    topic: str
+    partition: int
+    start: int | None
+    """Everything before it is done."""
+    lag: int | None
+
+
+class ShareGroupView(NamedTuple):
+    group: str
+    type: str
+    state: str
+    coordinator: int
+    members: int
+    partitions: list[SharePartitionView]
+
+    @property
+    def lag(self) -> int | None:
+        known = [partition.lag for partition in self.partitions if partition.lag is not None]
+        return sum(known) if known else None
+
+    def headline(self) -> str:
+        lag = "nothing read" if self.lag is None else f"lag {self.lag:,}"
+        return f"Group {self.group}: share group, {self.state}, {plural(self.members, 'member')}, {lag}"
+
+    def as_object(self) -> dict[str, object]:
+        return {
+            **self._asdict(),
+            "lag": self.lag,
+            "partitions": [partition._asdict() for partition in self.partitions],
+        }
+
+
+class ShareGroups:
+    def __init__(self, cluster: Cluster | None) -> None:
+        self._cluster = cluster
+        self._listed: dict[str, str] | None = None
+
+    @property
+    def states(self) -> dict[str, str]:
+        """By name."""
+        if self._listed is None:
+            listed: list[Any] = [] if self._cluster is None else list_share_groups(self._cluster)
+            self._listed = {group.group_id: group.group_state.lower() for group in listed}
+        return self._listed
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.states
+
+    def describe(self, name: str) -> ShareGroupView:
+        cluster = self._known()
+        group = describe_share_group(cluster, name)
+        return ShareGroupView(
+            group=name,
+            type=SHARE,
+            state=group.state.lower(),
+            coordinator=group.coordinator.node_id,
+            members=len(group.members),
+            partitions=[
+                SharePartitionView(topic, index, found.start_offset, found.lag)
+                for (topic, index), found in sorted(share_offsets(cluster, name).items())
+            ],
+        )
+
+    def starts(self, name: str) -> dict[tuple[str, int], int]:
+        offsets = share_offsets(self._known(), name)
+        return {place: found.start_offset for place, found in offsets.items() if found.start_offset is not None}
+
+    def reset(self, name: str, changes: Sequence[Change]) -> None:
+        alter_share_offsets(self._known(), name, {(each.topic, each.partition): each.new for each in changes})
+
+    def _known(self) -> Cluster:
+        if self._cluster is None:
+            raise CommandFailed("share groups are reached without TLS and login only", hint="leave -X out")
+        return self._cluster
+
+
+@contextmanager
+def share_groups(servers: str, client_config: Sequence[str] | None) -> Iterator[ShareGroups]:
+    if "security.protocol" in parse_pairs("--client-config", client_config):
+        yield ShareGroups(None)
+        return
+    with Cluster(servers) as cluster:
+        yield ShareGroups(cluster)
