@@ -50,7 +50,7 @@ class PartitionLog(TrimmableLog):
         if self.health.error is not None:
             self.health.check()
         first = batches[0].header
-        if first.producer_id >= 0:
+        if first.producer_id >= 0 and not (len(batches) == 1 and self.producers.expects(first)):
             duplicate = self.producers.find_duplicate(first)
             if duplicate is not None:
                 return Appended(

@@ -23,7 +23,7 @@ from typing import Final, NamedTuple
 
 from barnabas.log.transaction_index import AbortedTransaction
 from barnabas.log.transactions import OpenTransactions, VerificationGuard
-from barnabas.records.batch import BatchHeader
+from barnabas.records.batch import TRANSACTIONAL_FLAG, BatchHeader
 from barnabas.records.control import EndTransactionMarker
 from barnabas.wire.errors import (
     InvalidProducerEpoch,
@@ -104,6 +104,21 @@ class ProducerState:
                 self.transactions.begin(producer_id, first_offset)
 
     # Data batches
+
+    def expects(self, header: BatchHeader) -> bool:
+        """The common case in one look: the next batch of its producer, in the transaction that is open or in none.
+
+        True: it is no retry, and `check` has nothing against it.
+        """
+        entry = self.producers.get(header.producer_id)
+        return (
+            entry is not None
+            and entry.epoch == header.producer_epoch
+            and len(entry.batches) > 0
+            and header.base_sequence == (entry.batches[-1].last_sequence + 1) & SEQUENCE_MASK
+            and (entry.txn_first_offset >= 0) is (header.attributes & TRANSACTIONAL_FLAG != 0)
+            and header.producer_id not in self.guards
+        )
 
     def find_duplicate(self, header: BatchHeader) -> BatchMetadata | None:
         entry = self.producers.get(header.producer_id)
