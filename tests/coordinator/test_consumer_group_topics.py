@@ -27,6 +27,12 @@ def test_the_hash_of_a_topic_is_kafkas() -> None:
     assert hash_topic(topic, {1: broker(1, "r1"), 3: broker(3, None)}) == 7288294859015144814
 
 
+def test_without_racks_the_shorter_way_is_the_same() -> None:
+    topic = TopicImage(id=uuid.UUID(int=5), name="foo", partitions=dict.fromkeys(range(300), PARTITION))
+    elsewhere = {9: broker(9, "r")}
+    assert hash_topic(topic, {1: broker(1, None)}) == hash_topic(topic, elsewhere)
+
+
 def test_it_tells_every_change_that_matters() -> None:
     topics = Topics()
     topics.put(a=1, b=1)

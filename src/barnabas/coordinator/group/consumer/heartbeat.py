@@ -32,6 +32,7 @@ from barnabas.coordinator.group.consumer.static_members import check_epoch, know
 from barnabas.coordinator.group.consumer.subscriptions import RegexChange, update_epoch, update_regexes
 from barnabas.coordinator.group.consumer.target import Target, update_target
 from barnabas.coordinator.group.member import ClientInfo
+from barnabas.coordinator.group.modern.topics import shared_names
 from barnabas.coordinator.group.store import GroupStore
 from barnabas.wire.errors import GroupIdNotFound, GroupMaxSizeReached
 from barnabas.wire.messages.consumer_group_heartbeat import (
@@ -145,7 +146,7 @@ def _told(before: ConsumerMember, request: ConsumerGroupHeartbeatRequest, client
         rack_id=before.rack_id if request.rack_id is None else request.rack_id,
         rebalance_timeout_ms=before.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
         server_assignor=before.server_assignor if request.server_assignor is None else request.server_assignor,
-        subscribed_topic_names=before.subscribed_topic_names if names is None else frozenset(names),
+        subscribed_topic_names=before.subscribed_topic_names if names is None else shared_names(frozenset(names)),
         subscribed_topic_regex=before.subscribed_topic_regex
         if request.subscribed_topic_regex is None
         else request.subscribed_topic_regex,

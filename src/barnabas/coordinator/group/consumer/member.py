@@ -19,6 +19,7 @@ from barnabas.coordinator.group.consumer.stored import (
     StoredOwnedPartitions,
 )
 from barnabas.coordinator.group.member import ClientInfo, Protocols
+from barnabas.coordinator.group.modern.topics import shared_names
 
 OwnedPartitions = Mapping[uuid.UUID, Mapping[int, int]]
 """By topic id, partitions with the member epoch since which the member has them. Never changed after it was made."""
@@ -118,7 +119,7 @@ class ConsumerMember:
             instance_id=stored.instance_id,
             rack_id=stored.rack_id,
             client=ClientInfo(stored.client_id, stored.client_host),
-            subscribed_topic_names=frozenset(stored.subscribed_topic_names),
+            subscribed_topic_names=shared_names(frozenset(stored.subscribed_topic_names)),
             subscribed_topic_regex=stored.subscribed_topic_regex,
             rebalance_timeout_ms=stored.rebalance_timeout_ms,
             server_assignor=stored.server_assignor,

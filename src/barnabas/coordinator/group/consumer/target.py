@@ -22,7 +22,10 @@ from barnabas.coordinator.group.store import GroupStore
 ASSIGNORS: Final[dict[str, Assignor]] = {"uniform": assign_uniform, "range": assign_range}
 
 SIZE_AT_ONCE_MAX: Final = 4_000
-"""Partitions and members up to which an assignment is computed on the loop: some 3 ms with its records."""
+"""The size (`GroupSpec.size`) up to which an assignment is computed on the loop: some 5 ms with its records.
+
+Beyond it members hear of their assignment with the heartbeat after the next.
+"""
 
 
 class Target(NamedTuple):

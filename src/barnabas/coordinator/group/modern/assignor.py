@@ -28,8 +28,8 @@ class GroupSpec(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How much there is to do: about so many partitions and members are looked at."""
-        return sum(self.partition_counts.values()) + len(self.members)
+        """How much there is to do, in partitions. A member costs as much as 20: it may need a record of its own."""
+        return sum(self.partition_counts.values()) + 20 * len(self.members)
 
 
 Assignor = Callable[[GroupSpec], Mapping[str, Partitions]]

@@ -82,27 +82,32 @@ class TopicCatalog:
 
 
 def hash_topic(topic: TopicImage, brokers: Mapping[int, BrokerImage]) -> int:
-    hasher = xxhash.xxh3_64()
     high, low = divmod(topic.id.int, 1 << 64)
-    hasher.update(struct.pack("<bQQ", _HASH_FORMAT, high, low) + _string(topic.name))
-    hasher.update(struct.pack("<i", len(topic.partitions)))
-    for index in range(len(topic.partitions)):
+    count = len(topic.partitions)
+    hasher = xxhash.xxh3_64(struct.pack("<bQQ", _HASH_FORMAT, high, low) + _string(topic.name))
+    hasher.update(struct.pack("<i", count))
+    racks = {broker.id: broker.rack for broker in brokers.values() if broker.rack is not None}
+    if not racks:
+        hasher.update(struct.pack(f"<{count}i", *range(count)))
+        return _signed(hasher.intdigest())
+    for index in range(count):
         hasher.update(struct.pack("<i", index))
         replicas = topic.partitions[index].replicas if index in topic.partitions else ()
-        for rack in sorted(rack for replica in replicas if (rack := _rack(brokers, replica)) is not None):
+        for rack in sorted(racks[replica] for replica in replicas if replica in racks):
             hasher.update(struct.pack("<i", len(rack.encode("utf-16-le")) // 2) + _string(rack))
     return _signed(hasher.intdigest())
+
+
+@lru_cache(maxsize=1_024)
+def shared_names(names: frozenset[str]) -> frozenset[str]:
+    """The same object for equal sets: all members of a group compare theirs whenever one joins."""
+    return names
 
 
 @lru_cache(maxsize=16_384)
 def utf16_order(text: str) -> bytes:
     """Java's order of strings: by UTF-16 code units."""
     return text.encode("utf-16-be", "surrogatepass")
-
-
-def _rack(brokers: Mapping[int, BrokerImage], broker_id: int) -> str | None:
-    broker = brokers.get(broker_id)
-    return None if broker is None else broker.rack
 
 
 def _string(text: str) -> bytes:
