@@ -20,11 +20,15 @@ from barnabas.log.meta_properties import (
 from barnabas.log.offset_index import OffsetIndex
 from barnabas.log.partition_metadata import FILE_NAME as TOPIC_ID_NAME
 from barnabas.log.partition_metadata import read_topic_id, write_topic_id
+from barnabas.log.producer_rebuild import replay_batch
 from barnabas.log.producer_snapshot import CorruptSnapshot, decode_snapshot, encode_snapshot
-from barnabas.log.producer_state import BatchMetadata, ProducerEntry
+from barnabas.log.producer_state import BatchMetadata, ProducerEntry, ProducerState
 from barnabas.log.time_index import TimeIndex
+from barnabas.log.transaction_index import AbortedTransaction, TransactionIndex
 from barnabas.metadata.configs.properties import parse_properties
 from barnabas.model import TopicPartition
+from barnabas.records.batch import with_offsets
+from barnabas.records.control import EndTransactionMarker, marker_batch
 from barnabas.records.record import Record, build_batch
 from barnabas.testing.disk import SimulatedDisk
 from barnabas.wire.errors import CorruptMessage, InvalidConfig
@@ -47,7 +51,21 @@ def _segments(rng: random.Random) -> list[bytes]:
         batches = []
         for _ in range(rng.randrange(1, 6)):
             records = [Record(timestamp=offset, value=rng.randbytes(rng.randrange(50)))] * rng.randrange(1, 4)
-            batches.append(build_batch(records, base_offset=offset, leader_epoch=rng.randrange(3)))
+            transactional = rng.randrange(3) == 0
+            batches.append(
+                build_batch(
+                    records,
+                    base_offset=offset,
+                    leader_epoch=rng.randrange(3),
+                    producer_id=rng.randrange(3) if transactional else -1,
+                    transactional=transactional,
+                )
+            )
+            if transactional and rng.randrange(2):
+                marker = EndTransactionMarker(rng.randrange(2) == 0, rng.randrange(5))
+                end = marker_batch(marker, producer_id=rng.randrange(3), producer_epoch=0, now_ms=offset)
+                batches.append(b"".join(with_offsets(end, offset + len(records), 0)))
+                offset += 1
             offset += len(records) + rng.randrange(3)
         segments.append(b"".join(batches) + rng.choice((b"", bytes(70), b"torn")))
     return segments
@@ -63,6 +81,25 @@ def _scan(data: bytes) -> None:
             continue
 
 
+def _replay(data: bytes) -> None:
+    """Who wrote what last, and what was aborted: whatever a log holds, an index can be made of it."""
+    file = _disk_with("segment", data).open(f"{_DIRECTORY}/segment")
+    state, index = ProducerState(), TransactionIndex()
+    with suppress(CorruptMessage):
+        for _, batch in scan_batches(file, 0, len(data)):
+            if batch.header.has_producer_id and (aborted := replay_batch(state, batch)) is not None:
+                index.append(aborted)
+    index.collect(0, 100, [])
+    state.transactions.first_unstable(1 << 40)
+    TransactionIndex.load(_persisted(index), 0)
+
+
+def _persisted(index: TransactionIndex) -> bytes:
+    disk = SimulatedDisk()
+    index.persist(disk, "/txnindex")
+    return disk.read_file("/txnindex") if disk.exists("/txnindex") else b""
+
+
 def _indexes(rng: random.Random) -> list[bytes]:
     contents = []
     for _ in range(10):
@@ -73,7 +110,10 @@ def _indexes(rng: random.Random) -> list[bytes]:
             times.append(1_700_000_000_000 + entry, entry * 7)
         offsets.persist(disk, "/index")
         times.persist(disk, "/timeindex")
-        contents += [disk.read_file("/index"), disk.read_file("/timeindex")]
+        transactions = TransactionIndex()
+        for entry in range(rng.randrange(20)):
+            transactions.append(AbortedTransaction(rng.randrange(9), entry * 10, entry * 10 + 5, entry * 10 + 6))
+        contents += [disk.read_file("/index"), disk.read_file("/timeindex"), _persisted(transactions)]
     return contents
 
 
@@ -88,6 +128,11 @@ def _load_indexes(data: bytes) -> None:
             offsets.lookup(offset)
         offsets.truncate_to(offsets.last()[0])
         offsets.persist(SimulatedDisk(), "/index")
+    with suppress(CorruptIndex):
+        transactions = TransactionIndex.load(data, 0)
+        transactions.collect(3, 50, [])
+        transactions.truncate_to(20)
+        _persisted(transactions)
     try:
         times = TimeIndex.load(data)
     except CorruptIndex:
@@ -119,7 +164,7 @@ def _read_checkpoints(data: bytes) -> None:
 def _producer_snapshots(rng: random.Random) -> list[bytes]:
     def entry() -> ProducerEntry:
         batches = [BatchMetadata(rng.getrandbits(31), rng.getrandbits(40), 3, 1)] * rng.randrange(2)
-        return ProducerEntry(rng.randrange(100), batches, rng.getrandbits(40), -1, -1)
+        return ProducerEntry(rng.randrange(100), batches, rng.getrandbits(40), -1, rng.choice((-1, 7)))
 
     return [encode_snapshot({number: entry() for number in range(count)}) for count in (0, 1, 3, 20)]
 
@@ -130,6 +175,7 @@ def _read_producer_snapshot(data: bytes) -> None:
     except CorruptSnapshot:
         return
     encode_snapshot(producers)
+    ProducerState(0, producers).transactions.first_unstable(0)
 
 
 def _property_files(rng: random.Random) -> list[bytes]:
@@ -153,6 +199,7 @@ def _read_property_files(data: bytes) -> None:
 
 TARGETS: Final = (
     Target("segments", _segments, _scan),
+    Target("producers_of_segments", _segments, _replay),
     Target("indexes", _indexes, _load_indexes),
     Target("checkpoints", _checkpoints, _read_checkpoints),
     Target("producer_snapshots", _producer_snapshots, _read_producer_snapshot),

@@ -47,6 +47,10 @@ def _records(rng: random.Random) -> list[Record]:
 def _batches(rng: random.Random) -> list[bytes]:
     sound = [build_batch(_records(rng), codec=codec) for codec in Codec for _ in range(8)]
     sound += [build_batch(_records(rng), producer_id=4, producer_epoch=1, base_sequence=9) for _ in range(8)]
+    sound += [
+        build_batch(_records(rng), producer_id=4, producer_epoch=1, base_sequence=0, transactional=True)
+        for _ in range(4)
+    ]
     return [bytes((rng.randrange(256),)) + batch for batch in sound]
 
 
