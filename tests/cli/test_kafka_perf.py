@@ -102,3 +102,27 @@ def test_dates_as_java_writes_them() -> None:
     assert date_format("SSS")(1_769_860_800_250) == "250"
     with pytest.raises(UsageError):
         date_format("EEEE")
+
+
+def test_producing_in_transactions(script: Run, barnabas_topic: str) -> None:
+    basics = ("--topic", barnabas_topic, "--throughput", "-1", "--num-records", "300", "--payload-monotonic")
+    for how in (
+        ("--transaction-duration-ms", "1"),
+        ("--transactional-id", barnabas_topic),
+        ("--command-property", f"transactional.id={barnabas_topic}"),
+    ):
+        assert re.fullmatch("300" + TOTAL, script("kafka-producer-perf-test", *basics, *how).good().strip())
+    read = (
+        "--topic",
+        barnabas_topic,
+        "--from-beginning",
+        "--isolation-level",
+        "read_committed",
+        "--timeout-ms",
+        "2000",
+    )
+    lines = script("kafka-console-consumer", *read).out.splitlines()
+    assert lines == [str(number) for number in range(300)] * 3
+    refused = script("kafka-producer-perf-test", *basics, "--transaction-duration-ms", "0")
+    assert refused.status != 0
+    assert "--transaction-duration-ms should be greater than zero" in refused.err

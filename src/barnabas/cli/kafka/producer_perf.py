@@ -7,6 +7,7 @@ import argparse
 import os
 import random
 import time
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from barnabas.cli.kafka.producer_stats import ProducerStats
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError, Message, Producer
 
+_TRANSACTION_MS = 3000
 _LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -34,6 +36,8 @@ def parser() -> ScriptParser:
     found.switch("--payload-monotonic", "the records are 0, 1, 2, ...")
     found.value("--throughput", "records per second at most, -1: as many as possible", metavar="N", type=float)
     found.value("--warmup-records", "so many records do not count for the last line", metavar="N", type=int, default=0)
+    found.value("--transactional-id", "write in transactions, under this id", metavar="ID")
+    found.value("--transaction-duration-ms", "commit every so often; by default 3000", metavar="MS", type=int)
     found.value("--reporting-interval", "a line every so often", metavar="MS", type=int, default=5000)
     for flag, meaning in (("--command-property", "settings"), ("--producer-props", "deprecated: --command-property")):
         found.add_argument(flag, nargs="+", action="extend", default=[], metavar="KEY=VALUE", help=meaning)
@@ -51,14 +55,58 @@ def run(arguments: Sequence[str]) -> int:
     servers = options.bootstrap_server or properties.get("bootstrap.servers")
     if servers is None:
         reader.error("missing required argument --bootstrap-server")
+    commits = _commits(options, properties)
     connection = Connection(servers, as_pairs(to_librdkafka(properties)))
     # Java's client blocks when its buffer is full; librdkafka bounds bytes and records, and only bytes should count.
     producer = connection.producer({"partitioner": "murmur2_random", "queue.buffering.max.messages": 10_000_000})
-    _measure(producer, options, payloads)
+    _measure(producer, options, payloads, commits)
     return 0
 
 
-def _measure(producer: "Producer", options: argparse.Namespace, payloads: Iterator[bytes]) -> None:
+class _Commits:
+    """Begins a transaction with the first record after a commit, and commits when it has lasted long enough."""
+
+    def __init__(self, duration_ms: int) -> None:
+        self._duration_s = duration_ms / 1000
+        self._begun_s: float | None = None
+
+    def begin(self, producer: "Producer") -> None:
+        if self._begun_s is None:
+            producer.begin_transaction()
+            self._begun_s = time.monotonic()
+
+    def end(self, producer: "Producer", *, at_once: bool = False) -> None:
+        if self._begun_s is not None and (at_once or time.monotonic() - self._begun_s >= self._duration_s):
+            producer.commit_transaction()
+            self._begun_s = None
+
+
+def _commits(options: argparse.Namespace, properties: dict[str, str]) -> _Commits | None:
+    """None: no transactions. Puts the transactional id into the properties; that of the flag goes first."""
+    duration_ms, given = options.transaction_duration_ms, options.transactional_id
+    if duration_ms is None and given is None and "transactional.id" not in properties:
+        return None
+    if given is not None or "transactional.id" not in properties:
+        properties["transactional.id"] = given or f"performance-producer-{uuid.uuid4()}"
+    return _Commits(_TRANSACTION_MS if duration_ms is None else duration_ms)
+
+
+def _measure(
+    producer: "Producer", options: argparse.Namespace, payloads: Iterator[bytes], commits: _Commits | None
+) -> None:
+    from confluent_kafka import KafkaException
+
+    try:
+        if commits is not None:
+            producer.init_transactions()
+        _write(producer, options, payloads, commits)
+    except KafkaException as error:
+        raise failure(error.args[0]) from error
+
+
+def _write(
+    producer: "Producer", options: argparse.Namespace, payloads: Iterator[bytes], commits: _Commits | None
+) -> None:
     stats = ProducerStats(options.num_records, options.reporting_interval)
     steady: ProducerStats | None = None
     errors: list[KafkaError] = []
@@ -74,6 +122,8 @@ def _measure(producer: "Producer", options: argparse.Namespace, payloads: Iterat
             print("In steady state.")
             left = options.num_records - options.warmup_records
             steady = ProducerStats(left, 10**12, steady=True)
+        if commits is not None:
+            commits.begin(producer)
         payload = next(payloads)
         on_delivery = _recorder(stats, steady, errors, len(payload), now())
         while True:
@@ -84,8 +134,12 @@ def _measure(producer: "Producer", options: argparse.Namespace, payloads: Iterat
                 poll(0.01)
         if number % 64 == 0:
             poll(0)
+        if commits is not None:
+            commits.end(producer)
         if options.throughput > 0:
             _throttle(producer, started_s, number + 1, options.throughput)
+    if commits is not None:
+        commits.end(producer, at_once=True)
     while producer.flush(0.1):
         pass
     stats.print_total()
@@ -188,5 +242,7 @@ def _check(reader: ScriptParser, options: argparse.Namespace) -> None:
         reader.error("--record-size should be greater than zero")
     if not 0 <= options.warmup_records < options.num_records:
         reader.error("The value for --warmup-records must be strictly fewer than the number of records in the test")
+    if options.transaction_duration_ms is not None and options.transaction_duration_ms <= 0:
+        reader.error("--transaction-duration-ms should be greater than zero")
     if options.reporting_interval <= 0:
         reader.error("--reporting-interval should be greater than zero")
