@@ -97,6 +97,10 @@ async def test_the_feature_must_be_there() -> None:
     assert refused.error_code is ErrorCode.unsupported_version
     described = await wire.send("consumer_group_describe", 1, ConsumerGroupDescribeRequest(group_ids=("g",)))
     assert described.groups[0].error_code is ErrorCode.unsupported_version
+    wire.broker.image = wire.image
+    wire.groups.serves_consumer_protocol = False
+    refused = await wire.send("consumer_group_heartbeat", 1, joining())
+    assert "group.coordinator.rebalance.protocols" in refused.error_message
 
 
 @pytest.mark.parametrize("version", [0, 1])

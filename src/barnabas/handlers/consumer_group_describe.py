@@ -1,10 +1,10 @@
 """ConsumerGroupDescribe (0-1): consumer groups (KIP-848), their members, what these have and what they shall have."""
 
 from barnabas.handlers.authorized_operations import GROUP_OPERATIONS, NOT_REQUESTED
+from barnabas.handlers.consumer_group_heartbeat import check_enabled
 from barnabas.handlers.context import RequestContext
 from barnabas.handlers.pieces import Pieces
-from barnabas.metadata.features import GROUP_VERSION
-from barnabas.wire.errors import KafkaError, UnsupportedVersion
+from barnabas.wire.errors import KafkaError
 from barnabas.wire.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
@@ -24,8 +24,7 @@ async def handle(context: RequestContext, request: ConsumerGroupDescribeRequest)
 
 async def _describe(context: RequestContext, group_id: str) -> DescribedGroup:
     try:
-        if context.broker.image.features.get(GROUP_VERSION, 0) < 1:
-            raise UnsupportedVersion("the feature group.version is not at 1; raise it to use consumer groups")
+        check_enabled(context)
         return await context.broker.groups.describe_consumer_group(group_id)
     except KafkaError as error:
         return DescribedGroup(group_id=group_id, error_code=error.code, error_message=str(error))

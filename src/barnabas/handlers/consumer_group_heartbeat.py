@@ -1,7 +1,8 @@
 """ConsumerGroupHeartbeat (0-1): members of consumer groups (KIP-848) join, live, change their subscription and leave.
 
 In version 0 the coordinator makes the id of a new member, from version 1 on the client does; version 1 also knows
-subscriptions by regular expression. Served while the feature `group.version` is at 1.
+subscriptions by regular expression. Served while the feature
+`group.version` is at 1 and `group.coordinator.rebalance.protocols` has it.
 
 Unlike with Kafka, a regular expression that is new to the group is resolved at once, not in the next batch of ten
 seconds. Unicode properties other than categories, `Latin`, `Common` and `Any` are not known: they accept no character
@@ -30,8 +31,7 @@ def handle(
     context: RequestContext, request: ConsumerGroupHeartbeatRequest
 ) -> ConsumerGroupHeartbeatResponse | Awaitable[ConsumerGroupHeartbeatResponse]:
     try:
-        if context.broker.image.features.get(GROUP_VERSION, 0) < 1:
-            raise UnsupportedVersion("the feature group.version is not at 1; raise it to use consumer groups")
+        check_enabled(context)
         groups = context.broker.groups
         _check(groups, request, context.api_version)
         client = ClientInfo(context.client_id or "", f"/{context.client.host}")
@@ -39,6 +39,13 @@ def handle(
     except KafkaError as error:
         return _failed(error)
     return outcome if isinstance(outcome, ConsumerGroupHeartbeatResponse) else _when_stored(outcome)
+
+
+def check_enabled(context: RequestContext) -> None:
+    if context.broker.image.features.get(GROUP_VERSION, 0) < 1:
+        raise UnsupportedVersion("the feature group.version is not at 1; raise it to use consumer groups")
+    if not context.broker.groups.serves_consumer_protocol:
+        raise UnsupportedVersion("group.coordinator.rebalance.protocols does not name the protocol of consumer groups")
 
 
 async def _when_stored(response: Awaitable[ConsumerGroupHeartbeatResponse]) -> ConsumerGroupHeartbeatResponse:

@@ -43,6 +43,8 @@ def group_settings(configs: BrokerConfigs) -> GroupSettings:
         ),
         share_group_size_max=configs.integer("group.share.max.size"),
         share_initialize_retry_interval_ms=configs.integer("group.share.initialize.retry.interval.ms"),
+        serves_consumer_protocol="consumer"
+        in [name.lower() for name in configs.strings("group.coordinator.rebalance.protocols")],
         migration_policy=MigrationPolicy((configs.string("group.consumer.migration.policy") or "").lower()),
     )
 

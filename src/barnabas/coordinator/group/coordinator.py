@@ -83,6 +83,7 @@ class GroupCoordinator:
         self._workers = workers
         self._jobs: set[asyncio.Task[None]] = set()
         self.assignors = settings.consumer_assignors
+        self.serves_consumer_protocol = settings.serves_consumer_protocol
         self.catalog = TopicCatalog(image)
         self.configs = GroupConfigs(
             settings,

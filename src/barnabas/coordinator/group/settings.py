@@ -66,6 +66,8 @@ class GroupSettings:
     """group.consumer.assignors: the first is the default"""
     consumer_regex_refresh_interval_ms: int = 600_000
     """group.consumer.regex.refresh.interval.ms"""
+    serves_consumer_protocol: bool = True
+    """group.coordinator.rebalance.protocols names it"""
     migration_policy: MigrationPolicy = MigrationPolicy.BIDIRECTIONAL
     """group.consumer.migration.policy"""
 

@@ -184,35 +184,8 @@ _TRANSACTIONS: Final = (
 )
 
 _OTHER_GROUPS: Final = (
-    _Row(
-        "group.coordinator.rebalance.protocols",
-        LIST,
-        "classic,consumer,streams",
-        OneOf("consumer", "classic", "share", "streams"),
-    ),
-    _Row("group.share.assignment.interval.ms", INT, "1000", AtLeast(0), CLUSTER_WIDE),
     _Row("group.share.assignors", LIST, "simple"),
-    _Row("group.share.delivery.count.limit", INT, "5", Between(2, 10)),
-    _Row("group.share.heartbeat.interval.ms", INT, "5000", AtLeast(1)),
-    _Row("group.share.initialize.retry.interval.ms", INT, "30000", AtLeast(1)),
-    _Row("group.share.max.assignment.interval.ms", INT, "15000", AtLeast(0)),
-    _Row("group.share.max.delivery.count.limit", INT, "10", Between(5, 25)),
-    _Row("group.share.max.heartbeat.interval.ms", INT, "15000", AtLeast(1)),
-    _Row("group.share.max.partition.max.record.locks", INT, "4000", Between(2000, 10000)),
-    _Row("group.share.max.record.lock.duration.ms", INT, "60000", Between(30000, 3600000)),
-    _Row("group.share.max.session.timeout.ms", INT, "60000", AtLeast(1)),
-    _Row("group.share.max.share.sessions", INT, "2000", AtLeast(1)),
-    _Row("group.share.max.size", INT, "200", Between(1, 1000)),
-    _Row("group.share.min.assignment.interval.ms", INT, "0", AtLeast(0)),
-    _Row("group.share.min.delivery.count.limit", INT, "2", Between(2, 5)),
-    _Row("group.share.min.heartbeat.interval.ms", INT, "5000", AtLeast(1)),
-    _Row("group.share.min.partition.max.record.locks", INT, "100", Between(100, 2000)),
-    _Row("group.share.min.record.lock.duration.ms", INT, "15000", Between(1000, 30000)),
-    _Row("group.share.min.session.timeout.ms", INT, "45000", AtLeast(1)),
-    _Row("group.share.partition.max.record.locks", INT, "2000", Between(100, 10000)),
     _Row("group.share.persister.class.name", STRING, "org.apache.kafka.server.share.persister.DefaultStatePersister"),
-    _Row("group.share.record.lock.duration.ms", INT, "30000", Between(1000, 3600000)),
-    _Row("group.share.session.timeout.ms", INT, "45000", AtLeast(1)),
     _Row("group.streams.assignment.interval.ms", INT, "1000", AtLeast(0), CLUSTER_WIDE),
     _Row("group.streams.heartbeat.interval.ms", INT, "5000", AtLeast(1)),
     _Row("group.streams.initial.rebalance.delay.ms", INT, "3000", AtLeast(0)),
@@ -228,17 +201,9 @@ _OTHER_GROUPS: Final = (
     _Row("group.streams.session.timeout.ms", INT, "45000", AtLeast(1)),
     _Row("share.coordinator.append.linger.ms", INT, "-1", AtLeast(-1)),
     _Row("share.coordinator.cached.buffer.max.bytes", INT, "1048588", AtLeast(524288), CLUSTER_WIDE),
-    _Row("share.coordinator.cold.partition.snapshot.interval.ms", INT, "300000", AtLeast(1)),
     _Row("share.coordinator.load.buffer.size", INT, "5242880", AtLeast(1)),
-    _Row("share.coordinator.snapshot.update.records.per.snapshot", INT, "500", Between(0, 500)),
     _Row("share.coordinator.state.topic.compression.codec", INT, "0"),
-    _Row("share.coordinator.state.topic.min.isr", SHORT, "2", AtLeast(1)),
-    _Row("share.coordinator.state.topic.num.partitions", INT, "50", AtLeast(1)),
-    _Row("share.coordinator.state.topic.prune.interval.ms", INT, "300000", AtLeast(1)),
-    _Row("share.coordinator.state.topic.replication.factor", SHORT, "3", AtLeast(1)),
-    _Row("share.coordinator.state.topic.segment.bytes", INT, "104857600", AtLeast(1)),
     _Row("share.coordinator.threads", INT, "1", AtLeast(1)),
-    _Row("share.coordinator.write.timeout.ms", INT, "5000", AtLeast(1)),
     _Row("share.fetch.purgatory.purge.interval.requests", INT, "1000"),
 )
 
@@ -339,7 +304,7 @@ DEFINITIONS: Final = (
     *_definitions("Security comes with listeners other than PLAINTEXT, which this broker refuses to open.", _SECURITY),
     *_definitions("Nothing is polled for, and partitions are read in pieces of a fixed size.", _TRANSACTIONS),
     *_definitions(
-        "Consumer groups of the new protocol, share groups and streams groups are not served yet.", _OTHER_GROUPS
+        "Streams groups are not served yet; share groups do without threads, buffers, other assignors.", _OTHER_GROUPS
     ),
     *_definitions("It takes more than one broker for this to matter.", _CLUSTER),
     *_definitions(

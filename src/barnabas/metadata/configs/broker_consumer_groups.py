@@ -22,6 +22,13 @@ def migration_policy(value: str) -> str | None:
     return choices(value.lower())
 
 
+def rebalance_protocols(value: tuple[str, ...]) -> str | None:
+    protocols = tuple(name.lower() for name in value)
+    if complaint := OneOf("classic", "consumer", "share", "streams")(protocols):
+        return complaint
+    return None if "classic" in protocols else "Disabling the 'classic' protocol is not supported."
+
+
 DEFINITIONS: Final = (
     ConfigDef(
         "group.consumer.assignment.interval.ms",
@@ -66,6 +73,13 @@ DEFINITIONS: Final = (
         "600000",
         "How often the topics that match a group's regular expressions are looked for, though none is new.",
         AtLeast(10_000),
+    ),
+    ConfigDef(
+        "group.coordinator.rebalance.protocols",
+        LIST,
+        "classic,consumer,streams",
+        "Which protocols groups may use. The classic one can't be left out; share groups have a feature of their own.",
+        rebalance_protocols,
     ),
     ConfigDef(
         "group.consumer.session.timeout.ms",
