@@ -51,7 +51,7 @@ def run(plan: Plan, tell: Callable[[str], None] = progress) -> Path:
     target = OtherCluster(plan.bootstrap) if plan.bootstrap else OwnBroker(plan.directory, plan.broken)
     recorder = Recorder(plan.directory / "runner.jsonl.part", "runner")
     prefix = f"check-{secrets.token_hex(4)}" if plan.bootstrap else "check"
-    workload = make_workload(plan.workload, plan.seed, prefix)
+    workload = make_workload(plan.workload, plan.seed, prefix, own_broker=plan.bootstrap is None)
     try:
         create_topics(target.bootstrap, workload, plan.config)
         stage = Stage(

@@ -51,12 +51,13 @@ ABOUT: Final = {
 }
 
 
-def make_workload(name: str, seed: int, prefix: str) -> Workload:
+def make_workload(name: str, seed: int, prefix: str, *, own_broker: bool = True) -> Workload:
     """`prefix` for the names of topics, groups and transactional ids: an external cluster may have others."""
     rng = Random(seed)
-    builders = {"transactional": _transactional, "bank": _bank, "churn": _churn, "consumer-churn": _churn}
-    builder = builders.get(name, _appending)
-    return builder(name, seed, prefix, rng)
+    if name == "transactional":
+        return _transactional(name, seed, prefix, own_broker=own_broker)
+    builders = {"bank": _bank, "churn": _churn, "consumer-churn": _churn}
+    return builders.get(name, _appending)(name, seed, prefix, rng)
 
 
 def _appending(name: str, seed: int, prefix: str, rng: Random) -> Workload:
@@ -81,19 +82,21 @@ def _churn(name: str, seed: int, prefix: str, rng: Random) -> Workload:
     return Workload(name, ABOUT[name], {topic: 6}, actors, header, {group: (topic,)})
 
 
-def _transactional(name: str, seed: int, prefix: str, rng: Random) -> Workload:
+def _transactional(name: str, seed: int, prefix: str, *, own_broker: bool) -> Workload:
     log, source, target = f"{prefix}-log", f"{prefix}-in", f"{prefix}-out"
     group = f"{prefix}-{MOVERS}"
+    # Those who speak the protocol by themselves know one broker only.
+    roles = ("transactor", "transactor", *(("bare_transactor", "bare_transactor") if own_broker else ()))
     transactors = tuple(
         Actor(
-            f"transactor{number}",
-            "transactor",
+            f"{role}{number}",
+            role,
             (log,),
             {"transactional_id": f"{prefix}-transactor{number}"},
             is_source=True,
             transactional_id=f"{prefix}-transactor{number}",
         )
-        for number in range(2)
+        for number, role in enumerate(roles)
     )
     movers = tuple(
         Actor(
