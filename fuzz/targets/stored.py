@@ -1,4 +1,4 @@
-"""What other brokers, or we ourselves long ago, wrote into internal topics: groups, metadata, snapshots, the quorum."""
+"""What other brokers, or we ourselves long ago, wrote into internal topics: groups, transactions, metadata, the quorum."""
 
 import random
 import uuid
@@ -13,12 +13,18 @@ from barnabas.coordinator.group.stored import (
     decode_record,
     encode_record,
 )
+from barnabas.coordinator.txn.states import STATES
+from barnabas.coordinator.txn.stored import TransactionRecord
+from barnabas.coordinator.txn.stored import decode_record as decode_transaction
+from barnabas.coordinator.txn.stored import encode_record as encode_transaction
+from barnabas.coordinator.txn.transaction import Transaction
 from barnabas.metadata.records.codec import (
     RECORD_TYPES,
     UnknownRecord,
     decode_metadata_record,
     encode_metadata_record,
 )
+from barnabas.model import TopicPartition
 from barnabas.raft.election_state import ElectionState, decode_election_state, encode_election_state
 from barnabas.raft.snapshot_file import decode_snapshot, encode_snapshot
 from barnabas.raft.voters import ReplicaKey, Voter, VoterEndpoint, VoterSet
@@ -54,6 +60,33 @@ def _read_group_record(data: bytes) -> None:
         decode_record(key, value or None)
     except CorruptMessage:
         return
+
+
+def _transaction_records(rng: random.Random) -> list[bytes]:
+    partitions = frozenset(TopicPartition(topic, index) for topic in ("t", "u") for index in range(3))
+    transactions = (
+        Transaction(5, 0, 60_000),
+        Transaction(5, 1, 60_000, STATES[rng.randrange(1, 6)], partitions, 7, 8, 5, rng.getrandbits(60), 2),
+        None,
+    )
+    encoded = [
+        encode_transaction(TransactionRecord("x", transaction, version))
+        for transaction in transactions
+        for version in (0, 1)
+    ]
+    return [bytes((len(key),)) + key + (value or b"") for key, value in encoded]
+
+
+def _read_transaction_record(data: bytes) -> None:
+    if not data:
+        return
+    key, value = data[1 : 1 + data[0]], data[1 + data[0] :]
+    try:
+        record = decode_transaction(key, value or None)
+    except CorruptMessage:
+        return
+    if record is not None:
+        encode_transaction(record)
 
 
 def _metadata_records(rng: random.Random) -> list[bytes]:
@@ -106,6 +139,7 @@ def _read_quorum_state(data: bytes) -> None:
 
 TARGETS: Final = (
     Target("group_records", _group_records, _read_group_record),
+    Target("transaction_records", _transaction_records, _read_transaction_record),
     Target("metadata_records", _metadata_records, _read_metadata_record),
     Target("metadata_snapshots", _snapshots, _read_snapshot),
     Target("quorum_state", _quorum_states, _read_quorum_state),
