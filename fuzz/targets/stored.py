@@ -1,4 +1,4 @@
-"""What other brokers, or we ourselves long ago, wrote into internal topics: groups, transactions, metadata, the quorum."""
+"""What other brokers, or we long ago, wrote into internal topics: groups, transactions, metadata, the quorum."""
 
 import random
 import uuid
