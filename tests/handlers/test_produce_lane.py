@@ -269,6 +269,15 @@ def test_the_unusual_is_left_alone(both: tuple[Served, Served], case: str) -> No
     assert by_lane.logs() == general.logs()
 
 
+def test_a_client_id_that_is_no_text_is_refused_with_topic_ids_too(both: tuple[Served, Served]) -> None:
+    by_lane, general = both
+    request = request_of("plain", topic_id=general.topic_id("plain"))
+    for client_id in (b"client", b"client", b"\xff"):
+        payload = payload_of(request, 13, client_id=client_id)
+        assert by_lane.answer(payload) == general.answer(payload)
+    assert not by_lane.took_lane
+
+
 def test_a_leader_elsewhere_is_told_by_the_general_way(served: Served) -> None:
     served.answer(payload_of(request_of("plain")))
     assert served.took_lane
@@ -307,8 +316,13 @@ def test_it_knows_no_more_than_so_many(served: Served, monkeypatch: pytest.Monke
         served.answer(payload_of(request_of("plain"), client_id=b"client %d" % number))
         assert served.took_lane
         assert len(served.dispatcher.lane._known) <= 3
+        served.answer(payload_of(request_of("stamped"), client_id=b"client %d" % number))
+        assert not served.took_lane
+        assert len(served.dispatcher.lane._known) <= 3
+    known = set(served.dispatcher.lane._known)
     served.answer(payload_of(request_of("plain"), client_id=b"c" * PREAMBLE_BYTES_MAX))
     assert not served.took_lane
+    assert set(served.dispatcher.lane._known) == known
 
 
 # --- both ways

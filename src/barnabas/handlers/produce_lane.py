@@ -12,7 +12,7 @@ told in one place. A test sends the same requests both ways and compares answers
 
 What is known of a preamble is true for one image of the cluster: leaders, topics and their settings change with the
 image, and then everything is learned anew. Whatever else may keep a request from its partition must close the lane in
-`_learn`, or be looked at in `answer`.
+`_partition_of`, or be looked at in `answer`.
 """
 
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -22,7 +22,7 @@ from barnabas.model import INTERNAL_TOPICS
 from barnabas.records.admission import plain_header
 from barnabas.replication.partition import Partition
 from barnabas.wire.errors import InvalidRecord, KafkaError
-from barnabas.wire.produce_preamble import find_preamble, read_preamble
+from barnabas.wire.produce_preamble import PREAMBLE_BYTES_MAX, Preamble, find_preamble, read_preamble
 from barnabas.wire.produce_response import PlainAnswer
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ class ProduceLane:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._image: ClusterImage | None = None
-        self._known: dict[tuple[int, bytes], Known] = {}
-        """By version and preamble."""
+        self._known: dict[tuple[int, bytes], Known | None] = {}
+        """By version and preamble. None: it means something else, for the general way."""
 
     def answer(self, buffer: bytearray, window: memoryview, start: int, end: int) -> bytes | None:
         """The answer to the request that lies in `buffer` from `start` to `end`, as a whole frame.
@@ -60,7 +60,10 @@ class ProduceLane:
         if self._image is not self._broker.image:
             self._image = self._broker.image
             self._known.clear()
-        known = self._known.get((version, preamble)) or self._learn(version, preamble)
+        try:
+            known = self._known[version, preamble]
+        except KeyError:
+            known = self._learn(version, preamble)
         if known is None:
             return None
         partition, log, answer = known
@@ -78,10 +81,26 @@ class ProduceLane:
         return answer.frame(correlation_id, base_offset, log.log_start_offset)
 
     def _learn(self, version: int, preamble: bytes) -> Known | None:
+        if len(preamble) > PREAMBLE_BYTES_MAX:
+            return None
+        request = read_preamble(version, preamble)
+        partition = self._partition_of(request) if request is not None else None
+        known = None
+        if request is not None and partition is not None:
+            log = partition.opened_log
+            if log is None:
+                return None  # the general way opens it, and then this is asked again
+            known = Known(partition, log, PlainAnswer(request.topic, request.partition))
+        if len(self._known) >= KNOWN_MAX:
+            self._known.clear()
+        self._known[version, preamble] = known
+        return known
+
+    def _partition_of(self, request: Preamble) -> Partition | None:
+        """None: nothing that the lane may touch, as long as the image is the same."""
         if self._broker.quotas is not None:
             return None  # who sends how much must be counted; with a quota that comes or goes the image is another
-        request = read_preamble(version, preamble)
-        if request is None or request.acks not in (-1, 1):
+        if request.acks not in (-1, 1):
             return None
         name = request.name
         if request.topic_id is not None:
@@ -93,10 +112,4 @@ class ProduceLane:
             partition = self._broker.replicas.get(name, request.partition)
         except KafkaError:
             return None
-        log = partition.opened_log
-        if log is None or not partition.admission_rules.takes_batches_as_they_are:
-            return None
-        if len(self._known) >= KNOWN_MAX:
-            self._known.clear()
-        known = self._known[version, preamble] = Known(partition, log, PlainAnswer(request.topic, request.partition))
-        return known
+        return partition if partition.admission_rules.takes_batches_as_they_are else None

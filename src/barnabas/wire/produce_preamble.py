@@ -80,8 +80,7 @@ def read_preamble(version: int, preamble: bytes) -> Preamble | None:
     topic_end = len(preamble) - _TO_RECORDS
     topic = preamble[topic_start:topic_end]
     if (
-        len(preamble) > PREAMBLE_BYTES_MAX
-        or preamble[client_id_end : client_id_end + 2] != b"\x00\x00"
+        preamble[client_id_end : client_id_end + 2] != b"\x00\x00"
         or preamble[topic_start - 1] != _ONE
         or preamble[topic_end] != _ONE
         or not topic
@@ -89,12 +88,12 @@ def read_preamble(version: int, preamble: bytes) -> Preamble | None:
         return None
     (acks,) = _int16.unpack_from(preamble, client_id_end + 2)
     (partition,) = _int32.unpack_from(preamble, topic_end + 1)
-    if version >= _ID_SINCE:
-        return Preamble(acks, topic, None, uuid.UUID(bytes=topic), partition)
-    if topic[0] >= 0x80:  # its length goes on
-        return None
     try:
         preamble[2:client_id_end].decode()
+        if version >= _ID_SINCE:
+            return Preamble(acks, topic, None, uuid.UUID(bytes=topic), partition)
+        if topic[0] >= 0x80:  # its length goes on
+            return None
         return Preamble(acks, topic, topic[1:].decode(), None, partition)
     except UnicodeDecodeError:
         return None
