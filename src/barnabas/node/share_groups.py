@@ -95,15 +95,33 @@ def make_share_services(
 def share_rules(broker: BrokerConfigs, group: Mapping[str, str]) -> ShareRules:
     """The group's own configs, which were checked when they were set; else the broker's."""
 
-    def integer(name: str) -> int:
-        own = group.get(f"share.{name}")
-        return int(own) if own is not None else broker.integer(f"group.share.{name}")
+    def integer(name: str, default: str, least: str, most: str) -> int:
+        own = group.get(name)
+        if own is None:
+            return broker.integer(default)
+        # The bounds may have been narrowed after the value was set: it is brought within them.
+        return min(max(int(own), broker.integer(least)), broker.integer(most))
 
     return ShareRules(
         limits=ShareLimits(
-            delivery_count_limit=integer("delivery.count.limit"),
-            record_locks_max=integer("partition.max.record.locks"),
-            lock_duration_ms=integer("record.lock.duration.ms"),
+            delivery_count_limit=integer(
+                "share.delivery.count.limit",
+                "group.share.delivery.count.limit",
+                "group.share.min.delivery.count.limit",
+                "group.share.max.delivery.count.limit",
+            ),
+            record_locks_max=integer(
+                "share.partition.max.record.locks",
+                "group.share.partition.max.record.locks",
+                "group.share.min.partition.max.record.locks",
+                "group.share.max.partition.max.record.locks",
+            ),
+            lock_duration_ms=integer(
+                "share.record.lock.duration.ms",
+                "group.share.record.lock.duration.ms",
+                "group.share.min.record.lock.duration.ms",
+                "group.share.max.record.lock.duration.ms",
+            ),
             renew_enabled=group.get("share.renew.acknowledge.enable", "true").strip().lower() == "true",
         ),
         offset_reset=_offset_reset(group.get("share.auto.offset.reset", LATEST.strategy)),

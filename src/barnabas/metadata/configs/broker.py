@@ -11,6 +11,7 @@ from barnabas.metadata.configs import (
     broker_log,
     broker_node,
     broker_quotas,
+    broker_share_groups,
     broker_transactions,
 )
 from barnabas.metadata.configs.definition import ConfigDef
@@ -23,6 +24,7 @@ ACTING_BROKER_CONFIGS: Final = {
         *broker_groups.DEFINITIONS,
         *broker_consumer_groups.DEFINITIONS,
         *broker_quotas.DEFINITIONS,
+        *broker_share_groups.DEFINITIONS,
         *broker_transactions.DEFINITIONS,
     )
 }

@@ -1,0 +1,125 @@
+"""Broker configs of share groups and of the coordinator that keeps their states (KIP-932)."""
+
+from typing import Final
+
+from barnabas.metadata.configs.definition import AtLeast, Between, ConfigDef, ConfigType, Update
+
+INT, SHORT = ConfigType.INT, ConfigType.SHORT
+
+_LARGEST: Final = "The largest value that may be set for a group."
+_SMALLEST: Final = "The smallest value that may be set for a group."
+
+DEFINITIONS: Final = (
+    ConfigDef(
+        "group.share.assignment.interval.ms",
+        INT,
+        "1000",
+        "How long the assignment of a share group stands before the next is made.",
+        AtLeast(0),
+        update=Update.CLUSTER_WIDE,
+    ),
+    ConfigDef(
+        "group.share.delivery.count.limit",
+        INT,
+        "5",
+        "How often a record is delivered to a share group before it is given up.",
+        Between(2, 10),
+    ),
+    ConfigDef(
+        "group.share.heartbeat.interval.ms",
+        INT,
+        "5000",
+        "How often a member of a share group sends its heartbeat.",
+        AtLeast(1),
+    ),
+    ConfigDef(
+        "group.share.initialize.retry.interval.ms",
+        INT,
+        "30000",
+        "When the share coordinator is asked again for states that it has not given.",
+        AtLeast(1),
+    ),
+    ConfigDef("group.share.max.assignment.interval.ms", INT, "15000", _LARGEST, AtLeast(0)),
+    ConfigDef("group.share.max.delivery.count.limit", INT, "10", _LARGEST, Between(5, 25)),
+    ConfigDef("group.share.max.heartbeat.interval.ms", INT, "15000", _LARGEST, AtLeast(1)),
+    ConfigDef("group.share.max.partition.max.record.locks", INT, "4000", _LARGEST, Between(2000, 10000)),
+    ConfigDef("group.share.max.record.lock.duration.ms", INT, "60000", _LARGEST, Between(30000, 3600000)),
+    ConfigDef("group.share.max.session.timeout.ms", INT, "60000", _LARGEST, AtLeast(1)),
+    ConfigDef("group.share.max.share.sessions", INT, "2000", "How many share sessions this broker keeps.", AtLeast(1)),
+    ConfigDef("group.share.max.size", INT, "200", "How many members a share group may have.", Between(1, 1000)),
+    ConfigDef("group.share.min.assignment.interval.ms", INT, "0", _SMALLEST, AtLeast(0)),
+    ConfigDef("group.share.min.delivery.count.limit", INT, "2", _SMALLEST, Between(2, 5)),
+    ConfigDef("group.share.min.heartbeat.interval.ms", INT, "5000", _SMALLEST, AtLeast(1)),
+    ConfigDef("group.share.min.partition.max.record.locks", INT, "100", _SMALLEST, Between(100, 2000)),
+    ConfigDef("group.share.min.record.lock.duration.ms", INT, "15000", _SMALLEST, Between(1000, 30000)),
+    ConfigDef("group.share.min.session.timeout.ms", INT, "45000", _SMALLEST, AtLeast(1)),
+    ConfigDef(
+        "group.share.partition.max.record.locks",
+        INT,
+        "2000",
+        "How many records of a partition may be in flight in a share group.",
+        Between(100, 10000),
+    ),
+    ConfigDef(
+        "group.share.record.lock.duration.ms",
+        INT,
+        "30000",
+        "How long a delivered record is locked for its consumer.",
+        Between(1000, 3600000),
+    ),
+    ConfigDef(
+        "group.share.session.timeout.ms", INT, "45000", "How long a member of a share group may be silent.", AtLeast(1)
+    ),
+    ConfigDef(
+        "share.coordinator.cold.partition.snapshot.interval.ms",
+        INT,
+        "300000",
+        "How often the states that nobody writes to are snapshotted.",
+        AtLeast(1),
+    ),
+    ConfigDef(
+        "share.coordinator.snapshot.update.records.per.snapshot",
+        INT,
+        "500",
+        "How many updates of a state come before the next snapshot.",
+        Between(0, 500),
+    ),
+    ConfigDef(
+        "share.coordinator.state.topic.min.isr",
+        SHORT,
+        "2",
+        "min.insync.replicas of the topic with the states of share groups.",
+        AtLeast(1),
+    ),
+    ConfigDef(
+        "share.coordinator.state.topic.num.partitions",
+        INT,
+        "50",
+        "Partitions of the topic with the states of share groups.",
+        AtLeast(1),
+    ),
+    ConfigDef(
+        "share.coordinator.state.topic.prune.interval.ms",
+        INT,
+        "300000",
+        "How often the states are cut off before their last snapshots.",
+        AtLeast(1),
+    ),
+    ConfigDef(
+        "share.coordinator.state.topic.replication.factor",
+        SHORT,
+        "3",
+        "Replicas of the topic with the states of share groups, as far as there are brokers.",
+        AtLeast(1),
+    ),
+    ConfigDef(
+        "share.coordinator.state.topic.segment.bytes",
+        INT,
+        "104857600",
+        "Segment size of the topic with the states of share groups.",
+        AtLeast(1),
+    ),
+    ConfigDef(
+        "share.coordinator.write.timeout.ms", INT, "5000", "How long a state may wait for its replicas.", AtLeast(1)
+    ),
+)
