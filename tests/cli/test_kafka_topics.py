@@ -20,7 +20,7 @@ def test_a_topic_from_creation_to_deletion(script: Run, barnabas_topic: str) -> 
     line, *partitions = topics("--describe", "--topic", barnabas_topic).splitlines()
     assert re.fullmatch(
         rf"Topic: {barnabas_topic}\tTopicId: [\w-]{{22}}\tPartitionCount: 2\tReplicationFactor: 1"
-        r"\tConfigs: cleanup.policy=delete,retention.ms=86400000",
+        r"\tConfigs: cleanup.policy=delete,min.insync.replicas=1,retention.ms=86400000",
         line,
     )
     assert partitions == [

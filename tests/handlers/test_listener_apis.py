@@ -555,10 +555,14 @@ def test_client_metrics_are_a_resource(client: Client) -> None:
     }
     assert [(each.name, each.source) for each in found["metrics"].synonyms] == [("metrics", 7)]
     assert resources(client, CLIENT_METRICS) == {(CLIENT_METRICS, "sub")}
+    # While there is a subscription, clients are told that they can push.
+    software = ApiVersionsRequest(client_software_name="x", client_software_version="1")
+    assert {71, 72} <= {each.api_key for each in client.call("api_versions", 4, software).api_keys}
     version_0 = client.call("list_config_resources", 0, ListConfigResourcesRequest())
     assert [each.resource_name for each in version_0.config_resources] == ["sub"]
     assert alter(client, CLIENT_METRICS, "sub", ("interval.ms", DELETE, None), ("metrics", DELETE, None)) is NONE
     assert resources(client, CLIENT_METRICS) == set()
+    assert not {71, 72} & {each.api_key for each in client.call("api_versions", 4, software).api_keys}
 
 
 def test_groups_are_a_resource(client: Client) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from barnabas.cli import cluster, completion, config, consume, group, log, produce, serve, topic, version
+from barnabas.cli import cluster, completion, config, consume, group, log, produce, serve, topic, txn, version
 from barnabas.cli.kafka.scripts import SCRIPTS, run_script
 
 app = typer.Typer(
@@ -41,6 +41,7 @@ app.add_typer(topic.app, name="topic")
 app.command("produce")(produce.produce)
 app.command("consume")(consume.consume)
 app.add_typer(group.app, name="group")
+app.add_typer(txn.app, name="txn")
 app.add_typer(config.app, name="config")
 app.add_typer(cluster.app, name="cluster")
 app.add_typer(log.app, name="log")

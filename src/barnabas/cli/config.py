@@ -26,6 +26,7 @@ BrokerDefault = Annotated[bool, typer.Option("--broker-default", help="The setti
 
 _TOPIC, _BROKER = 2, 4
 _DEFAULT_SOURCE = 5
+_BROKER_DEFAULT_SOURCE = 3
 
 
 class _Target(NamedTuple):
@@ -63,7 +64,7 @@ def get(
     rows = [
         _row(entry)
         for name, entry in sorted(found.items())
-        if name in wanted or (not wanted and (show_all or entry.config_source != _DEFAULT_SOURCE))
+        if name in wanted or (not wanted and (show_all or _is_changed(entry)))
     ]
     empty = f"Nothing was changed for {target}. All settings: barnabas config get {target.flag()} --all"
     print_rows(rows, ["name", "value", "source"], output_format, empty=empty)
@@ -147,3 +148,11 @@ def _unknown_setting(name: str, known: list[str], target: _Target) -> CommandFai
     return CommandFailed(
         f"{target} has no setting {name}", hint=f"{guess}try: barnabas config get {target.flag()} --all"
     )
+
+
+def _is_changed(entry: Any) -> bool:
+    """A broker-wide setting that says no more than the default is none that anybody has changed."""
+    if entry.config_source == _BROKER_DEFAULT_SOURCE and entry.synonyms:
+        last = entry.synonyms[-1]
+        return bool(last.source != _DEFAULT_SOURCE or last.value != entry.value)
+    return bool(entry.config_source != _DEFAULT_SOURCE)

@@ -1,14 +1,15 @@
 """ApiVersions (0-4): what this broker speaks, derived from the API table, and the finalised features.
 
 An unknown version is answered in version 0 with UNSUPPORTED_VERSION and the whole list, so that the client can choose.
-Versions 3 and later carry the client's name and version, which must look like names (KIP-511).
+Versions 3 and later carry the client's name and version, which must look like names (KIP-511). The APIs of telemetry
+are told where somebody has subscribed to clients' metrics, and served in any case.
 """
 
 import re
 
 from barnabas.handlers.context import RequestContext
 from barnabas.metadata.features import QUORUM_FEATURES, SUPPORTED_FEATURES
-from barnabas.wire.api_table import ADVERTISED_MIN, APIS
+from barnabas.wire.api_table import ADVERTISED_MIN, APIS, TELEMETRY_KEYS
 from barnabas.wire.errors import ErrorCode
 from barnabas.wire.messages.api_versions import (
     ApiVersion,
@@ -28,11 +29,13 @@ _API_KEYS = tuple(
     )
     for api in APIS
 )
+_WITHOUT_TELEMETRY = tuple(each for each in _API_KEYS if each.api_key not in TELEMETRY_KEYS)
 
 
 def handle(context: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse:
+    api_keys = _API_KEYS if context.broker.wants_telemetry else _WITHOUT_TELEMETRY
     if context.requested_version != context.api_version:
-        return ApiVersionsResponse(error_code=ErrorCode.unsupported_version, api_keys=_API_KEYS)
+        return ApiVersionsResponse(error_code=ErrorCode.unsupported_version, api_keys=api_keys)
     if context.api_version >= 3 and not (
         _SOFTWARE_NAME.fullmatch(request.client_software_name)
         and _SOFTWARE_NAME.fullmatch(request.client_software_version)
@@ -43,7 +46,7 @@ def handle(context: RequestContext, request: ApiVersionsRequest) -> ApiVersionsR
         context.client.software.version = request.client_software_version
     image = context.broker.image
     return ApiVersionsResponse(
-        api_keys=_API_KEYS,
+        api_keys=api_keys,
         supported_features=tuple(
             SupportedFeatureKey(name=name, min_version=lowest, max_version=highest)
             for name, (lowest, highest) in SUPPORTED_FEATURES.items()

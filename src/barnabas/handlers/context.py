@@ -103,6 +103,8 @@ class Broker:
     """For work that a client can make long."""
     is_stopping: bool = False
     """The broker is closing: answers that wait for more leave with what there is."""
+    wants_telemetry: bool = False
+    """Somebody has subscribed to metrics of clients."""
     quotas: ClientQuotas | None = None
     """None: there are none, and nothing is measured."""
     _telemetry: Telemetry | None = None

@@ -1,7 +1,8 @@
 """GetTelemetrySubscriptions (0): which metrics a client shall push, how often, and in how many bytes.
 
-Kafka advertises this API when a metrics reporter that takes telemetry is configured. Here the broker itself takes it,
-so it is always advertised. A client that no subscription asks for anything comes again after five minutes.
+Kafka advertises this API where a metrics reporter that takes telemetry is configured. Here the broker itself takes it,
+and advertises it while there is a subscription, to clients that connect from then on. A client that no subscription
+asks for anything comes again after five minutes.
 """
 
 import datetime

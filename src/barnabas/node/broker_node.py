@@ -27,7 +27,7 @@ from barnabas.metadata.configs import BrokerConfigs, TopicSettings, resolve_topi
 from barnabas.metadata.configs.in_image import broker_configs_in
 from barnabas.metadata.delta import Delta
 from barnabas.metadata.features import SUPPORTED_FEATURES
-from barnabas.metadata.image import TOPIC, ClusterImage, Endpoint
+from barnabas.metadata.image import CLIENT_METRICS, TOPIC, ClusterImage, Endpoint
 from barnabas.metadata.records import MetadataRecord, encode_metadata_record
 from barnabas.model import TopicPartition
 from barnabas.node.cluster_state import RECORDS_AT_ONCE, ClusterState
@@ -332,6 +332,8 @@ class BrokerNode:
     def _refresh(self, image: ClusterImage, delta: Delta) -> None:
         """First among the subscribers: the others, and handlers, read what this sets."""
         self._broker.image = image
+        if any(kind == CLIENT_METRICS for kind, _ in delta.configs_changed):
+            self._broker.wants_telemetry = any(kind == CLIENT_METRICS for kind, _ in image.configs.by_resource)
         configs = self._current_configs()
         if configs == self._configs:
             return

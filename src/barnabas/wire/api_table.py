@@ -105,3 +105,7 @@ API_VERSIONS: Final = BY_KEY[18]
 
 # librdkafka decides what a broker can do by Produce 0 although nobody sends it any more (KAFKA-18659).
 ADVERTISED_MIN: Final = {PRODUCE.key: 0}
+
+# GetTelemetrySubscriptions and PushTelemetry: clients that see them ask what to push, so they are told of them only
+# where somebody has subscribed to metrics. Kafka advertises them where a receiver is configured.
+TELEMETRY_KEYS: Final = frozenset({71, 72})

@@ -1,10 +1,11 @@
-"""`barnabas kafka-configs`: Kafka's ConfigCommand, for topics, brokers, the brokers' defaults and other resources."""
+"""`barnabas kafka-configs`: Kafka's ConfigCommand, for topics, brokers and other resources, quotas and credentials."""
 
 import argparse
 import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from barnabas.cli.kafka import client_quotas
 from barnabas.cli.kafka.admin import connect
 from barnabas.cli.kafka.group_requests import list_groups
 from barnabas.cli.kafka.options import ScriptParser, UsageError, add_connection
@@ -17,6 +18,7 @@ from barnabas.cli.kafka.resource_configs import (
     TOPIC,
     alter_resource,
     describe_resources,
+    list_resources,
 )
 from barnabas.cli.property_file import read_property_file
 from barnabas.cli.wire_client import Cluster
@@ -38,7 +40,6 @@ _KINDS = {
     "groups": _Kind(GROUP, 8),
 }
 _DEFAULT_BROKER_SOURCE = 3
-_QUOTA_KINDS = ("users", "clients", "ips")
 _OUTSIDE_BRACKETS = r"(?=[^\]]*(?:\[|$))"
 
 
@@ -54,12 +55,19 @@ def parser() -> ScriptParser:
     found.switch("--describe", "show settings")
     found.switch("--alter", "change settings")
     found.switch("--all", "with --describe: also what is inherited")
-    found.values("--entity-type", "topics, brokers, broker-loggers, client-metrics or groups", metavar="TYPE")
+    found.values(
+        "--entity-type",
+        "topics, brokers, broker-loggers, client-metrics, groups, users, clients or ips",
+        metavar="TYPE",
+    )
     found.values("--entity-name", "the name of the entity, or the id of the broker", metavar="NAME")
-    found.switch("--entity-default", "the default of all brokers")
+    found.switch("--entity-default", "the default of all brokers, users, clients or addresses")
     found.value("--add-config", "settings to add: a=1,b=[x,y]", metavar="NAME=VALUE,...")
     found.value("--add-config-file", "a properties file with settings to add", metavar="FILE")
     found.values("--delete-config", "settings to remove: a,b", metavar="NAME,...")
+    for flag, kind in (("user", "users"), ("client", "clients"), ("ip", "ips")):
+        found.value(f"--{flag}", f"same as --entity-type {kind} --entity-name", metavar="NAME")
+        found.switch(f"--{flag}-defaults", f"same as --entity-type {kind} --entity-default")
     found.value("--topic", "same as --entity-type topics --entity-name", metavar="TOPIC")
     found.value("--broker", "same as --entity-type brokers --entity-name", metavar="ID")
     found.switch("--broker-defaults", "same as --entity-type brokers --entity-default")
@@ -75,14 +83,77 @@ def run(arguments: Sequence[str]) -> int:
     if options.describe == options.alter:
         reader.error("Command must include exactly one action: --describe, --alter")
     reader.require(options, "--bootstrap-server")
-    entity = _entity(reader, options)
     additions = _additions(reader, options) if options.alter else {}
+    kinds = _quota_kinds(reader, options)
+    if kinds:
+        return _quotas(reader, options, kinds, arguments, additions)
+    entity = _entity(reader, options)
     with connect(options) as cluster:
         if options.alter:
             _alter(cluster, entity, additions, _deletions(options))
         else:
             _describe(cluster, entity, options)
     return 0
+
+
+def _quota_kinds(reader: ScriptParser, options: argparse.Namespace) -> list[str]:
+    """The types of a quota's entity; none where it is about something else."""
+    short = [
+        kind
+        for kind, flag in (("users", "user"), ("clients", "client"), ("ips", "ip"))
+        if getattr(options, flag) is not None or getattr(options, f"{flag}_defaults")
+    ]
+    named = [kind for kind in options.entity_type if kind in client_quotas.TYPES]
+    if short and (options.entity_type or options.entity_name or options.entity_default):
+        reader.error("--entity-type, --entity-name and --entity-default do not go with --user, --client and --ip")
+    if named and len(named) != len(options.entity_type):
+        reader.error("users, clients and ips do not go with other entity types")
+    kinds = short or named
+    if ("ips" in kinds and len(kinds) > 1) or len(set(kinds)) < len(kinds):
+        reader.error("users and clients may be combined, once each; ips stand alone")
+    return kinds
+
+
+def _quotas(
+    reader: ScriptParser,
+    options: argparse.Namespace,
+    kinds: list[str],
+    arguments: Sequence[str],
+    additions: dict[str, str],
+) -> int:
+    entity: dict[str, str | None] = {}
+    if options.entity_type:
+        names = entity_names(arguments)
+        if len(names) > len(kinds) or (options.alter and len(names) < len(kinds)):
+            reader.error("An entity name or --entity-default must be specified for every entity type")
+        entity = dict(zip(kinds, names, strict=False))
+    else:
+        given = {"users": options.user, "clients": options.client, "ips": options.ip}
+        entity = {kind: given[kind] for kind in kinds}
+    with connect(options) as cluster:
+        if options.describe:
+            client_quotas.describe(cluster, kinds, entity)
+            return 0
+        client_quotas.alter(cluster, entity, additions, _deletions(options))
+    first, name = next(iter(entity.items()))
+    if name is None:
+        print(f"Completed updating default config for {first} in the cluster.")
+    else:
+        print(f"Completed updating config for {first.removesuffix('s')} {name}.")
+    return 0
+
+
+def entity_names(arguments: Sequence[str]) -> list[str | None]:
+    """The values of --entity-name, and None for each --entity-default, in the order in which they were typed."""
+    names: list[str | None] = []
+    for position, word in enumerate(arguments):
+        if word == "--entity-default":
+            names.append(None)
+        elif word == "--entity-name" and position + 1 < len(arguments):
+            names.append(arguments[position + 1])
+        elif word.startswith("--entity-name="):
+            names.append(word.partition("=")[2])
+    return names
 
 
 def _describe(cluster: Cluster, entity: Entity, options: argparse.Namespace) -> None:
@@ -122,9 +193,9 @@ def _names(cluster: Cluster, kind: str) -> list[str]:
         case "topics":
             return sorted(cluster.topics())
         case "groups":
-            return [group.group_id for group in list_groups(cluster)]
+            return sorted({group.group_id for group in list_groups(cluster)} | set(list_resources(cluster, GROUP)))
         case "client-metrics":
-            raise UsageError("client metrics cannot be listed", hint="name them: --client-metrics NAME")
+            return list_resources(cluster, CLIENT_METRICS)
         case _:
             brokers = sorted(broker.broker_id for broker in cluster.brokers().brokers)
             return [*map(str, brokers), *([BROKER_DEFAULT] if kind == "brokers" else [])]
@@ -152,8 +223,6 @@ def _entity(reader: ScriptParser, options: argparse.Namespace) -> Entity:
     if not options.entity_type:
         reader.error("At least one entity must be specified: --entity-type, or --topic, --broker, ...")
     (kind,) = options.entity_type
-    if kind in _QUOTA_KINDS:
-        reader.error(f"--entity-type {kind} is refused: client quotas and SCRAM users are not served yet")
     if kind not in _KINDS:
         reader.error(f"Invalid entity type {kind}, the entity type must be one of {', '.join(_KINDS)}")
     if options.entity_default and (options.entity_name or kind != "brokers"):

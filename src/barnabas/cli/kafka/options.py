@@ -27,6 +27,7 @@ class ScriptParser(argparse.ArgumentParser):
     def __init__(self, name: str, summary: str) -> None:
         super().__init__(prog=f"barnabas {name}", description=summary, allow_abbrev=False, add_help=False)
         self.script = name
+        self._commands: tuple[str, ...] = ()
         self.add_argument("--help", action="help", help="print this and exit")
         version = f"{KAFKA_VERSION} (barnabas {__version__})"
         self.add_argument("--version", action="version", version=version, help="print the version and exit")
@@ -46,11 +47,24 @@ class ScriptParser(argparse.ArgumentParser):
         """`without` is the value of the flag alone; None is that of no flag at all."""
         self.add_argument(flag, nargs="?", const=without, metavar=metavar, type=type, help=meaning)
 
+    def command(self, *names: str) -> None:
+        """A word that says what to do. Kafka wants the flags of the connection before it and its own after it."""
+        self._commands = names
+        self.add_argument("command", nargs="?", metavar="COMMAND", help=", ".join(names))
+        self.alias("-h", "--help")
+
+    def alias(self, short: str, long: str) -> None:
+        action = self._option_string_actions[long]
+        action.option_strings = [*action.option_strings, short]
+        self._option_string_actions[short] = action
+
     def read(self, arguments: Sequence[str]) -> argparse.Namespace:
         options, unknown = self.parse_known_args(list(arguments))
         for word in unknown:
             if word.startswith("--"):
                 self.error(f"{word.partition('=')[0].lstrip('-')} is not a recognized option")
+        if self._commands and options.command not in (None, *self._commands):
+            self.error(f"{options.command} is no command: there are {', '.join(self._commands)}")
         return options
 
     def error(self, message: str) -> NoReturn:

@@ -10,6 +10,7 @@ from barnabas.wire.messages.incremental_alter_configs import (
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
+from barnabas.wire.messages.list_config_resources import ListConfigResourcesRequest
 
 TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
 
@@ -50,6 +51,13 @@ def alter_resource(
     request = IncrementalAlterConfigsRequest(resources=(resource,))
     for result in cluster.call("incremental_alter_configs", request, node=_node(kind, [name])).responses:
         check(result.error_code, result.error_message)
+
+
+def list_resources(cluster: Cluster, kind: int) -> list[str]:
+    """Those that have settings of their own; topics and brokers in any case."""
+    answer = cluster.call("list_config_resources", ListConfigResourcesRequest(resource_types=(kind,)))
+    check(answer.error_code)
+    return sorted(each.resource_name for each in answer.config_resources if each.resource_type == kind)
 
 
 def _node(kind: int, names: Sequence[str]) -> int | None:
