@@ -281,3 +281,18 @@ def test_a_deleted_topic_is_told(world: ShareWorld, topic: uuid.UUID) -> None:
     request = DeleteTopicsRequest(topics=(DeleteTopicState(name="t"),), timeout=timedelta(seconds=5))
     assert client.call("delete_topics", 6, request).responses[0].error_code == ErrorCode.none
     assert error_of(member.fetch()) == (ErrorCode.none, ErrorCode.unknown_topic_id)
+
+
+def test_a_thousand_answers_at_once(world: ShareWorld, topic: uuid.UUID) -> None:
+    produce(world.connect(), "t", 1_000)
+    member = world.member()
+    first_fetch(member, topic)
+    kinds = [ACCEPT if offset % 2 else RELEASE for offset in range(1_000)]
+    assert error_of(member.acknowledge(topic, (0, 999, kinds))) == (ErrorCode.none, ErrorCode.none)
+    held: list[tuple[int, int, int]] = []
+    while taken := acquired(member.fetch()):
+        held += taken
+    assert held == [(offset, offset, 2) for offset in range(0, 1_000, 2)]
+    assert member.fetch(epoch=-1).error_code == ErrorCode.none
+    again = world.member()
+    assert acquired(first_fetch(again, topic))[0] == (0, 0, 3)

@@ -9,6 +9,7 @@ from barnabas.replication.share.core import (
     REJECT,
     RELEASE,
     RENEW,
+    SPANS_MAX,
     Acknowledgement,
     Acquired,
     OffsetRange,
@@ -287,3 +288,38 @@ def test_records_that_share_a_fate_cost_one_span() -> None:
     for first in range(1, 20_000, 2):
         acknowledge(core, "a", first, first, REJECT)
     assert core.spans == []
+
+
+def fragmented(size: int = 2_000) -> SharePartitionCore:
+    """Every second record is held by one member, the others by another."""
+    core = SharePartitionCore(0)
+    log = [OffsetRange(0, size - 1)]
+    limits = ShareLimits(record_locks_max=size)
+    acquire(core, "a", size, log=log, limits=limits)
+    for first in range(0, size, 2):
+        acknowledge(core, "a", first, first, RELEASE, limits=limits)
+    while acquire(core, "b", size, log=log, limits=limits):
+        pass
+    return core
+
+
+def test_what_is_in_many_pieces_comes_back_bit_by_bit() -> None:
+    core = fragmented()
+    sizes = []
+    while (transition := core.release("b", LIMITS)).batches:
+        sizes.append(len(transition.batches))
+        core.commit(transition)
+    assert sum(sizes) == 1_000
+    assert max(sizes) <= SPANS_MAX
+    assert {span.member for span in core.spans} == {"a", None}
+
+
+def test_locks_in_many_pieces_time_out_bit_by_bit() -> None:
+    core = fragmented()
+    expired = []
+    while (deadline_ms := core.next_lock_deadline_ms()) is not None and deadline_ms <= 30_000:
+        batches = core.expire(LIMITS, 30_000)
+        assert len(batches) <= SPANS_MAX
+        expired += batches
+    assert sum(batch.last_offset - batch.first_offset + 1 for batch in expired) == 2_000
+    assert all(span.is_available for span in core.spans)

@@ -1,6 +1,7 @@
 """Acknowledgements, as ShareAcknowledge and ShareFetch carry them: checked, handed to the share-partitions, answered.
 
-Per partition it is all or nothing. An answer means that what was acknowledged is remembered.
+An answer means that what was acknowledged is remembered. Per partition it is all or nothing, up to two hundred changes
+of type in a row. What has more is worked through in parts: should a lock time out in between, the parts before hold.
 """
 
 import asyncio
@@ -8,9 +9,11 @@ import uuid
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
+from barnabas.env.turns import Turn
 from barnabas.handlers.context import Broker
 from barnabas.handlers.share_session import SharedPartition
-from barnabas.replication.share.core import GAP, REJECT, RENEW, Acknowledgement
+from barnabas.replication.share.core import GAP, REJECT, RENEW, SPANS_MAX, Acknowledgement
+from barnabas.replication.share.share_partition import SharePartition
 from barnabas.wire.errors import InvalidRequest, KafkaError, UnknownTopicId, UnknownTopicOrPartition
 
 RENEW_SINCE = 2
@@ -55,38 +58,51 @@ class Acknowledger(NamedTuple):
         return dict(zip(asked, outcomes, strict=True))
 
     async def _acknowledge(self, where: SharedPartition, sent: Sequence[SentBatch]) -> KafkaError | None:
+        turns = self.broker.turns
+        turn = turns.begin()
         try:
-            checked = self._checked(sent)
-            topic = None if where.topic_id is None else self.broker.image.topics.by_id.get(where.topic_id)
-            if topic is None:
-                raise UnknownTopicId("no topic has this id")
-            if where.partition not in topic.partitions:
-                raise UnknownTopicOrPartition(f"{topic.name} has no partition {where.partition}")
-            partition = self.broker.share.partitions.find(self.group_id, topic.id, where.partition)
-            if partition is None:
-                raise UnknownTopicOrPartition(
-                    f"nobody of group {self.group_id} has read {topic.name}-{where.partition} here"
-                )
-            await partition.acknowledge(self.member_id, checked)
+            runs = await self._runs(sent, turn)
+            partition = self._partition(where)
+            for begin in range(0, len(runs), SPANS_MAX):
+                if turn.is_over():
+                    await turns.next(turn)
+                await partition.acknowledge(self.member_id, runs[begin : begin + SPANS_MAX])
         except KafkaError as error:
             return error
         return None
 
-    def _checked(self, sent: Sequence[SentBatch]) -> list[Acknowledgement]:
+    def _partition(self, where: SharedPartition) -> SharePartition:
+        topic = None if where.topic_id is None else self.broker.image.topics.by_id.get(where.topic_id)
+        if topic is None:
+            raise UnknownTopicId("no topic has this id")
+        if where.partition not in topic.partitions:
+            raise UnknownTopicOrPartition(f"{topic.name} has no partition {where.partition}")
+        partition = self.broker.share.partitions.find(self.group_id, topic.id, where.partition)
+        if partition is None:
+            raise UnknownTopicOrPartition(
+                f"nobody of group {self.group_id} has read {topic.name}-{where.partition} here"
+            )
+        return partition
+
+    async def _runs(self, sent: Sequence[SentBatch], turn: Turn) -> list[Acknowledgement]:
+        """Offsets in a row that share an acknowledge type, all checked."""
         kind_max = RENEW if self.api_version >= RENEW_SINCE else REJECT
         position = -1
-        checked = []
+        runs: list[Acknowledgement] = []
         for batch in sent:
             first, last, kinds = batch.first_offset, batch.last_offset, batch.acknowledge_types
             if first > last or first < position:
                 raise InvalidRequest(f"offsets {first} to {last} are out of order")
             if not kinds or (len(kinds) > 1 and len(kinds) != last - first + 1):
                 raise InvalidRequest(f"{len(kinds)} acknowledge types for offsets {first} to {last}")
-            if not all(GAP <= kind <= kind_max for kind in kinds) or (RENEW in kinds and not self.may_renew):
-                raise InvalidRequest(f"acknowledge types {sorted(set(kinds))} are not all allowed here")
-            checked.append(Acknowledgement(first, last, kinds))
+            for run_first, run_last, kind in Acknowledgement(first, last, kinds).runs():
+                if not GAP <= kind <= kind_max or (kind == RENEW and not self.may_renew):
+                    raise InvalidRequest(f"acknowledge type {kind} is not allowed here")
+                runs.append(Acknowledgement(run_first, run_last, (kind,)))
+                if turn.is_over():
+                    await self.broker.turns.next(turn)
             position = last
-        return checked
+        return runs
 
 
 def check_member_id(member_id: str | None) -> str:

@@ -23,6 +23,7 @@ decisions of these two.
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final, NamedTuple
 
 from barnabas.model.share import DeliveryState, StateBatch
@@ -37,6 +38,9 @@ ACKNOWLEDGED: Final = DeliveryState.ACKNOWLEDGED
 ARCHIVED: Final = DeliveryState.ARCHIVED
 
 _THROTTLED_FROM_MIN: Final = 2
+
+SPANS_MAX: Final = 200
+"""How many spans one call gives out, gives back or lets expire: a few milliseconds' work. Whoever calls goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +157,7 @@ class SharePartitionCore:
         for first, last, state, count in persisted:
             self._fill_to(max(first, self.end_offset), AVAILABLE)
             if last >= self.end_offset:
-                self._append(Span(self.end_offset, last, DeliveryState(state), count))
+                self._add(Span(self.end_offset, last, DeliveryState(state), count))
         self._advance()
 
     @property
@@ -236,9 +240,11 @@ class SharePartitionCore:
     def _acquire_again(
         self, acquiring: _Acquiring, member: str, first: int, last: int, limits: ShareLimits, deadline_ms: int
     ) -> bool:
-        """Records that came back. False: what was found must not be in larger company."""
+        """Records that came back. False: what was found is enough, or must not be in larger company."""
         position = max(first, self._available_from)
         while acquiring.records_left > 0:
+            if len(acquiring.taken) >= SPANS_MAX:
+                return False
             span = next((span for span in self._window.from_offset(position) if span.is_available), None)
             if span is None or span.first > last:
                 return True
@@ -322,18 +328,24 @@ class SharePartitionCore:
             yield first, last, kind
 
     def release(self, member: str, limits: ShareLimits) -> Transition:
-        """The member is gone: what it has, others may have."""
+        """The member is gone: some of what it has, others may have. Nothing: it has nothing more."""
         transition = Transition([])
-        held = [span for span in self._window.spans if span.member == member and span.pending is None]
-        self._begin(transition, held, RELEASE, limits)
+        held = (span for span in self._window.spans if span.member == member and span.pending is None)
+        self._begin(transition, islice(held, SPANS_MAX), RELEASE, limits)
         return transition
 
     def expire(self, limits: ShareLimits, now_ms: int) -> list[StateBatch]:
-        """Locks that timed out: records are available at once; what is to be persisted is returned."""
+        """Locks that timed out: records are available at once; what is to be persisted is returned.
+
+        If there are many, the next deadline is still one that has passed.
+        """
         batches: list[StateBatch] = []
-        while self._locks and self._locks[0][0] <= now_ms:
-            _, first, last = heapq.heappop(self._locks)
+        while self._locks and self._locks[0][0] <= now_ms and len(batches) < SPANS_MAX:
+            deadline_ms, first, last = heapq.heappop(self._locks)
             for span in self._window.overlapping(first, last):
+                if len(batches) >= SPANS_MAX:
+                    heapq.heappush(self._locks, (deadline_ms, span.first, last))
+                    break
                 if span.state is ACQUIRED and span.pending is None and span.lock_deadline_ms <= now_ms:
                     self._change(span, self._after(RELEASE, span.count, limits))
                     batches.append(StateBatch(span.first, span.last, span.state, span.count))
@@ -411,12 +423,15 @@ class SharePartitionCore:
     # --- keeping count
 
     def _append(self, span: Span) -> None:
+        self._add(span)
+        self._window.join(span.first, span.last)
+
+    def _add(self, span: Span) -> None:
         self._window.append(span)
         if span.will_be_final:
             self._delivery_complete += len(span)
         elif span.is_available:
             self._available_from = min(self._available_from, span.first)
-        self._window.join(span.first, span.last)
 
     def _fill_to(self, offset: int, state: DeliveryState) -> None:
         if offset > self.end_offset:

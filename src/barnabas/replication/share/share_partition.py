@@ -209,8 +209,11 @@ class SharePartition:
 
     async def release(self, member: str) -> None:
         """The member's session is over."""
-        if self._core is not None and not self.is_fenced:
-            await self._persist(self._core.release(member, self._rules().limits))
+        while self._core is not None and not self.is_fenced:
+            transition = self._core.release(member, self._rules().limits)
+            if not transition.batches:
+                return
+            await self._persist(transition)
 
     async def _persist(self, transition: Transition) -> None:
         if transition.batches:
