@@ -81,7 +81,8 @@ class GroupCoordinator:
         """Of __consumer_offsets. May be set until the first partition is loaded; afterwards groups would get lost."""
         self._clock = clock
         self._workers = workers
-        self._jobs: set[asyncio.Task[None]] = set()
+        self._jobs: dict[asyncio.Task[None], int] = {}
+        """With the partition that each is for."""
         self.assignors = settings.consumer_assignors
         self.serves_consumer_protocol = settings.serves_consumer_protocol
         self.catalog = TopicCatalog(image)
@@ -122,6 +123,8 @@ class GroupCoordinator:
 
     def unload(self, partition: int) -> None:
         """Another broker leads it now: whoever waits is told to look for that one."""
+        for task in [task for task, of in self._jobs.items() if of == partition]:
+            task.cancel()
         self._runtime.unload(partition)
 
     def _start_job(self, partition: int, job: Job) -> None:
@@ -130,8 +133,8 @@ class GroupCoordinator:
         if job.key not in shard.jobs:
             shard.jobs.add(job.key)
             task = asyncio.ensure_future(self._do_job(partition, shard, job))
-            self._jobs.add(task)
-            task.add_done_callback(self._jobs.discard)
+            self._jobs[task] = partition
+            task.add_done_callback(self._jobs.pop)
 
     async def _do_job(self, partition: int, shard: GroupShard, job: Job) -> None:
         try:
@@ -146,7 +149,7 @@ class GroupCoordinator:
 
     def close(self) -> None:
         for partition in self._runtime.partitions():
-            self._runtime.unload(partition)
+            self.unload(partition)
 
     async def join(self, request: JoinGroupRequest, client: ClientInfo, api_version: int) -> JoinGroupResponse:
         """Parked until the rebalance is complete. `MemberIdHandedOut` carries the id to join with."""

@@ -138,7 +138,7 @@ def fetch_offsets(
     With `require_stable` an offset that an open transaction is about to change is an error: ask again.
     """
     modern = store.modern.get(request.group_id)
-    if modern is not None:
+    if isinstance(modern, ConsumerGroup):  # other kinds have no offsets, and that is no error
         check_fetch(modern, request.member_id, request.member_epoch)
     response = _fetch_committed(store, request)
     if require_stable and request.group_id in store.pending_offsets:

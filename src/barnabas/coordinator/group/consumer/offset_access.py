@@ -90,8 +90,7 @@ def _check_epoch(member: ConsumerMember, epoch: int, topics: Iterable[CommittedT
                 )
 
 
-def check_fetch(group: ModernGroup[Any], member_id: str | None, epoch: int) -> None:
-    group = as_consumer_group(group)
+def check_fetch(group: ConsumerGroup, member_id: str | None, epoch: int) -> None:
     if member_id is None and epoch < 0:
         return
     member = group.member(member_id or "")
