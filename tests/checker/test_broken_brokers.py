@@ -30,7 +30,7 @@ def test_a_broker_that_acknowledges_before_it_appends(tmp_path: Path) -> None:
 def test_a_broker_that_forgets_its_producers(tmp_path: Path) -> None:
     """Producers repeat what was not answered before the kill, and it is stored again."""
     result = what_is_found("idempotent", "forgets-producers,answers-late", ("kill-broker",), tmp_path, 6)
-    assert kinds(result) == {Kind.DUPLICATE}, result.counts
+    assert Kind.DUPLICATE in kinds(result), result.counts
 
 
 @pytest.mark.crash
