@@ -40,11 +40,12 @@ def wrong_totals(facts: Facts) -> Iterator[Anomaly]:
         return
     views: dict[tuple[str, str], Transfers] = defaultdict(lambda: defaultdict(dict))
     """(reader, teller): what that reader has seen of that teller"""
+    entries = {value: Entry.parse(value) for value in facts.written}
     for event in facts.events:
         if isinstance(event, Poll) and facts.isolation.get(event.p) == "read_committed":
             for records in event.records.values():
                 for _, value in records:
-                    entry = Entry.parse(value)
+                    entry = entries.get(value) or Entry.parse(value)
                     views[event.p, entry.teller][entry.number][entry.account] = entry.balance
     for (reader, teller), transfers in views.items():
         yield from _check(reader, teller, transfers, total)
