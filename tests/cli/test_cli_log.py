@@ -157,7 +157,7 @@ def test_a_transaction_index_must_tell_the_truth(barnabas: Run, transactions: Pa
         (b"", "does not tell of the abort at offset 4"),
         (content[:9] + b"\x09" + content[10:], "producer 9 at offset 4, where none is"),
         (content[:-1], "no multiple of 34"),
-        (b"\x00\x01" + content[2:], "version 1 is unknown"),
+        (b"\x00\x01" + content[2:], "other versions than 0"),
     ):
         index.write_bytes(wrong)
         verified = barnabas("log", "verify", str(transactions), "--format", "json")

@@ -11,8 +11,10 @@ A file exists only where something was aborted.
 """
 
 import struct
+import sys
 from array import array
 from bisect import bisect_left
+from operator import lt
 from typing import Final, NamedTuple
 
 from barnabas.env import Disk
@@ -48,15 +50,22 @@ class TransactionIndex:
         if len(content) % ENTRY_BYTES:
             raise CorruptIndex(f"{len(content)} bytes are no multiple of {ENTRY_BYTES}")
         index = cls()
-        previous = base_offset - 1
-        for version, *fields in ENTRY.iter_unpack(content):
-            entry = AbortedTransaction(*fields)
-            if version != VERSION:
-                raise CorruptIndex(f"version {version} is unknown")
-            if entry.last_offset <= previous or not 0 <= entry.first_offset < entry.last_offset:
-                raise CorruptIndex(f"{entry} does not follow offset {previous}")
-            previous = entry.last_offset
-            index._add(entry)
+        if not content:
+            return index
+        # Column by column: there may be a hundred thousand entries, and everybody waits.
+        if any(content[::ENTRY_BYTES]) or any(content[1::ENTRY_BYTES]):
+            raise CorruptIndex(f"there are entries of other versions than {VERSION}")
+        numbers = array(
+            "q", b"".join([content[at + 2 : at + ENTRY_BYTES] for at in range(0, len(content), ENTRY_BYTES)])
+        )
+        if sys.byteorder == "little":
+            numbers.byteswap()
+        index._producer_ids, firsts, lasts, index._stable_offsets = (numbers[column::4] for column in range(4))
+        if lasts[0] < base_offset or not all(map(lt, lasts, lasts[1:])):
+            raise CorruptIndex(f"the last offsets do not increase from {base_offset} on")
+        if min(firsts) < 0 or not all(map(lt, firsts, lasts)):
+            raise CorruptIndex("a transaction ends before it begins")
+        index._first_offsets, index._last_offsets = firsts, lasts
         index._on_disk = len(index)
         return index
 
@@ -78,10 +87,7 @@ class TransactionIndex:
     def append(self, entry: AbortedTransaction) -> None:
         if self._last_offsets and entry.last_offset <= self._last_offsets[-1]:
             raise ValueError(f"{entry} does not follow offset {self._last_offsets[-1]}")
-        self._add(entry)
         self._dirty = True
-
-    def _add(self, entry: AbortedTransaction) -> None:
         self._producer_ids.append(entry.producer_id)
         self._first_offsets.append(entry.first_offset)
         self._last_offsets.append(entry.last_offset)
