@@ -54,10 +54,9 @@ ABOUT: Final = {
 def make_workload(name: str, seed: int, prefix: str, *, own_broker: bool = True) -> Workload:
     """`prefix` for the names of topics, groups and transactional ids: an external cluster may have others."""
     rng = Random(seed)
-    if name == "transactional":
-        return _transactional(name, seed, prefix, own_broker=own_broker)
-    builders = {"bank": _bank, "churn": _churn, "consumer-churn": _churn}
-    return builders.get(name, _appending)(name, seed, prefix, rng)
+    if name in ("transactional", "bank"):
+        return (_bank if name == "bank" else _transactional)(name, seed, prefix, own_broker=own_broker)
+    return (_churn if name.endswith("churn") else _appending)(name, seed, prefix, rng)
 
 
 def _appending(name: str, seed: int, prefix: str, rng: Random) -> Workload:
@@ -85,19 +84,7 @@ def _churn(name: str, seed: int, prefix: str, rng: Random) -> Workload:
 def _transactional(name: str, seed: int, prefix: str, *, own_broker: bool) -> Workload:
     log, source, target = f"{prefix}-log", f"{prefix}-in", f"{prefix}-out"
     group = f"{prefix}-{MOVERS}"
-    # Those who speak the protocol by themselves know one broker only.
-    roles = ("transactor", "transactor", *(("bare_transactor", "bare_transactor") if own_broker else ()))
-    transactors = tuple(
-        Actor(
-            f"{role}{number}",
-            role,
-            (log,),
-            {"transactional_id": f"{prefix}-transactor{number}"},
-            is_source=True,
-            transactional_id=f"{prefix}-transactor{number}",
-        )
-        for number, role in enumerate(roles)
-    )
+    transactors = _with_transactions("transactor", (log,), prefix, rdkafka=2, bare=2 if own_broker else 0)
     movers = tuple(
         Actor(
             f"mover{number}",
@@ -113,21 +100,28 @@ def _transactional(name: str, seed: int, prefix: str, *, own_broker: bool) -> Wo
     return Workload(name, ABOUT[name], {log: 3, source: 2, target: 2}, actors, header, {group: (source,)}, (target,))
 
 
-def _bank(name: str, seed: int, prefix: str, rng: Random) -> Workload:
+def _bank(name: str, seed: int, prefix: str, *, own_broker: bool) -> Workload:
     topic = f"{prefix}-accounts"
-    tellers = tuple(
-        Actor(
-            f"teller{number}",
-            "teller",
-            (topic,),
-            {"transactional_id": f"{prefix}-teller{number}"},
-            is_source=True,
-            transactional_id=f"{prefix}-teller{number}",
-        )
-        for number in range(3)
-    )
+    tellers = _with_transactions("teller", (topic,), prefix, rdkafka=2, bare=2 if own_broker else 0)
     header = Header(workload=name, seed=seed, bank_total=TOTAL)
     return Workload(name, ABOUT[name], {topic: 4}, (*tellers, *_readers((topic,))), header)
+
+
+def _with_transactions(
+    role: str, topics: tuple[str, ...], prefix: str, *, rdkafka: int, bare: int
+) -> tuple[Actor, ...]:
+    """`bare`: so many speak the protocol by themselves; they know one broker only."""
+    return tuple(
+        Actor(
+            f"{role}{number}",
+            role,
+            topics,
+            {"transactional_id": f"{prefix}-{role}{number}", "bare": number >= rdkafka},
+            is_source=True,
+            transactional_id=f"{prefix}-{role}{number}",
+        )
+        for number in range(rdkafka + bare)
+    )
 
 
 def _producers(topics: tuple[str, ...], count: int, *, idempotent: bool) -> tuple[Actor, ...]:

@@ -7,7 +7,7 @@ import msgspec
 
 from barnabas.testing.checker.clients.session import Session, Spec
 
-ROLES = ("auditor", "bare_transactor", "member", "mover", "producer", "reader", "teller", "transactor")
+ROLES = ("auditor", "member", "mover", "producer", "reader", "teller", "transactor")
 
 
 def main() -> None:

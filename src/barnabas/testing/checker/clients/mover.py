@@ -6,7 +6,7 @@ from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
 from barnabas.testing.checker.clients.reader import records_of
 from barnabas.testing.checker.clients.session import Session, complain, partition_name
-from barnabas.testing.checker.clients.transacting import CALL_SECONDS_MAX, Abandon, Transactions
+from barnabas.testing.checker.clients.transacting import Abandon, Failed, RdkafkaTransactions
 from barnabas.testing.checker.events import Assign, Commit, Poll
 
 BATCH_MAX = 50
@@ -20,7 +20,7 @@ class Mover:
         self._group: str = session.spec.settings["group"]
         self._source: str = session.spec.settings["source"]
         self._target: str = session.spec.settings["target"]
-        self._transactions = Transactions(session)
+        self._transactions = RdkafkaTransactions(session)
         self._was_reassigned = False
         self._commits = 0
         session.introduce(group=self._group, transactional_id=self._transactions.transactional_id)
@@ -74,14 +74,15 @@ class Mover:
                 made = [f"{value}>{txn}" for _, value in records]
                 transactions.send(self._target, index, made, sources=[value for _, value in records])
             self._commit_offsets(txn, batch)
+        except Failed as failure:
+            transactions.give_up(failure)
+            committed = False
+        else:
             if session.rng.randrange(20) < ABORTS_OF_TWENTY:
                 transactions.abort()
                 committed = False
             else:
                 committed = transactions.commit()
-        except KafkaException as failure:
-            transactions.give_up(failure)
-            committed = False
         if not committed:
             self._go_back(batch)
 
@@ -93,9 +94,7 @@ class Mover:
             Commit(t=session.now(), p=session.name, group=self._group, offsets=offsets, number=self._commits, txn=txn)
         )
         positions = [TopicPartition(*_split(partition), offset) for partition, offset in offsets.items()]
-        self._transactions.producer.send_offsets_to_transaction(
-            positions, self._consumer.consumer_group_metadata(), CALL_SECONDS_MAX
-        )
+        self._transactions.send_offsets(positions, self._consumer.consumer_group_metadata())
 
     def _go_back(self, batch: dict[str, list[tuple[int, str]]]) -> None:
         """To where this batch began, in those partitions that are still ours."""

@@ -13,7 +13,7 @@ from barnabas.testing.checker.bank import Entry
 from barnabas.testing.checker.bank_accounts import OPENING_BALANCE, accounts
 from barnabas.testing.checker.clients.reader import records_of
 from barnabas.testing.checker.clients.session import Session, complain, partition_name
-from barnabas.testing.checker.clients.transacting import CALL_SECONDS_MAX, Abandon, Transactions
+from barnabas.testing.checker.clients.transacting import CALL_SECONDS_MAX, Abandon, Failed, make_transactions
 from barnabas.testing.checker.events import Assign, Isolation, Poll
 
 TRANSFERS_PER_LIFE_MAX = 1_000_000
@@ -24,7 +24,7 @@ REST_SECONDS_MAX = 0.03
 class Teller:
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._transactions = Transactions(session)
+        self._transactions = make_transactions(session)
         self._name = session.spec.place
         (self._topic,) = session.spec.topics
         self._partition_of = accounts()
@@ -59,12 +59,12 @@ class Teller:
             for account, balance in balances.items():
                 value = str(Entry(self._name, self._number, account, balance))
                 self._transactions.send(self._topic, self._partition_of[account], [value])
-            if abort:
-                self._transactions.producer.flush(0.01)
-                self._transactions.abort()
-                return False
-        except KafkaException as failure:
+        except Failed as failure:
             self._transactions.give_up(failure)
+            return False
+        if abort:
+            self._transactions.flush(0.01)
+            self._transactions.abort()
             return False
         return self._transactions.commit()
 

@@ -1,8 +1,12 @@
-"""What clients with transactions share: begin, commit, abort, and what to make of their failures."""
+"""What clients with transactions share: begin, commit, abort, and what to make of their failures.
 
-from collections.abc import Callable
+Two producers do this: librdkafka's, and one of our own that knows transaction.version 2 (`bare_transacting`).
+"""
 
-from confluent_kafka import KafkaException, Producer
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from confluent_kafka import KafkaException, Producer, TopicPartition
 
 from barnabas.testing.checker.clients.producer import Acknowledgements
 from barnabas.testing.checker.clients.session import Session, complain, error_of, partition_name
@@ -16,13 +20,54 @@ class Abandon(Exception):
     """This producer can do no more: it was fenced, or nobody knows what became of its transaction."""
 
 
-class Transactions:
+class Failed(Exception):
+    """Something within the transaction went wrong."""
+
+    def __init__(self, what: object, *, can_abort: bool) -> None:
+        super().__init__(str(what))
+        self.can_abort = can_abort
+
+
+class Transactions(Protocol):
     """One transactional producer, one transaction after another, all of it noted."""
 
+    transactional_id: str
+
+    def start(self) -> None:
+        """Fence those before us, and let their transactions be over. Raises Abandon."""
+
+    def begin(self) -> str:
+        """The name of the transaction. Raises Abandon."""
+
+    def send(self, topic: str, index: int, values: list[str]) -> None:
+        """Raises Failed."""
+
+    def flush(self, seconds: float) -> None:
+        """Let what was sent arrive, for so long."""
+
+    def commit(self) -> bool:
+        """Whether it is committed; False: it is aborted. Raises Abandon."""
+
+    def abort(self) -> None:
+        """Raises Abandon."""
+
+    def give_up(self, failure: Failed) -> None:
+        """Abort, after this, if that can be. Raises Abandon if not."""
+
+
+def make_transactions(session: Session) -> Transactions:
+    if session.spec.settings.get("bare"):
+        from barnabas.testing.checker.clients.bare_transacting import BareTransactions
+
+        return BareTransactions(session)
+    return RdkafkaTransactions(session)
+
+
+class RdkafkaTransactions:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.transactional_id: str = session.spec.settings["transactional_id"]
-        self.producer = Producer(
+        self._producer = Producer(
             session.config(
                 transactional_id=self.transactional_id,
                 transaction_timeout_ms=TRANSACTION_TIMEOUT_MS,
@@ -34,15 +79,21 @@ class Transactions:
         self._txn = ""
 
     def start(self) -> None:
-        """Fence those before us, and let their transactions be over."""
-        self._insist(lambda: self.producer.init_transactions(CALL_SECONDS_MAX))
+        try:
+            self._insist(lambda: self._producer.init_transactions(CALL_SECONDS_MAX))
+        except KafkaException as failure:
+            raise Abandon(str(failure)) from failure
 
     def begin(self) -> str:
         self._count += 1
         self._txn = f"{self.session.name}:t{self._count}"
         session = self.session
         session.note(Begin(t=session.now(), p=session.name, txn=self._txn, transactional_id=self.transactional_id))
-        self.producer.begin_transaction()
+        try:
+            self._producer.begin_transaction()
+        except KafkaException as failure:
+            self._end("unknown", failure)
+            raise Abandon from failure
         return self._txn
 
     def send(self, topic: str, index: int, values: list[str], sources: list[str] | None = None) -> None:
@@ -58,16 +109,27 @@ class Transactions:
                 sources=sources or [],
             )
         )
-        for value in values:
-            self.producer.produce(topic, value, partition=index, on_delivery=self._acknowledgements.delivered)
-        self.producer.poll(0)
+        try:
+            for value in values:
+                self._producer.produce(topic, value, partition=index, on_delivery=self._acknowledgements.delivered)
+        except KafkaException as failure:
+            raise _failed(failure) from failure
+        self._producer.poll(0)
+
+    def flush(self, seconds: float) -> None:
+        self._producer.flush(seconds)
+
+    def send_offsets(self, positions: Sequence[TopicPartition], group_metadata: Any) -> None:
+        try:
+            self._producer.send_offsets_to_transaction(list(positions), group_metadata, CALL_SECONDS_MAX)
+        except KafkaException as failure:
+            raise _failed(failure) from failure
 
     def commit(self) -> bool:
-        """Whether it is committed; False: it is aborted. Raises Abandon."""
         session = self.session
         session.note(Committing(t=session.now(), p=session.name, txn=self._txn))
         try:
-            self._insist(lambda: self.producer.commit_transaction(CALL_SECONDS_MAX))
+            self._insist(lambda: self._producer.commit_transaction(CALL_SECONDS_MAX))
         except KafkaException as failure:
             complain(f"commit of {self._txn}: {failure}")
             if error_of(failure).txn_requires_abort():
@@ -80,18 +142,16 @@ class Transactions:
 
     def abort(self) -> None:
         try:
-            self._insist(lambda: self.producer.abort_transaction(CALL_SECONDS_MAX))
+            self._insist(lambda: self._producer.abort_transaction(CALL_SECONDS_MAX))
         except KafkaException as failure:
             complain(f"abort of {self._txn}: {failure}")
             self._end("unknown", failure)
             raise Abandon from failure
         self._end("abort")
 
-    def give_up(self, failure: KafkaException) -> None:
-        """Something within the transaction went wrong: abort it if that can be. Raises Abandon if not."""
+    def give_up(self, failure: Failed) -> None:
         complain(f"in {self._txn}: {failure}")
-        error = error_of(failure)
-        if error.fatal():
+        if not failure.can_abort:
             self._end("unknown", failure)
             raise Abandon from failure
         self.abort()
@@ -108,8 +168,12 @@ class Transactions:
             else:
                 return
 
-    def _end(self, outcome: Outcome, failure: KafkaException | None = None) -> None:
+    def _end(self, outcome: Outcome, failure: Exception | None = None) -> None:
         self._acknowledgements.note()
         session = self.session
-        error = error_of(failure).name() if failure is not None else ""
+        error = "" if failure is None else str(failure)
         session.note(End(t=session.now(), p=session.name, txn=self._txn, outcome=outcome, error=error))
+
+
+def _failed(failure: KafkaException) -> Failed:
+    return Failed(failure, can_abort=not error_of(failure).fatal())

@@ -1,9 +1,7 @@
 """Writes to several partitions in transactions, and aborts some of them."""
 
-from confluent_kafka import KafkaException
-
 from barnabas.testing.checker.clients.session import Session, complain
-from barnabas.testing.checker.clients.transacting import Abandon, Transactions
+from barnabas.testing.checker.clients.transacting import Abandon, Failed, Transactions, make_transactions
 
 ABORTS_OF_TEN = 2
 HESITATES_OF_TEN = 2
@@ -15,13 +13,13 @@ REST_SECONDS_MAX = 0.05
 
 def run(session: Session) -> None:
     """Ends when its producer can do no more; another takes its place then."""
-    transactions = Transactions(session)
+    transactions = make_transactions(session)
     session.introduce(transactional_id=transactions.transactional_id)
     try:
         transactions.start()
         while not session.stopping.wait(session.rng.uniform(0, REST_SECONDS_MAX)):
             _one(session, transactions)
-    except (Abandon, KafkaException) as failure:
+    except Abandon as failure:
         complain(f"ends: {failure!r} {failure.__cause__ or ''}")
 
 
@@ -31,16 +29,16 @@ def _one(session: Session, transactions: Transactions) -> None:
         for _ in range(session.rng.randint(1, SENDS_MAX)):
             topic, index = session.rng.choice(session.partitions)
             transactions.send(topic, index, [session.new_value() for _ in range(session.rng.randint(1, VALUES_MAX))])
-        if session.rng.randrange(10) < ABORTS_OF_TEN:
-            # Some of the values are on their way, some are in the log: an abort takes them all.
-            transactions.producer.flush(session.rng.choice((0.0, 0.01, 1.0)))
-            transactions.abort()
-            return
-        if session.rng.randrange(10) < HESITATES_OF_TEN:
-            # Everything is in the log, nothing is committed, and others go on around it.
-            transactions.producer.flush(1.0)
-            session.stopping.wait(session.rng.uniform(0, HESITATE_SECONDS_MAX))
-    except KafkaException as failure:
+    except Failed as failure:
         transactions.give_up(failure)
         return
+    if session.rng.randrange(10) < ABORTS_OF_TEN:
+        # Some of the values are on their way, some are in the log: an abort takes them all.
+        transactions.flush(session.rng.choice((0.0, 0.01, 1.0)))
+        transactions.abort()
+        return
+    if session.rng.randrange(10) < HESITATES_OF_TEN:
+        # Everything is in the log, nothing is committed, and others go on around it.
+        transactions.flush(1.0)
+        session.stopping.wait(session.rng.uniform(0, HESITATE_SECONDS_MAX))
     transactions.commit()
