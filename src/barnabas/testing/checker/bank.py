@@ -6,7 +6,7 @@ come to the two halves of a transfer at different times, so the sum is looked at
 seen whole, in the order of the transfers, up to the first it has seen half.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -16,7 +16,6 @@ from barnabas.testing.checker.facts import Facts
 
 Transfers = dict[int, dict[str, int]]
 """number: account: balance"""
-HALVES = 2
 
 
 class Entry(NamedTuple):
@@ -41,6 +40,7 @@ def wrong_totals(facts: Facts) -> Iterator[Anomaly]:
     views: dict[tuple[str, str], Transfers] = defaultdict(lambda: defaultdict(dict))
     """(reader, teller): what that reader has seen of that teller"""
     entries = {value: Entry.parse(value) for value in facts.written}
+    sizes = Counter((entry.teller, entry.number) for entry in entries.values())
     for event in facts.events:
         if isinstance(event, Poll) and facts.isolation.get(event.p) == "read_committed":
             for records in event.records.values():
@@ -48,14 +48,16 @@ def wrong_totals(facts: Facts) -> Iterator[Anomaly]:
                     entry = entries.get(value) or Entry.parse(value)
                     views[event.p, entry.teller][entry.number][entry.account] = entry.balance
     for (reader, teller), transfers in views.items():
-        yield from _check(reader, teller, transfers, total)
+        yield from _check(reader, teller, transfers, sizes, total)
 
 
-def _check(reader: str, teller: str, transfers: Transfers, total: int) -> Iterator[Anomaly]:
+def _check(
+    reader: str, teller: str, transfers: Transfers, sizes: Counter[tuple[str, int]], total: int
+) -> Iterator[Anomaly]:
     balances: dict[str, int] = {}
     for number in sorted(transfers):
-        if len(transfers[number]) < HALVES:
-            return
+        if len(transfers[number]) < sizes[teller, number]:
+            return  # seen in part
         balances.update(transfers[number])
         if sum(balances.values()) != total:
             what = f"{reader} sees {sum(balances.values())} with {teller} after transfer {number}, not {total}"
