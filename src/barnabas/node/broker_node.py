@@ -267,12 +267,13 @@ class BrokerNode:
     async def _bind(self, dispatcher: Dispatcher) -> None:
         self._gate = ConnectionGate(connection_limits(self._configs))
         self._ports = []
+        settings = connection_settings(self._configs)
         for plan in self._plans:
             listener = Listener(
                 plan.bind.name,
                 dispatcher,
                 self._gate,
-                connection_settings(self._configs),
+                settings,
                 backlog=self._configs.integer("socket.listen.backlog.size"),
                 idle_seconds_max=self._configs.integer("connections.max.idle.ms") / 1000,
             )

@@ -4,8 +4,9 @@ The receive buffer is filled in place and frames are handled where they lie. A r
 at once; one that must wait takes a slot, and later ones queue behind it.
 
 Everything is bounded. A frame by `socket.request.max.bytes`; requests whose answers are still due by
-`queued.max.requests`; bytes waiting for a slow reader by the transport's own high-water mark. Past a bound we stop
-looking at frames and, when the buffer is full, the kernel stops the sender.
+`queued.max.requests`; large ones that have not arrived in full by `queued.max.request.bytes`, over all connections;
+bytes waiting for a slow reader by the transport's own high-water mark. Past a bound we stop looking at frames and, when
+the buffer is full, the kernel stops the sender.
 """
 
 import asyncio
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from barnabas.handlers.context import ClientConnection, ClientSoftware
 from barnabas.server.dispatch import Buffers, Dispatcher, InPieces, Refused
+from barnabas.server.request_memory import RequestMemory
 from barnabas.server.throttling import ThrottledBuffers
 from barnabas.wire.frame import SIZE_BYTES, read_size
 
@@ -41,6 +43,8 @@ class ConnectionSettings(NamedTuple):
     receive_buffer_bytes: int
     send_buffer_bytes: int
     """-1: the system's."""
+    memory: RequestMemory | None = None
+    """For large requests of all connections; None: without a bound."""
 
 
 class Slot:
@@ -69,6 +73,9 @@ class Connection(asyncio.BufferedProtocol):
         """The last request taken is long and still at work: what comes behind it must not overtake it."""
         self._reading = True
         self._ready = True
+        self._starved = False
+        """A large request has begun for which there is no memory now."""
+        self._reserved_bytes = 0
         self._closing = False
         self._eof = False
         self._queued_bytes = 0
@@ -112,6 +119,7 @@ class Connection(asyncio.BufferedProtocol):
         self._closing = True
         self._slots.clear()
         self._listener.forget(self)
+        self._give_back()
         for tell in tuple(self.client.on_close or ()):
             tell()
 
@@ -123,8 +131,7 @@ class Connection(asyncio.BufferedProtocol):
     def release(self) -> None:
         if not self._closing:
             self._ready = True
-            self._flowing = self._writable
-            self._process()
+            self._flow()
 
     def close(self, reason: str) -> None:
         if not self._closing:
@@ -162,10 +169,15 @@ class Connection(asyncio.BufferedProtocol):
                 self.close(_explain_size(size, self._settings.frame_bytes_max))
                 return
             if available < SIZE_BYTES + size:
-                self._make_room(SIZE_BYTES + size)
+                if self._reserve(SIZE_BYTES + size):
+                    self._make_room(SIZE_BYTES + size)
                 break
             start += SIZE_BYTES
             end = self._start = start + size
+            if self._reserved_bytes:
+                self._handle(self._frames[start:end])
+                self._give_back()
+                continue
             if not self._slots:
                 answer = self._lane.answer(self._buffer, self._window, start, end)
                 if answer is not None:
@@ -231,8 +243,39 @@ class Connection(asyncio.BufferedProtocol):
 
     def resume_writing(self) -> None:
         self._writable = True
-        self._flowing = self._ready
+        self._flow()
+
+    def _flow(self) -> None:
+        """Whatever stopped us: go on if nothing else does."""
+        self._flowing = self._writable and self._ready and not self._starved
         self._process()
+
+    def _reserve(self, needed: int) -> bool:
+        memory = self._settings.memory
+        if memory is None or self._reserved_bytes or needed <= BUFFER_BYTES_BUSY:
+            return True
+        if memory.reserve(self, needed):
+            self._reserved_bytes = needed
+            return True
+        self._starved = True
+        self._flowing = False
+        return False
+
+    def feed(self) -> None:
+        self._starved = False
+        if not self._closing:
+            self._flow()
+
+    def _give_back(self) -> None:
+        memory = self._settings.memory
+        if memory is None:
+            return
+        if self._starved:
+            memory.forget(self)
+        if self._reserved_bytes:
+            size, self._reserved_bytes = self._reserved_bytes, 0
+            self.shrink()
+            memory.give_back(size)
 
     # --- requests and responses
 

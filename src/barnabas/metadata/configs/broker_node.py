@@ -208,8 +208,7 @@ _NETWORK: Final = (
         "queued.max.request.bytes",
         LONG,
         "-1",
-        "How many bytes of requests may wait for their answers before reading pauses; -1 sets no bound of its own.",
-        effect=Effect.ACCEPTED,
+        "How many bytes large requests that have not arrived in full may take, of all connections; -1 sets no bound.",
     ),
     ConfigDef(
         "queued.max.requests",
