@@ -165,6 +165,19 @@ def test_a_state_that_cannot_be_is_refused(batch: StateBatch) -> None:
         log.write(batch)
 
 
+def test_numbers_that_cannot_be_are_refused() -> None:
+    log = Log()
+    with pytest.raises(InvalidRequest):
+        log.initialize(start_offset=-2)
+    with pytest.raises(InvalidRequest):
+        log.initialize(state_epoch=-2)
+    log.initialize()
+    with pytest.raises(InvalidRequest):
+        log.write(start=-2)
+    with pytest.raises(InvalidRequest):
+        log.write(complete=-2)
+
+
 def test_every_so_often_a_snapshot_takes_the_place_of_an_update() -> None:
     log = Log(updates_per_snapshot=2)
     log.initialize()

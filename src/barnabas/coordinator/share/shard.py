@@ -158,6 +158,8 @@ class ShareShard:
     # --- decisions
 
     def initialize(self, key: SharePartitionKey, *, state_epoch: int, start_offset: int, now: Now) -> Decision[None]:
+        if state_epoch < NO_EPOCH or start_offset < START_OFFSET_UNKNOWN:
+            return Decision(InvalidRequest(f"state epoch {state_epoch}, start offset {start_offset} is no state"))
         known = self.states.get(key)
         if known is not None and state_epoch != NO_EPOCH and known.state_epoch > state_epoch:
             return Decision(_fenced_state(known, state_epoch))
@@ -202,6 +204,10 @@ class ShareShard:
             return Decision(_fenced_state(known, write.state_epoch))
         if not self._has_partition(key):
             return Decision(_unknown(key))
+        if write.start_offset < START_OFFSET_UNKNOWN or write.delivery_complete_count < DELIVERY_COMPLETE_UNKNOWN:
+            return Decision(
+                InvalidRequest(f"start offset {write.start_offset}, {write.delivery_complete_count} done is no state")
+            )
         for first, last, state, count in write.batches:
             if not 0 <= first <= last or state not in _PERSISTED_STATES or count < 0:
                 return Decision(InvalidRequest(f"offsets {first} to {last}, state {state}, count {count} is no state"))

@@ -39,6 +39,9 @@ ARCHIVED: Final = DeliveryState.ARCHIVED
 
 _THROTTLED_FROM_MIN: Final = 2
 
+DELIVERY_COUNT_MAX: Final = 2**15 - 1
+"""What is stored of it. No limit is that high, but a state may have been written by somebody else."""
+
 SPANS_MAX: Final = 200
 """How many spans one call gives out, gives back or lets expire: a few milliseconds' work. Whoever calls goes on."""
 
@@ -254,7 +257,7 @@ class SharePartitionCore:
                 if acquiring.taken:
                     return False
                 end = min(end, begin + self._company(span, end - begin + 1, limits) - 1)
-            end, count = acquiring.end_of(begin, end), span.count + 1
+            end, count = acquiring.end_of(begin, end), min(span.count + 1, DELIVERY_COUNT_MAX)
             self._lock(begin, end, member, count, deadline_ms)
             acquiring.take(begin, end, count)
             if is_throttled:

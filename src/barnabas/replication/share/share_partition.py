@@ -162,7 +162,7 @@ class SharePartition:
             )
         except OffsetOutOfRange as error:
             # The log ends before what the group has read of it: there is nothing to read until it has grown again.
-            logger.warning("%s is ahead of its log: %s", self.key, error)
+            logger.debug("%s is ahead of its log: %s", self.key, error)
             return None
 
     def acquire(
