@@ -23,6 +23,6 @@ def partition(committed: int | None, end: int | None) -> PartitionView:
 def test_the_headline_claims_no_lag_that_is_not_known(
     partitions: list[PartitionView], words: str, lag: int | None
 ) -> None:
-    view = GroupView("g", "stable", "range", 1, 2, partitions)
+    view = GroupView("g", "classic", "stable", "range", 1, 2, partitions)
     assert view.headline() == f"Group g: stable, 2 members, assignor range, {words}"
     assert view.as_object()["lag"] == lag

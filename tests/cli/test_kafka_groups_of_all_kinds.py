@@ -76,6 +76,8 @@ def test_a_consumer_group_at_work(script: Run, barnabas: Run, topic: str, barnab
             1,
             0,
         )
+        shown = barnabas("group", "describe", group, *servers).good()
+        assert shown.startswith(f"Group {group}: consumer group, stable, 1 member, assignor uniform, lag 0")
         rows = json.loads(barnabas("group", "list", "--format", "json", *servers).good())
         assert {"group": group, "state": "stable", "type": "consumer"} in rows
 

@@ -6,7 +6,7 @@ import typer
 
 from barnabas.cli.connection import REQUEST_TIMEOUT_S, Connection, result_of
 from barnabas.cli.errors import CommandFailed
-from barnabas.cli.group_view import GroupView, committed_offsets, describe_group
+from barnabas.cli.group_view import GroupView, committed_offsets, describe_group, state_in_words
 from barnabas.cli.offset_reset import Target, plan_reset, targets_from
 from barnabas.cli.options import DEFAULT_SERVERS, ClientConfig, Format, OutputFormat, Servers
 from barnabas.cli.output import plural, print_json, print_rows, print_table, say
@@ -30,7 +30,7 @@ def list_(
     admin = Connection(servers, client_config).admin()
     found = result_of(admin.list_consumer_groups(request_timeout=REQUEST_TIMEOUT_S))
     rows = [
-        {"group": group.group_id, "state": group.state.name.lower(), "type": group.type.name.lower()}
+        {"group": group.group_id, "state": state_in_words(group), "type": group.type.name.lower()}
         for group in found.valid
     ]
     with share_groups(servers, client_config) as sharing:

@@ -8,9 +8,16 @@ from barnabas.cli.errors import CommandFailed
 from barnabas.cli.output import plural
 
 if TYPE_CHECKING:
-    from confluent_kafka.admin import AdminClient, ConsumerGroupDescription, MemberDescription
+    from confluent_kafka.admin import (
+        AdminClient,
+        ConsumerGroupDescription,
+        ConsumerGroupListing,
+        MemberDescription,
+    )
 
 Partition = tuple[str, int]
+
+CONSUMER = "consumer"
 
 
 class PartitionView(NamedTuple):
@@ -27,6 +34,8 @@ class PartitionView(NamedTuple):
 
 class GroupView(NamedTuple):
     group: str
+    type: str
+    """classic, or consumer: the broker assigns (KIP-848)."""
     state: str
     assignor: str
     coordinator: int | None
@@ -40,8 +49,10 @@ class GroupView(NamedTuple):
         return sum(known) if known else None
 
     def headline(self) -> str:
+        kind = "consumer group, " if self.type == CONSUMER else ""
         assignor = f", assignor {self.assignor}" if self.assignor else ""
-        return f"Group {self.group}: {self.state}, {plural(self.members, 'member')}{assignor}, {self._lag_in_words()}"
+        members = plural(self.members, "member")
+        return f"Group {self.group}: {kind}{self.state}, {members}{assignor}, {self._lag_in_words()}"
 
     def _lag_in_words(self) -> str:
         uncommitted = sum(partition.committed is None for partition in self.partitions)
@@ -68,12 +79,19 @@ def describe_group(admin: "AdminClient", name: str) -> GroupView:
     ends = end_offsets(admin, where)
     return GroupView(
         group=name,
-        state=found.state.name.lower().replace("_", " "),
+        type=found.type.name.lower(),
+        state=state_in_words(found),
         assignor=found.partition_assignor or "",
         coordinator=None if found.coordinator is None else found.coordinator.id,
         members=len(found.members),
         partitions=[_view(place, committed.get(place), ends.get(place), readers.get(place)) for place in where],
     )
+
+
+def state_in_words(group: "ConsumerGroupDescription | ConsumerGroupListing") -> str:
+    """librdkafka has no names for the two states in which a consumer group moves partitions."""
+    state = group.state.name.lower().replace("_", " ")
+    return "rebalancing" if state == "unknown" and group.type.name.lower() == CONSUMER else state
 
 
 def committed_offsets(admin: "AdminClient", name: str) -> dict[Partition, int]:
