@@ -44,9 +44,6 @@ KNOWS_ABORTABLE_SINCE = 11
 Gate = dict[TopicPartition, VerificationGuard | KafkaError]
 Answer = ProduceAnswer | Awaitable[ProduceAnswer | None] | None
 
-_appending: dict[tuple[str, int, str], "asyncio.Task[Answer]"] = {}
-"""The last request of each connection that waits for a coordinator."""
-
 
 class Batch(NamedTuple):
     """A transactional batch of a request, by its header: whether it is sound is looked at when it is appended."""
@@ -58,18 +55,19 @@ class Batch(NamedTuple):
 def handle(context: RequestContext, request: ProduceCall) -> Answer:
     client = context.client
     connection = (client.host, client.port, client.listener_name)
-    earlier = _appending.get(connection)
+    under_way = context.broker.produces_under_way
+    earlier = under_way.get(connection)
     if earlier is None:
         batches = _transactional_batches(context, request)
         gate = _begin(context, batches)
         if _is_decided(context, request, batches, gate):
             return produce.append_all(context, request, gate)
     task = asyncio.ensure_future(_append_after(earlier, context, request))
-    _appending[connection] = task
+    under_way[connection] = task
 
     def forget(_: object) -> None:
-        if _appending.get(connection) is task:
-            del _appending[connection]
+        if under_way.get(connection) is task:
+            del under_way[connection]
 
     task.add_done_callback(forget)
     return _answer(task)
