@@ -9,6 +9,7 @@ import logging
 import uuid
 from collections.abc import Callable, Collection
 from contextlib import suppress
+from typing import Final
 
 from barnabas.coordinator.key_hash import partition_of
 from barnabas.coordinator.runtime import CoordinatorRuntime
@@ -17,9 +18,12 @@ from barnabas.coordinator.share.settings import ShareCoordinatorSettings
 from barnabas.coordinator.share.shard import ShareShard, StateSummary
 from barnabas.env import Clock, Timer
 from barnabas.model.share import SharePartitionKey, StateRead, StateWrite
-from barnabas.wire.errors import CoordinatorLoadInProgress, KafkaError, NotCoordinator
+from barnabas.wire.errors import CoordinatorLoadInProgress, InvalidGroupId, KafkaError, NotCoordinator
 
 logger = logging.getLogger(__name__)
+
+GROUP_ID_BYTES_MAX: Final = 2**15 - 1
+"""Of a key that is stored. Requests can carry longer ones."""
 
 
 class ShareCoordinator:
@@ -50,6 +54,8 @@ class ShareCoordinator:
         return partition_of(key_text, self.partition_count)
 
     def _home(self, key: SharePartitionKey) -> int:
+        if len(key.group_id) * 4 > GROUP_ID_BYTES_MAX and len(key.group_id.encode()) > GROUP_ID_BYTES_MAX:
+            raise InvalidGroupId(f"the group id has more than {GROUP_ID_BYTES_MAX} bytes")
         return self.partition_for(key.as_text())
 
     # --- partitions of the state topic that this broker leads
