@@ -125,3 +125,15 @@ def test_it_agrees_with_pythons_engine(pattern: str, candidates: list[str]) -> N
     expression = Regex(pattern)
     for name in candidates:
         assert expression.matches(name) == (reference.fullmatch(name) is not None), name
+
+
+@given(
+    st.one_of(st.text(max_size=30), st.text(alphabet="ab()[]{}|*+?\\^$.-,:0123456789QEpPxdwbBAzi<>P=!&", max_size=30))
+)
+def test_anything_else_is_refused_with_a_reason(pattern: str) -> None:
+    try:
+        expression = Regex(pattern)
+    except InvalidRegularExpression as error:
+        assert "is not a valid regular expression: " in str(error)
+    else:
+        expression.matches("a-topic.name_1")

@@ -1,0 +1,73 @@
+"""One declaration, many formats: each version has the bytes that it would have if it were declared alone."""
+
+import pytest
+
+from barnabas.wire.entities import array, encode_entity, int32, int64, kafka_entity, string
+from barnabas.wire.entity_versions import decode_version, encode_version, only, since, versions
+from barnabas.wire.errors import CorruptMessage
+
+
+@versions(0, 3, flexible_since=3)
+class Item:
+    name: str = string()
+    weight: int = since(2, int32(7))
+
+
+@versions(0, 3, flexible_since=3)
+class Box:
+    label: str = string()
+    expiry: int = only(1, int64(-1))
+    items: tuple[Item, ...] = array()
+    size: int = since(3, int32(tag=0))
+
+
+@kafka_entity(version=1, flexible=False)
+class ItemV1:
+    name: str = string()
+
+
+@kafka_entity(version=1, flexible=False)
+class BoxV1:
+    label: str = string()
+    expiry: int = int64(-1)
+    items: tuple[ItemV1, ...] = array()
+
+
+@kafka_entity(version=3, flexible=True)
+class ItemV3:
+    name: str = string()
+    weight: int = int32()
+
+
+@kafka_entity(version=3, flexible=True)
+class BoxV3:
+    label: str = string()
+    items: tuple[ItemV3, ...] = array()
+    size: int = int32(tag=0)
+
+
+BOX = Box(label="b", expiry=5, items=(Item(name="i", weight=3), Item(name="j")), size=9)
+
+
+def test_a_version_has_its_own_fields() -> None:
+    first = BoxV1(label="b", expiry=5, items=(ItemV1(name="i"), ItemV1(name="j")))
+    assert encode_version(BOX, 1) == b"\0\1" + encode_entity(first)
+    third = BoxV3(label="b", items=(ItemV3(name="i", weight=3), ItemV3(name="j", weight=7)), size=9)
+    assert encode_version(BOX, 3) == b"\0\3" + encode_entity(third)
+
+
+@pytest.mark.parametrize("version", [0, 1, 2, 3])
+def test_what_a_version_cannot_say_comes_back_as_the_default(version: int) -> None:
+    weight = 3 if version >= 2 else 7
+    assert decode_version(Box, encode_version(BOX, version)) == Box(
+        label="b",
+        expiry=5 if version == 1 else -1,
+        items=(Item(name="i", weight=weight), Item(name="j")),
+        size=9 if version == 3 else 0,
+    )
+
+
+@pytest.mark.parametrize("stored", [b"", b"\0", b"\0\4", b"\xff\xff", b"\0\1", encode_version(BOX, 1)[:-1]])
+def test_what_cannot_be_read_is_told(stored: bytes) -> None:
+    with pytest.raises(CorruptMessage):
+        decode_version(Box, stored)
