@@ -100,7 +100,7 @@ def create_topics(bootstrap: str, workload: Workload, config: dict[str, Any]) ->
         try:
             created.result()
         except KafkaException as error:
-            raise SystemExit(f"error: topic {name} cannot be created at {bootstrap}: {error}") from error
+            raise RuntimeError(f"topic {name} cannot be created at {bootstrap}: {error}") from error
     _wait_for_leaders(admin, list(workload.partitions))
 
 
@@ -115,5 +115,5 @@ def _wait_for_leaders(admin: AdminClient, topics: Sequence[str]) -> None:
         if all(name in known and all(each.leader >= 0 for each in known[name].partitions.values()) for name in topics):
             return
         if time.monotonic() > deadline:
-            raise SystemExit(f"error: no leaders for {', '.join(topics)} within 30 s")
+            raise RuntimeError(f"no leaders for {', '.join(topics)} within 30 s")
         time.sleep(0.1)
