@@ -96,6 +96,8 @@ class _Parser:
         self._depth = 0
         self._ignores_case = False
         self._names: set[str] = set()
+        self._brace_end = -1
+        """Where the last brace ended that is no operator."""
 
     def parse(self) -> Node:
         node = self._choice()
@@ -141,15 +143,24 @@ class _Parser:
         nodes: list[Node] = []
         while self._position < len(self._pattern) and self._pattern[self._position] not in "|)":
             if self._skip(r"\Q"):
-                end = self._pattern.find(r"\E", self._position)
-                end = len(self._pattern) if end < 0 else end
-                nodes += [self._literal(char) for char in self._pattern[self._position : end]]
-                self._position = min(end + 2, len(self._pattern))
-                continue
-            node = self._atom()
-            if node is not None:
-                nodes.append(self._repeated(node))
+                nodes += [self._literal(char) for char in self._quoted()]
+            elif (node := self._atom()) is not None:
+                nodes.append(node)
+            start = self._position
+            operator = self._operator()
+            if operator is not None:
+                # After a group that only sets flags it belongs to what stands before the group, as in RE2.
+                if not nodes:
+                    raise self._error(f"missing argument to repetition operator: `{self._pattern[start]}`")
+                nodes[-1] = self._repeated(nodes[-1], operator, start)
         return Sequence(tuple(nodes))
+
+    def _quoted(self) -> str:
+        end = self._pattern.find(r"\E", self._position)
+        end = len(self._pattern) if end < 0 else end
+        quoted = self._pattern[self._position : end]
+        self._position = min(end + 2, len(self._pattern))
+        return quoted
 
     def _atom(self) -> Node | None:
         """None: a group that only sets flags."""
@@ -165,8 +176,12 @@ class _Parser:
                 return Assertion("start")
             case "$":
                 return Assertion("end")
-            case "*" | "+" | "?":
-                raise self._error(f"missing argument to repetition operator: `{char}`")
+            case "*" | "+" | "?" | "{":
+                self._position -= 1
+                if self._operator() is not None:
+                    raise self._error(f"missing argument to repetition operator: `{char}`")
+                self._position += 1
+                self._brace_end = self._position
             case "\\":
                 return self._escape()
         return self._literal(char)
@@ -211,15 +226,12 @@ class _Parser:
             elif char not in "msU":  # lines, newlines and greed make no difference to whether a name matches
                 raise self._error("invalid or unsupported Perl syntax")
 
-    def _repeated(self, node: Node) -> Node:
-        operator = self._operator()
-        if operator is None:
-            return node
+    def _repeated(self, node: Node, operator: tuple[int, int | None], start: int) -> Node:
         self._skip("?")
-        node = Repeat(node, *operator)
-        if self._operator() is not None:
+        # RE2/J takes a brace that is no operator for half of one, and so do we.
+        if self._operator() is not None or self._brace_end == start:
             raise self._error("invalid nested repetition operator")
-        return node
+        return Repeat(node, *operator)
 
     def _operator(self) -> tuple[int, int | None] | None:
         for sign, bounds in (("*", (0, None)), ("+", (1, None)), ("?", (0, 1))):
@@ -284,7 +296,13 @@ class _Parser:
             accepted = frozenset(char for char in ALPHABET if unicodedata.category(char).startswith(name))
         else:
             raise self._error(f"invalid character class range: `{name}`")
+        accepted = self._folded(accepted)
         return ALPHABET - accepted if negated else accepted
+
+    def _folded(self, accepted: frozenset[str]) -> frozenset[str]:
+        if not self._ignores_case:
+            return accepted
+        return accepted | (ALPHABET & {changed for char in accepted for changed in (char.lower(), char.upper())})
 
     def _class(self) -> frozenset[str]:
         negated = self._skip("^")
@@ -296,8 +314,7 @@ class _Parser:
             accepted |= self._class_item()
             is_first = False
         self._position += 1
-        if self._ignores_case:
-            accepted |= ALPHABET & {changed for char in accepted for changed in (char.lower(), char.upper())}
+        accepted = self._folded(accepted)
         return ALPHABET - accepted if negated else accepted
 
     def _class_item(self) -> frozenset[str]:
