@@ -12,7 +12,7 @@ What its connection sends meanwhile waits (`InPieces`), so that the order of req
 import importlib
 import logging
 from collections.abc import Awaitable, Callable, Generator, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from barnabas.handlers.context import Broker, ClientConnection, RequestContext
 from barnabas.handlers.pieces import Pieces
@@ -34,6 +34,13 @@ Buffers = list[bytes]
 """A whole response frame, ready for the socket; empty where the request wants none (acks=0)."""
 
 
+_ENCODERS: Final[dict[Api, Callable[[Any, int], Buffers]]] = {
+    PRODUCE: encode_produce_response,
+    FETCH: encode_fetch_response,
+    METADATA: encode_metadata_response,
+}
+
+
 class Route(NamedTuple):
     """Everything about one API at one version, looked up once."""
 
@@ -42,8 +49,9 @@ class Route(NamedTuple):
     decode: Callable[[memoryview, int], Any]
     handle: Callable[[RequestContext, Any], Any]
     encode: Callable[[Any, int], Buffers] | None
-    """By hand, where an API has it; else None."""
-    write: WriteInSlices
+    """By hand, for the APIs that come most often."""
+    write: WriteInSlices | None
+    """For all others."""
     pieces: Sequence[Pieces]
     tagged_request: bool
     tagged_response: bool
@@ -139,6 +147,7 @@ class Dispatcher:
             return []
         if route.encode is not None:
             return _with_prefix(route, correlation_id, route.encode(response, route.version))
+        assert route.write is not None
         out = bytearray()
         writing = route.write(out, response)
         turn = self._broker.turns.begin()
@@ -178,16 +187,10 @@ def _with_prefix(route: Route, correlation_id: int, body: Buffers) -> Buffers:
 def _make_route(api: Api, version: int) -> Route:
     handler = importlib.import_module(f"barnabas.handlers.{api.name}")
     flexible = is_flexible(api.name, version)
-    encode: Callable[[Any, int], Buffers] | None = None
-    if api is PRODUCE:
-        encode = encode_produce_response
-    elif api is FETCH:
-        encode = encode_fetch_response
-    elif api is METADATA:
-        encode = encode_metadata_response
+    encode = _ENCODERS.get(api)
     decode = produce_request_reader(version) if api is PRODUCE else request_reader(api.name, version)
     pieces = getattr(handler, "PIECES", ())
-    write = response_writer(api.name, version)
+    write = response_writer(api.name, version) if encode is None else None
     tagged_response = flexible and api is not API_VERSIONS
     return Route(api, version, decode, handler.handle, encode, write, pieces, flexible, tagged_response)
 

@@ -103,6 +103,8 @@ FETCH: Final = BY_KEY[1]
 METADATA: Final = BY_KEY[3]
 API_VERSIONS: Final = BY_KEY[18]
 
+PRODUCE_FLEXIBLE_SINCE: Final = 9
+
 # librdkafka decides what a broker can do by Produce 0 although nobody sends it any more (KAFKA-18659).
 ADVERTISED_MIN: Final = {PRODUCE.key: 0}
 

@@ -14,13 +14,13 @@ import struct
 import uuid
 from typing import Final, NamedTuple
 
+from barnabas.wire.api_table import PRODUCE_FLEXIBLE_SINCE
 from barnabas.wire.primitives import read_uvarint
 
 PREAMBLE_BYTES_MAX: Final = 400
 """Of one that is worth knowing. A client may call itself by 32 KB."""
 
 _PRODUCE: Final = 0
-_FLEXIBLE_SINCE: Final = 9
 _ID_SINCE: Final = 13
 _VERSION_MAX: Final = 13
 
@@ -54,7 +54,7 @@ def find_preamble(buffer: bytearray, start: int, end: int) -> tuple[int, int, by
     looked at: if `read_preamble` cannot read it, the rest means nothing.
     """
     api_key, version, correlation_id, client_id_size = _unpack_header(buffer, start)
-    if api_key != _PRODUCE or not _FLEXIBLE_SINCE <= version <= _VERSION_MAX:
+    if api_key != _PRODUCE or not PRODUCE_FLEXIBLE_SINCE <= version <= _VERSION_MAX:
         return None
     position = start + _CLIENT_ID + _TO_TOPIC + client_id_size
     if client_id_size < 0 or position + _ID_BYTES + _TO_RECORDS >= end:

@@ -9,11 +9,11 @@ import uuid
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from barnabas.wire.api_table import PRODUCE_FLEXIBLE_SINCE
 from barnabas.wire.errors import InvalidRequest
 from barnabas.wire.frame import skip_tagged_fields
 from barnabas.wire.primitives import read_uvarint
 
-_FLEXIBLE_SINCE: Final = 9
 _ID_SINCE: Final = 13
 
 _int16 = struct.Struct(">h")
@@ -45,7 +45,7 @@ class MalformedProduce(InvalidRequest):
 
 
 def produce_request_reader(version: int) -> Callable[[memoryview, int], ProduceCall]:
-    read = _read_flexible if version >= _FLEXIBLE_SINCE else _read_legacy
+    read = _read_flexible if version >= PRODUCE_FLEXIBLE_SINCE else _read_legacy
     by_id = version >= _ID_SINCE
 
     def decode(payload: memoryview, position: int) -> ProduceCall:
