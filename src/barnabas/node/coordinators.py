@@ -7,9 +7,8 @@ imported when the first of them is made: a broker without groups starts without 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from barnabas.metadata.features import TRANSACTION_VERSION
 from barnabas.model import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTIONS_TOPIC
@@ -31,8 +30,7 @@ if TYPE_CHECKING:
     from barnabas.replication.replicas import Replicas
 
 
-@dataclass(slots=True)
-class Surroundings:
+class Surroundings(NamedTuple):
     """What coordinators are made of."""
 
     node_id: int

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import logging
 import socket
 from collections.abc import Callable, Mapping
@@ -81,6 +80,8 @@ class QuotaChanges:
 
 
 def _is_address(name: str) -> bool:
+    import ipaddress
+
     try:
         ipaddress.ip_address(name)
     except ValueError:

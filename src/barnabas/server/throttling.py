@@ -4,15 +4,19 @@ Only where some quota is set. The rest is told in the answer (`throttle_time_ms`
 takes nothing from the client for that long after the answer has gone (KIP-219).
 """
 
+from __future__ import annotations
+
 import datetime
 import time
 from collections.abc import Awaitable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from barnabas.handlers.context import RequestContext
-from barnabas.quotas.client_quotas import ClientQuotas
 from barnabas.quotas.limits import ANONYMOUS
 from barnabas.wire.api_table import PRODUCE, Api
+
+if TYPE_CHECKING:
+    from barnabas.quotas.client_quotas import ClientQuotas
 
 
 class ThrottledBuffers(list[bytes]):
