@@ -112,6 +112,41 @@ KAFKA_APIS = (
     KafkaApi(92, "DeleteShareGroupOffsets", 0, 0, "share groups"),
 )
 
+_NO_LOGIN = "Listeners are PLAINTEXT: nobody has to say who they are. Kafka's answer there."
+_NO_AUTHORIZER = "There is no authorizer. Kafka's answer without one."
+_ONE_VOTER = "A node is a quorum of one, and has no listener for other voters."
+
+REFUSES = {
+    17: _NO_LOGIN,
+    29: _NO_AUTHORIZER,
+    30: _NO_AUTHORIZER,
+    31: _NO_AUTHORIZER,
+    36: _NO_LOGIN,
+    38: _NO_LOGIN,
+    39: _NO_LOGIN,
+    40: _NO_LOGIN,
+    41: _NO_LOGIN,
+    80: _ONE_VOTER,
+    81: _ONE_VOTER,
+}
+"""Served, and refused in every case that can occur here."""
+
+_STREAMS = "Streams groups are not there; Kafka Streams uses the classic protocol."
+_SUBSCRIBED = "Advertised while there is a client metrics subscription."
+WHY = {
+    **REFUSES,
+    34: "Moves partitions while they are written and read.",
+    43: "One broker leads what it holds: an election is rarely needed.",
+    45: "With one broker there is nowhere else to go; log directories can be named.",
+    50: "Kept for listeners with SASL.",
+    51: "Kept for listeners with SASL.",
+    64: "Only for brokers that are not running.",
+    71: _SUBSCRIBED,
+    72: _SUBSCRIBED,
+    88: _STREAMS,
+    89: _STREAMS,
+}
+
 NOT_READ = "Known and checked, but nothing reads it yet."
 
 
@@ -148,22 +183,26 @@ def _replace(page: str, name: str, text: str) -> str:
 
 def apis() -> Iterator[str]:
     served = sum(api.key in BY_KEY for api in KAFKA_APIS)
-    yield f"{served} of {len(KAFKA_APIS)} are served."
+    refused = sum(key in BY_KEY for key in REFUSES)
+    yield f"{served} of {len(KAFKA_APIS)} are served, {refused} of these by the refusal that Kafka gives in that place."
     yield ""
-    yield from _table(("Key", "API", "Part", "Kafka 4.3", "Barnabas", "State"), map(_api_row, KAFKA_APIS))
+    yield from _table(("Key", "API", "Part", "Kafka 4.3", "Barnabas", "State", "Why"), map(_api_row, KAFKA_APIS))
 
 
 def _api_row(kafka: KafkaApi) -> tuple[str, ...]:
     ours = BY_KEY.get(kafka.key)
     row = str(kafka.key), kafka.name, kafka.part, _versions(kafka.version_min, kafka.version_max)
     if ours is None:
-        return *row, "", "not yet"
-    return *row, _versions(ours.version_min, ours.version_max) + _advertised(ours), _state(kafka, ours)
+        return *row, "", "not yet", WHY.get(kafka.key, "")
+    versions = _versions(ours.version_min, ours.version_max) + _advertised(ours)
+    return *row, versions, _state(kafka, ours), WHY.get(kafka.key, "")
 
 
 def _state(kafka: KafkaApi, ours: Api) -> str:
     complete = (ours.version_min, ours.version_max) == (kafka.version_min, kafka.version_max)
-    return "serves" if complete else "serves in part"
+    if not complete:
+        return "serves in part"
+    return "refuses" if kafka.key in REFUSES else "serves"
 
 
 def _advertised(ours: Api) -> str:

@@ -61,7 +61,13 @@ def test_everything_we_serve_is_on_the_page(generator: ModuleType) -> None:
     known = {api.key: api for api in generator.KAFKA_APIS}
     for api in APIS:
         row = next(line for line in page.splitlines() if line.startswith(f"| {api.key} | {known[api.key].name} |"))
-        assert "| serves" in row
+        assert ("| refuses |" if api.key in generator.REFUSES else "| serves") in row
+
+
+def test_what_is_not_served_says_why(generator: ModuleType) -> None:
+    served = {api.key for api in APIS}
+    for api in generator.KAFKA_APIS:
+        assert api.key in served or api.key in generator.WHY, api.name
 
 
 def test_every_config_is_on_the_page_once(generator: ModuleType) -> None:

@@ -13,6 +13,8 @@ from barnabas.wire.errors import InvalidConfig, InvalidRequest
 
 ROOT: Final = "root"
 SET, DELETE = 0, 1
+_ALWAYS: Final = ("barnabas", "barnabas.client_metrics")
+"""Also before the first line is logged there."""
 _OPERATIONS: Final = {2: "APPEND", 3: "SUBTRACT"}
 _LEVELS: Final = {
     "DEBUG": logging.DEBUG,
@@ -25,13 +27,9 @@ _LEVELS: Final = {
 
 
 def describe_loggers() -> Mapping[str, str]:
-    """Every logger that there is, and its level."""
-    named = {
-        name: logger
-        for name, logger in sorted(logging.root.manager.loggerDict.items())
-        if isinstance(logger, logging.Logger)
-    }
-    return {name: _level_name(logger) for name, logger in {ROOT: logging.root, **named}.items()}
+    """Every logger that there is, and its level. Kafka's script sets the level of none but these."""
+    names = sorted({*logging.root.manager.loggerDict, *_ALWAYS})
+    return {ROOT: _level_name(logging.root)} | {name: _level_name(logging.getLogger(name)) for name in names}
 
 
 def _level_name(logger: logging.Logger) -> str:
