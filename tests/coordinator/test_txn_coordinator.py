@@ -159,6 +159,7 @@ async def test_nobody_waits_for_long(shell: Shell) -> None:
     shell.markers.held[0].set_result(None)
     await shell.clock.elapse(0)
     assert shell.transactions.try_add_partitions("x", *after, (T1,)) == {T1: None}
+    assert shell.transactions.try_add_partitions("x", *after, (T1,), verify_only=True) == {T1: None}
     results = shell.transactions.try_add_partitions("x", *producer, (T1,))
     assert results is not None
     assert results[T1] is not None

@@ -154,11 +154,16 @@ class CoordinatorRuntime(Generic[S]):
         return response
 
     async def read(self, partition: int, ask: Callable[[S], R]) -> R:
+        outcome = self.ask(partition, ask)
+        return await outcome if isinstance(outcome, Pending) else outcome
+
+    def ask(self, partition: int, ask: Callable[[S], R]) -> R | Pending[R]:
+        """As `read`, but where nothing has to be waited for the answer is there when this returns."""
         active = self._active(partition)
         answer = ask(active.shard)
-        if active.unsettled is not None:
-            await self._settled(active.unsettled)
-        return answer
+        if active.unsettled is None:
+            return answer
+        return Pending(partial(self._when_settled, active.unsettled, answer))
 
     def expect(self, partition: int) -> None:
         """Its log will be read shortly: until then requests are told to wait, not to look elsewhere."""

@@ -127,12 +127,14 @@ def _is_decided(context: RequestContext, request: ProduceCall, batches: Sequence
     asked = _asked(gate)
     if not asked:
         return True
-    if context.api_version < ADDS_PARTITIONS_SINCE:
-        return False
     header = batches[0].header
     assert request.transactional_id is not None
     results = context.broker.transactions.try_add_partitions(
-        request.transactional_id, header.producer_id, header.producer_epoch, asked
+        request.transactional_id,
+        header.producer_id,
+        header.producer_epoch,
+        asked,
+        verify_only=context.api_version < ADDS_PARTITIONS_SINCE,
     )
     if results is None:
         return False

@@ -125,14 +125,23 @@ class TransactionCoordinator:
         return dict.fromkeys(partitions)
 
     def try_add_partitions(
-        self, transactional_id: str, producer_id: int, producer_epoch: int, partitions: Sequence[TopicPartition]
+        self,
+        transactional_id: str,
+        producer_id: int,
+        producer_epoch: int,
+        partitions: Sequence[TopicPartition],
+        *,
+        verify_only: bool = False,
     ) -> Results | None:
         """As `add_partitions`, for who wants to go on without a pause. None: it takes one, so await that."""
         claim = PartitionClaim(transactional_id, producer_id, producer_epoch, partitions)
         try:
+            home = self._home(transactional_id)
+            if verify_only:
+                results = self._runtime.ask(home, lambda shard: verify_partitions(shard, claim))
+                return None if isinstance(results, Pending) else results
             outcome = self._runtime.submit(
-                self._home(transactional_id),
-                lambda shard, now: decide_add_partitions(shard, claim, EPOCH_BUMP_SINCE, now),
+                home, lambda shard, now: decide_add_partitions(shard, claim, EPOCH_BUMP_SINCE, now)
             )
         except ConcurrentTransactions:
             return None
