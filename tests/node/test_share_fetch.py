@@ -296,3 +296,10 @@ def test_a_thousand_answers_at_once(world: ShareWorld, topic: uuid.UUID) -> None
     assert member.fetch(epoch=-1).error_code == ErrorCode.none
     again = world.member()
     assert acquired(first_fetch(again, topic))[0] == (0, 0, 3)
+
+
+def test_who_is_in_no_group_has_nothing_to_fetch(world: ShareWorld, topic: uuid.UUID) -> None:
+    world.member()  # of another group, which makes the topic of states
+    stranger = world.member("nobody", joins=None)
+    answer = stranger.fetch(topic, epoch=0, max_wait=timedelta(seconds=5))
+    assert error_of(answer) == (ErrorCode.none, ErrorCode.unknown_topic_or_partition)

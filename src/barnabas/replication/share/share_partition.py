@@ -26,6 +26,7 @@ from barnabas.wire.errors import (
     CoordinatorNotAvailable,
     FencedLeaderEpoch,
     FencedStateEpoch,
+    InvalidRequest,
     KafkaError,
     NotCoordinator,
     NotLeaderOrFollower,
@@ -97,8 +98,12 @@ class SharePartition:
                 logger.debug("%s is loaded later: %s", self.key, error)
                 await self._pause(retry_ms)
                 retry_ms = min(retry_ms * 2, RETRY_MS_MAX)
+            except InvalidRequest as error:
+                # Nobody of the group is to read it: its offsets were deleted, or its coordinator has not begun it.
+                self._load_error = UnknownTopicOrPartition(f"{self.key} has no state: {error}")
+                self.fence()
             except KafkaError as error:
-                logger.warning("the state of %s cannot be read: %s", self.key, error)
+                logger.info("the state of %s cannot be read: %s", self.key, error)
                 self._load_error = error
                 self.fence()
         self._loading = None

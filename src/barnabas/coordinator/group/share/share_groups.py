@@ -118,7 +118,7 @@ class ShareGroups:
         try:
             await self._initialize_all(group_id, starts, beat.state_epoch)
         except KafkaError as error:
-            logger.warning("share group %s: states are asked for again later: %s", group_id, error)
+            logger.info("share group %s: states are asked for again later: %s", group_id, error)
 
     async def _initialize_all(
         self, group_id: str, starts: dict[tuple[uuid.UUID, int], int], state_epoch: int
@@ -133,7 +133,7 @@ class ShareGroups:
                     partial(self._states().initialize, key, state_epoch=state_epoch, start_offset=start_offset)
                 )
             except KafkaError as error:
-                logger.warning("the state of %s cannot be initialised: %s", key, error)
+                logger.info("the state of %s cannot be initialised: %s", key, error)
                 failed[topic_id, index] = error
         groups = self._groups()
         done = _partitions(place for place in starts if place not in failed)
