@@ -6,9 +6,12 @@ import pytest
 from consumer_core import ConsumerCore
 
 from barnabas.coordinator.group.consumer.member import MemberState
+from barnabas.coordinator.group.consumer.stored import ConsumerGroupPartitionMetadataKey, StoredPartitionMetadata
 from barnabas.coordinator.group.consumer.target import SIZE_AT_ONCE_MAX
 from barnabas.coordinator.group.member import ClientInfo
+from barnabas.coordinator.group.record_format import StateRecord
 from barnabas.coordinator.group.settings import GroupSettings
+from barnabas.coordinator.group.stored import encode_record
 from barnabas.wire.errors import CoordinatorNotAvailable
 
 ALL = (0, 1, 2, 3)
@@ -373,3 +376,16 @@ def test_who_could_not_be_removed_is_tried_again(core: ConsumerCore) -> None:
     core.advance(46_000)
     assert not core.group().members
     assert core.shard.timers.deadline_ms(("consumer-session", "g", "a")) is None
+
+
+def test_what_kafka_4_0_stored_of_topics_is_deleted(core: ConsumerCore) -> None:
+    """The hash has taken its place."""
+    core.enter("a", "t")
+    key = ConsumerGroupPartitionMetadataKey(group_id="g")
+    core.shard.replay(StateRecord(key, StoredPartitionMetadata()))
+    core.log.append(encode_record(StateRecord(key, StoredPartitionMetadata())))
+    assert core.group().has_partition_metadata
+    core.topics.put(t=5)
+    core.beat("a", 2)
+    assert not core.group().has_partition_metadata
+    assert not core.reloaded().group().has_partition_metadata
