@@ -32,6 +32,8 @@ CLEANER_OFFSETS: Final = "cleaner-offset-checkpoint"
 DELETE_SUFFIX: Final = "-delete"
 STRAY_SUFFIX: Final = "-stray"
 FUTURE_SUFFIX: Final = "-future"
+_DASH: Final = 62
+"""The value of '-' among the digits of URL-safe base 64."""
 
 
 class CheckpointJob:
@@ -96,7 +98,7 @@ class LogDirectory:
     def _identify(self, cluster_id: str, node_id: int, random: random.Random) -> MetaProperties:
         found = read_meta_properties(self._disk, self.path)
         if found is None:
-            found = MetaProperties(cluster_id, node_id, uuid.UUID(int=random.getrandbits(128), version=4))
+            found = MetaProperties(cluster_id, node_id, _new_id(random))
             write_meta_properties(self._disk, self.path, found)
         elif (found.cluster_id, found.node_id) != (cluster_id, node_id):
             raise ValueError(
@@ -179,6 +181,14 @@ _FUTURE_NAME: Final = re.compile(rf"(.+)\.[0-9a-f]{{32}}{FUTURE_SUFFIX}")
 def parse_future_name(name: str) -> TopicPartition | None:
     found = _FUTURE_NAME.fullmatch(name)
     return None if found is None else parse_partition_name(found[1])
+
+
+def _new_id(random: random.Random) -> uuid.UUID:
+    """Kafka's tools take one that begins with a dash, as they write it in base 64, for a flag."""
+    while True:
+        new = uuid.UUID(int=random.getrandbits(128), version=4)
+        if new.bytes[0] >> 2 != _DASH:
+            return new
 
 
 def parse_partition_name(name: str) -> TopicPartition | None:
