@@ -13,6 +13,11 @@ from barnabas.coordinator.group.stored import (
     decode_record,
     encode_record,
 )
+from barnabas.coordinator.share.settings import ShareCoordinatorSettings
+from barnabas.coordinator.share.shard import ShareShard
+from barnabas.coordinator.share.stored import Snapshot, SnapshotRecord, Update, UpdateRecord
+from barnabas.coordinator.share.stored import decode_record as decode_share_state
+from barnabas.coordinator.share.stored import encode_record as encode_share_state
 from barnabas.coordinator.txn.states import STATES
 from barnabas.coordinator.txn.stored import TransactionRecord
 from barnabas.coordinator.txn.stored import decode_record as decode_transaction
@@ -25,6 +30,7 @@ from barnabas.metadata.records.codec import (
     encode_metadata_record,
 )
 from barnabas.model import TopicPartition
+from barnabas.model.share import SharePartitionKey, StateBatch
 from barnabas.raft.election_state import ElectionState, decode_election_state, encode_election_state
 from barnabas.raft.snapshot_file import decode_snapshot, encode_snapshot
 from barnabas.raft.voters import ReplicaKey, Voter, VoterEndpoint, VoterSet
@@ -60,6 +66,31 @@ def _read_group_record(data: bytes) -> None:
         decode_record(key, value or None)
     except CorruptMessage:
         return
+
+
+def _share_records(rng: random.Random) -> list[bytes]:
+    key = SharePartitionKey("g", _uuid(rng), 1)
+    batches = (StateBatch(3, 9, 2, 1), StateBatch(12, 12, 0, 4), StateBatch(13, 20, 4, 5))
+    records = (
+        SnapshotRecord(key, None),
+        SnapshotRecord(key, Snapshot(1, 2, 3, 3, 9, 4, 5, batches)),
+        UpdateRecord(key, Update(1, 3, -1, 2, batches[:1])),
+    )
+    encoded = [encode_share_state(record) for record in records]
+    return [bytes((len(stored_key),)) + stored_key + (value or b"") for stored_key, value in encoded]
+
+
+def _read_share_record(data: bytes) -> None:
+    if not data:
+        return
+    key, value = data[1 : 1 + data[0]], data[1 + data[0] :]
+    try:
+        record = decode_share_state(key, value or None)
+    except CorruptMessage:
+        return
+    shard = ShareShard(ShareCoordinatorSettings(), lambda _: True)
+    if record is not None:
+        shard.replay(record)
 
 
 def _transaction_records(rng: random.Random) -> list[bytes]:
@@ -140,6 +171,7 @@ def _read_quorum_state(data: bytes) -> None:
 TARGETS: Final = (
     Target("group_records", _group_records, _read_group_record),
     Target("transaction_records", _transaction_records, _read_transaction_record),
+    Target("share_records", _share_records, _read_share_record),
     Target("metadata_records", _metadata_records, _read_metadata_record),
     Target("metadata_snapshots", _snapshots, _read_snapshot),
     Target("quorum_state", _quorum_states, _read_quorum_state),

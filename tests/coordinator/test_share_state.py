@@ -12,7 +12,7 @@ from barnabas.coordinator.decision import Decision, Now
 from barnabas.coordinator.key_hash import partition_of
 from barnabas.coordinator.share.settings import ShareCoordinatorSettings
 from barnabas.coordinator.share.shard import COLD, NEVER_INITIALIZED, ShareShard
-from barnabas.coordinator.share.stored import SnapshotRecord, UpdateRecord, decode_record, encode_record
+from barnabas.coordinator.share.stored import Snapshot, SnapshotRecord, UpdateRecord, decode_record, encode_record
 from barnabas.model.share import SharePartitionKey, StateBatch, StateRead, StateWrite, overlay, pruned
 from barnabas.wire.errors import (
     CorruptMessage,
@@ -230,6 +230,9 @@ def test_a_broken_record_is_called_so() -> None:
     with pytest.raises(CorruptMessage):
         decode_record(key, b"\0\0\0")
     assert decode_record(b"\0\7", b"") is None
+    impossible = Snapshot(0, 1, 0, 0, 0, 0, 0, (StateBatch(5, 4, AVAILABLE, 1),))
+    with pytest.raises(CorruptMessage):
+        decode_record(*encode_record(SnapshotRecord(KEY, impossible)))
 
 
 @given(

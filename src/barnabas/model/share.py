@@ -30,6 +30,9 @@ class DeliveryState(IntEnum):
         return self >= DeliveryState.ACKNOWLEDGED
 
 
+_STORED_STATES: Final = (DeliveryState.AVAILABLE, DeliveryState.ACKNOWLEDGED, DeliveryState.ARCHIVED)
+
+
 class SharePartitionKey(NamedTuple):
     group_id: str
     topic_id: uuid.UUID
@@ -46,6 +49,15 @@ class StateBatch(NamedTuple):
     last_offset: int
     delivery_state: int
     delivery_count: int
+
+    @property
+    def is_possible(self) -> bool:
+        """A record that is acquired is not stored as such."""
+        return (
+            0 <= self.first_offset <= self.last_offset
+            and self.delivery_state in _STORED_STATES
+            and self.delivery_count >= 0
+        )
 
 
 class StateWrite(NamedTuple):

@@ -33,7 +33,6 @@ from barnabas.model import NO_EPOCH
 from barnabas.model.share import (
     DELIVERY_COMPLETE_UNKNOWN,
     START_OFFSET_UNKNOWN,
-    DeliveryState,
     SharePartitionKey,
     StateBatch,
     StateRead,
@@ -44,7 +43,6 @@ from barnabas.model.share import (
 from barnabas.wire.errors import FencedLeaderEpoch, FencedStateEpoch, InvalidRequest, UnknownTopicOrPartition
 
 COLD: Final = ("cold",)
-_PERSISTED_STATES: Final = (DeliveryState.AVAILABLE, DeliveryState.ACKNOWLEDGED, DeliveryState.ARCHIVED)
 
 
 class StateSummary(NamedTuple):
@@ -208,9 +206,9 @@ class ShareShard:
             return Decision(
                 InvalidRequest(f"start offset {write.start_offset}, {write.delivery_complete_count} done is no state")
             )
-        for first, last, state, count in write.batches:
-            if not 0 <= first <= last or state not in _PERSISTED_STATES or count < 0:
-                return Decision(InvalidRequest(f"offsets {first} to {last}, state {state}, count {count} is no state"))
+        for batch in write.batches:
+            if not batch.is_possible:
+                return Decision(InvalidRequest(f"{batch} is no state"))
         return Decision(None, records=[self._record(key, known, write, known.leader_epoch, now)])
 
     def delete(self, key: SharePartitionKey) -> Decision[None]:

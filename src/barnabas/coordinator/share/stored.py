@@ -175,7 +175,10 @@ def decode_record(key: bytes, value: bytes | None) -> ShareStateRecord | None:
 
 
 def _batches(stored: tuple[StoredBatch, ...]) -> tuple[StateBatch, ...]:
-    return tuple(
-        StateBatch(batch.first_offset, batch.last_offset, batch.delivery_state, batch.delivery_count)
-        for batch in stored
-    )
+    batches = []
+    for batch in stored:
+        found = StateBatch(batch.first_offset, batch.last_offset, batch.delivery_state, batch.delivery_count)
+        if not found.is_possible:
+            raise CorruptMessage(f"the share state of offsets {found.first_offset} to {found.last_offset} cannot be")
+        batches.append(found)
+    return tuple(batches)
