@@ -11,7 +11,7 @@ from barnabas.env import ThreadWorkers
 from barnabas.env.turns import Turns
 from barnabas.handlers import fetch, produce
 from barnabas.handlers.context import Broker, ClientConnection, RequestContext
-from barnabas.handlers.fetch import COPIED_BYTES_MAX, PARTITIONS_AT_ONCE
+from barnabas.handlers.fetch import ANSWER_BYTES_MAX, COPIED_BYTES_MAX, PARTITIONS_AT_ONCE
 from barnabas.node.broker_node import BrokerNode
 from barnabas.records.record import Record, build_batch
 from barnabas.wire.fetch_response import FetchAnswer
@@ -131,3 +131,14 @@ def test_a_long_answer_is_copied_by_a_worker_and_is_whole(tmp_path: Path) -> Non
         assert workers.runs == runs + 2
 
     with_broker(scenario, tmp_path, workers)
+
+
+def test_an_answer_has_a_size_that_a_slow_reader_may_keep_in_memory(tmp_path: Path) -> None:
+    async def scenario(broker: Broker) -> None:
+        for _ in range(20):
+            append(broker, b"x" * 900_000)
+        answer = await finished(ask(broker, times=1, max_bytes=2**31 - 1))
+        records = answer.topics[0].partitions[0].records
+        assert ANSWER_BYTES_MAX - 1_000_000 < len(records) <= ANSWER_BYTES_MAX
+
+    with_broker(scenario, tmp_path)

@@ -3,6 +3,7 @@
 The answer leaves at once if there is enough (`min_bytes`), something to report (an error) or no time to wait; otherwise
 the request watches its partitions until enough bytes were appended or `max_wait` is over. Bytes in the page cache are
 read on the loop if they are few; more of them, and bytes that would make it wait for the disk, are read by a worker.
+An answer has 16 MB at most; Kafka goes by the request and `fetch.max.bytes` alone.
 
 Isolation: who reads committed records only is given batches up to the last stable offset, with a list of the aborted
 transactions among them, by which the client leaves records out. Kafka's list may hold more than needed, as ours may.
@@ -33,6 +34,9 @@ PARTITIONS_AT_ONCE: Final = 300
 """A millisecond or two. A fetch of more is worked through in turns."""
 COPIED_BYTES_MAX: Final = 4 * 1024 * 1024
 """What one answer may copy out of the page cache on the loop: two milliseconds. The rest a worker copies."""
+ANSWER_BYTES_MAX: Final = 16 * 1024 * 1024
+"""An answer is in memory until its reader has taken it, and a reader may be slow. Who wants more asks again; only one
+batch that is larger is given all the same."""
 
 
 class Cold(NamedTuple):
@@ -97,8 +101,8 @@ class Fetch:
         self._plan = plan
         self._names: dict[TopicKey, str] = {}
         self._partitions: list[Partition] = []
-        self._max_bytes = min(request.max_bytes, broker.fetch_max_bytes)
-        self.min_bytes = request.min_bytes
+        self._max_bytes = min(request.max_bytes, broker.fetch_max_bytes, ANSWER_BYTES_MAX)
+        self.min_bytes = min(request.min_bytes, ANSWER_BYTES_MAX)
         self._quota = None if broker.quotas is None else FetchQuota(broker.quotas, client_id)
         if self._quota is not None:
             self._max_bytes = self._quota.limited(self._max_bytes)
