@@ -38,6 +38,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.command == "check":
             return _report([_check(path) for path in options.history], options.format)
         return _run(options)
+    except ModuleNotFoundError as error:
+        if error.name != "confluent_kafka":
+            raise
+        print("error: a run needs confluent-kafka: pip install 'barnabas[client]'", file=sys.stderr)
+        return 2
     except (history.BadHistory, OSError, RuntimeError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
