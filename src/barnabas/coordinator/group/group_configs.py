@@ -79,6 +79,3 @@ class GroupConfigs:
         """The bounds may have been narrowed after the value was set: it is brought within them."""
         value = self._configs_of(group_id).get(name)
         return default if value is None else min(max(int(value), bounds[0]), bounds[1])
-
-    def text(self, group_id: str, name: str, default: str) -> str:
-        return self._configs_of(group_id).get(name, default)

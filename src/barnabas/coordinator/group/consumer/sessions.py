@@ -21,8 +21,6 @@ JOIN: Final = "consumer-join"
 SYNC: Final = "consumer-sync"
 KINDS: Final = frozenset((SESSION, REBALANCE, JOIN, SYNC))
 
-Key = tuple[str, str, str]
-
 
 def keep_session(store: GroupStore, group_id: str, member: ConsumerMember, monotonic_ms: int) -> None:
     timeout_ms = (
