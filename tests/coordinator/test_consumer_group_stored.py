@@ -1,6 +1,7 @@
 """Against bytes that Apache Kafka 4.3.1 wrote."""
 
 import uuid
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -26,6 +27,7 @@ from barnabas.coordinator.group.offset_format import (
 )
 from barnabas.coordinator.group.record_format import StateRecord
 from barnabas.coordinator.group.stored import decode_record, encode_record
+from barnabas.wire.errors import CorruptMessage
 
 GROUP = "gü"
 TOPIC = uuid.UUID("01234567-89ab-cdef-1122-334455667788")
@@ -166,3 +168,17 @@ def test_broken_offsets_are_read_alike(data: bytes) -> None:
             return type(error)
 
     assert outcome(decode_offset) == outcome(decode_offset_plainly)
+
+
+@given(st.sampled_from([each[1:] for each in CASES]), st.data())
+def test_broken_records_are_told(case: tuple[str, str | None], data: st.DataObject) -> None:
+    """Cut, changed or with more behind: read, or refused as corrupt, and nothing else."""
+
+    def broken(whole: bytes) -> bytes:
+        start = data.draw(st.integers(0, len(whole)))
+        end = data.draw(st.integers(start, len(whole)))
+        return whole[:start] + data.draw(st.binary(max_size=6)) + whole[end:]
+
+    key, value = case
+    with suppress(CorruptMessage):
+        decode_record(broken(bytes.fromhex(key)), None if value is None else broken(bytes.fromhex(value)))
