@@ -80,8 +80,7 @@ class QuotaChanges:
 
 
 def _is_address(name: str) -> bool:
-    import ipaddress
-
+    
     try:
         ipaddress.ip_address(name)
     except ValueError:
