@@ -80,7 +80,8 @@ class QuotaChanges:
 
 
 def _is_address(name: str) -> bool:
-    
+    import ipaddress
+
     try:
         ipaddress.ip_address(name)
     except ValueError:
