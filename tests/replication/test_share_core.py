@@ -3,19 +3,17 @@
 import pytest
 
 from barnabas.model.share import DeliveryState, StateBatch
-from barnabas.replication.share.core import (
+from barnabas.replication.share.core import SPANS_MAX, SharePartitionCore, Transition
+from barnabas.replication.share.terms import (
     ACCEPT,
     GAP,
     REJECT,
     RELEASE,
     RENEW,
-    SPANS_MAX,
     Acknowledgement,
     Acquired,
     OffsetRange,
     ShareLimits,
-    SharePartitionCore,
-    Transition,
 )
 from barnabas.wire.errors import InvalidRecordState, InvalidRequest
 

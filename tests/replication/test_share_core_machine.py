@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from barnabas.model.share import DeliveryState, StateBatch, overlay, pruned
-from barnabas.replication.share.core import (
+from barnabas.replication.share.core import SharePartitionCore, Transition
+from barnabas.replication.share.terms import (
     ACCEPT,
     GAP,
     REJECT,
@@ -21,8 +22,6 @@ from barnabas.replication.share.core import (
     Acknowledgement,
     OffsetRange,
     ShareLimits,
-    SharePartitionCore,
-    Transition,
 )
 from barnabas.wire.errors import InvalidRecordState, InvalidRequest
 

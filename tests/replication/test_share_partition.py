@@ -16,9 +16,9 @@ from barnabas.records.admission import AdmissionRules
 from barnabas.records.batch import read_batch
 from barnabas.records.record import Record, build_batch
 from barnabas.replication.partition import Partition
-from barnabas.replication.share.core import ACCEPT, RELEASE, Acknowledgement, Acquired
 from barnabas.replication.share.rules import EARLIEST, ShareRules
 from barnabas.replication.share.share_partition import SharePartition
+from barnabas.replication.share.terms import ACCEPT, RELEASE, Acknowledgement, Acquired
 from barnabas.testing.clock import VirtualClock
 from barnabas.testing.disk import SimulatedDisk
 from barnabas.wire.errors import (

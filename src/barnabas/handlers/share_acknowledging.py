@@ -12,8 +12,9 @@ from typing import NamedTuple, Protocol
 from barnabas.env.turns import Turn
 from barnabas.handlers.context import Broker
 from barnabas.handlers.share_session import SharedPartition
-from barnabas.replication.share.core import GAP, REJECT, RENEW, SPANS_MAX, Acknowledgement
+from barnabas.replication.share.core import SPANS_MAX
 from barnabas.replication.share.share_partition import SharePartition
+from barnabas.replication.share.terms import GAP, REJECT, RENEW, Acknowledgement
 from barnabas.wire.errors import InvalidRequest, KafkaError, UnknownTopicId, UnknownTopicOrPartition
 
 RENEW_SINCE = 2

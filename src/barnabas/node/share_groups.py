@@ -20,9 +20,9 @@ from barnabas.model import SHARE_STATE_TOPIC
 from barnabas.model.share import SharePartitionKey
 from barnabas.node.coordinator_log import TopicCoordinatorLog
 from barnabas.replication.replicas import Replicas
-from barnabas.replication.share.core import ShareLimits
 from barnabas.replication.share.rules import BY_DURATION, EARLIEST, LATEST, OffsetReset, ShareRules
 from barnabas.replication.share.share_partitions import SharePartitions
+from barnabas.replication.share.terms import ShareLimits
 
 _DURATION: Final = re.compile(
     r"P(?:(?P<days>\d+)D)?(?:T(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+(?:\.\d+)?)S)?)?",

@@ -24,20 +24,29 @@ import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final
 
 from barnabas.model.share import DeliveryState, StateBatch
+from barnabas.replication.share.acquiring import Acquiring
+from barnabas.replication.share.terms import (
+    ACCEPT,
+    GAP,
+    RELEASE,
+    RENEW,
+    THROTTLED_FROM_MIN,
+    Acknowledgement,
+    Acquired,
+    OffsetRange,
+    ShareLimits,
+)
 from barnabas.replication.share.window import Span, Window
 from barnabas.wire.errors import InvalidRecordState, InvalidRequest
-
-GAP, ACCEPT, RELEASE, REJECT, RENEW = range(5)
 
 AVAILABLE: Final = DeliveryState.AVAILABLE
 ACQUIRED: Final = DeliveryState.ACQUIRED
 ACKNOWLEDGED: Final = DeliveryState.ACKNOWLEDGED
 ARCHIVED: Final = DeliveryState.ARCHIVED
 
-_THROTTLED_FROM_MIN: Final = 2
 
 DELIVERY_COUNT_MAX: Final = 2**15 - 1
 """What is stored of it. No limit is that high, but a state may have been written by somebody else."""
@@ -46,106 +55,11 @@ SPANS_MAX: Final = 200
 """How many spans one call gives out, gives back or lets expire: a few milliseconds' work. Whoever calls goes on."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShareLimits:
-    """What holds for a group: its own configs, or the broker's."""
-
-    delivery_count_limit: int = 5
-    """share.delivery.count.limit"""
-    record_locks_max: int = 2_000
-    """share.partition.max.record.locks"""
-    lock_duration_ms: int = 30_000
-    """share.record.lock.duration.ms"""
-    renew_enabled: bool = True
-    """share.renew.acknowledge.enable"""
-
-    @property
-    def throttled_from(self) -> int:
-        """A record delivered this often may be what kills its consumers: it is handed out in smaller company."""
-        return max(_THROTTLED_FROM_MIN, -(-self.delivery_count_limit // 2))
-
-
-class OffsetRange(NamedTuple):
-    first: int
-    last: int
-
-
-class Acquired(NamedTuple):
-    first: int
-    last: int
-    delivery_count: int
-
-
-class Acknowledgement(NamedTuple):
-    """One type for all offsets, or one for each."""
-
-    first: int
-    last: int
-    types: Sequence[int]
-
-    def runs(self) -> Iterator[tuple[int, int, int]]:
-        """(first, last, type) for offsets that share a type."""
-        if len(self.types) == 1:
-            yield self.first, self.last, self.types[0]
-            return
-        begin = 0
-        for index in range(1, len(self.types) + 1):
-            if index == len(self.types) or self.types[index] != self.types[begin]:
-                yield self.first + begin, self.first + index - 1, self.types[begin]
-                begin = index
-
-
 @dataclass(slots=True, eq=False)
 class Transition:
     """States that are to be persisted. Two transitions are never equal."""
 
     batches: list[StateBatch]
-
-
-class _Acquiring:
-    """How much one acquire may still take, and what it took."""
-
-    def __init__(self, data: Sequence[OffsetRange], records_left: int, batch_size: int, *, exact: bool) -> None:
-        self.data = data
-        self.records_left = records_left
-        self.taken: list[Acquired] = []
-        self._batch_size = batch_size
-        self._exact = exact
-
-    def end_of(self, first: int, last: int) -> int:
-        """Where a piece that begins at `first` ends: at the limit, or with the batch in which the limit falls."""
-        limit = first + self.records_left - 1
-        if limit >= last or self._exact:
-            return min(limit, last)
-        return min(next((batch.last for batch in self.data if batch.last >= limit), limit), last)
-
-    def take(self, first: int, last: int, delivery_count: int) -> None:
-        self.records_left -= last - first + 1
-        for piece_first, piece_last in self._pieces(first, last):
-            before = self.taken[-1] if self.taken else None
-            if (
-                before is not None
-                and before.last + 1 == piece_first
-                and before.delivery_count == delivery_count
-                and piece_last - before.first < self._batch_size
-            ):
-                self.taken[-1] = before._replace(last=piece_last)
-            else:
-                self.taken.append(Acquired(piece_first, piece_last, delivery_count))
-
-    def _pieces(self, first: int, last: int) -> Iterator[OffsetRange]:
-        """Of about the batch size each, cut between batches: what a client acknowledges together."""
-        if self._exact or last - first < self._batch_size:
-            yield OffsetRange(first, last)
-            return
-        begin = first
-        for batch in self.data:
-            if batch.first > last:
-                break
-            if batch.first - begin >= self._batch_size:
-                yield OffsetRange(begin, batch.first - 1)
-                begin = batch.first
-        yield OffsetRange(begin, last)
 
 
 class SharePartitionCore:
@@ -230,7 +144,7 @@ class SharePartitionCore:
             self._fill_to(data[0].first, ARCHIVED)
         for gone in ineligible:
             self._archive_available(gone.first, gone.last)
-        acquiring = _Acquiring(data, records_left, max(batch_size, 1), exact=exact)
+        acquiring = Acquiring(data, records_left, max(batch_size, 1), exact=exact)
         deadline_ms = now_ms + limits.lock_duration_ms
         went_through = self._acquire_again(acquiring, member, data[0].first, last, limits, deadline_ms)
         if went_through:
@@ -241,7 +155,7 @@ class SharePartitionCore:
         return acquiring.taken
 
     def _acquire_again(
-        self, acquiring: _Acquiring, member: str, first: int, last: int, limits: ShareLimits, deadline_ms: int
+        self, acquiring: Acquiring, member: str, first: int, last: int, limits: ShareLimits, deadline_ms: int
     ) -> bool:
         """Records that came back. False: what was found is enough, or must not be in larger company."""
         position = max(first, self._available_from)
@@ -267,12 +181,12 @@ class SharePartitionCore:
 
     def _company(self, span: Span, size: int, limits: ShareLimits) -> int:
         """How many suspects go out together: half as many with every delivery, and at last each alone."""
-        if limits.delivery_count_limit > _THROTTLED_FROM_MIN and span.count >= limits.delivery_count_limit - 1:
+        if limits.delivery_count_limit > THROTTLED_FROM_MIN and span.count >= limits.delivery_count_limit - 1:
             return 1
         return max(1, size >> (span.count - limits.throttled_from + 1))
 
     def _acquire_new(
-        self, acquiring: _Acquiring, member: str, last: int, ineligible: Sequence[OffsetRange], deadline_ms: int
+        self, acquiring: Acquiring, member: str, last: int, ineligible: Sequence[OffsetRange], deadline_ms: int
     ) -> None:
         """Records beyond the window, up to the last one that was read."""
         for gone in (*ineligible, None):

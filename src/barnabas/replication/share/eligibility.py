@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from barnabas.log.transaction_index import AbortedTransaction
 from barnabas.records.batch import Batch, BatchHeader, split_batches
-from barnabas.replication.share.core import Acquired, OffsetRange
+from barnabas.replication.share.terms import Acquired, OffsetRange
 
 
 class ReadBatches(NamedTuple):

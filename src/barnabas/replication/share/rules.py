@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from barnabas.replication.share.core import ShareLimits
+from barnabas.replication.share.terms import ShareLimits
 
 
 class OffsetReset(NamedTuple):

@@ -17,10 +17,11 @@ from barnabas.env import Clock, Timer
 from barnabas.log.log_slice import LogSlice
 from barnabas.model.share import START_OFFSET_UNKNOWN, SharePartitionKey, StateBatch, StateWrite
 from barnabas.replication.partition import Partition
-from barnabas.replication.share.core import Acknowledgement, Acquired, SharePartitionCore, Transition
+from barnabas.replication.share.core import SharePartitionCore, Transition
 from barnabas.replication.share.eligibility import batches_with, look_at
 from barnabas.replication.share.ports import ShareWatcher, StatePersister
 from barnabas.replication.share.rules import BY_DURATION, EARLIEST, OffsetReset, ShareRules
+from barnabas.replication.share.terms import Acknowledgement, Acquired
 from barnabas.wire.errors import (
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
