@@ -16,6 +16,7 @@ from barnabas.coordinator.group.subscription import (
     parse_assignment,
 )
 from barnabas.wire.entity_versions import encode_version
+from barnabas.wire.errors import CoordinatorNotAvailable
 
 
 def subscription(*topics: str, owned: dict[str, tuple[int, ...]] | None = None, version: int = 1) -> bytes:
@@ -238,6 +239,17 @@ def test_who_waits_in_a_classic_group_is_told_to_join_again(core: Mixed) -> None
     assert parked.is_waiting
     core.enter("new", "t")
     assert parked.error == "RebalanceInProgress"
+
+
+def test_who_waits_goes_on_waiting_if_the_change_cannot_be_stored(core: Mixed) -> None:
+    first, second = core.classic_group()
+    parked = core.classic_join(first)
+    core.refuse = CoordinatorNotAvailable("the disk is full")
+    assert core.enter("new", "t").error == "CoordinatorNotAvailable"
+    assert core.kind() == "Classic"
+    assert parked.is_waiting
+    core.classic_join(second)
+    assert parked.response.generation_id == core.shard.groups["g"].generation
 
 
 def test_empty_groups_change_without_further_ado() -> None:

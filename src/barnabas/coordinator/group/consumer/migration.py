@@ -56,9 +56,21 @@ def upgraded(store: GroupStore, group_id: str, now: Now, decision: Decision[Any]
         group = _consumer_group(store.catalog, classic)
     except CorruptMessage:
         raise _refused(group_id, "the embedded consumer protocol is malformed") from None
-    gone = RebalanceInProgress("the group has become a consumer group; join again")
-    for member in classic.members.values():
-        store.dismiss(member, gone, decision)
+    waiting = [
+        parked
+        for member in classic.members.values()
+        for parked in (member.awaiting_join, member.awaiting_sync)
+        if parked is not None
+    ]
+
+    def dismiss(_: Now) -> Decision[None]:
+        dismissed: Decision[None] = Decision(None)
+        for parked in waiting:
+            dismissed.release(parked, RebalanceInProgress("the group has become a consumer group; join again"))
+        return dismissed
+
+    # Not before: should this not be stored, the classic group goes on, and with it those who wait.
+    decision.on_committed = dismiss
     decision.records += [GroupRecord(group_id, None), *_records_of(group)]
     for upgraded_member in group.members.values():
         keep_session(store, group_id, upgraded_member, now.monotonic_ms)
