@@ -132,3 +132,13 @@ def test_stored_records_are_held_to_it_too() -> None:
     partition = b"\x01\x03\x01" + bytes(4) + bytes(16) + HUGE_COMPACT
     with pytest.raises(CorruptMessage, match="array"):
         decode_metadata_record(partition)
+
+
+def test_an_entity_that_is_neither_there_nor_null_is_not_read() -> None:
+    from barnabas.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
+
+    whole = encode_response("consumer_group_heartbeat", 1, ConsumerGroupHeartbeatResponse(assignment=None))
+    assert whole[-2:] == b"\xff\x00"
+    # What follows the marker would be an array of two thousand million elements.
+    with pytest.raises(MalformedMessage):
+        decode_response("consumer_group_heartbeat", 1, whole[:-2] + b"\x80\xff\xff\xff\xff\x0f\x00", 0)

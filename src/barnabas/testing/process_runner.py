@@ -50,8 +50,7 @@ class ProcessRunner:
                 start_new_session=True,
             )
         assert self._process.stdout is not None
-        told, _, _ = select.select([self._process.stdout], [], [], START_TIMEOUT_S)
-        if not told:
+        if not _is_readable_within(self._process.stdout.fileno(), START_TIMEOUT_S):
             self.kill()
             raise BrokerDidNotStart(f"the broker is not ready after {START_TIMEOUT_S:.0f} s: {self._last_words()}")
         if not self._process.stdout.readline():  # it closed its stdout instead of telling that it is ready
@@ -141,3 +140,9 @@ def _port_of(listeners: str) -> int:
 def _close_pipe(process: "subprocess.Popen[str]") -> None:
     if process.stdout is not None:
         process.stdout.close()
+
+
+def _is_readable_within(descriptor: int, timeout_s: float) -> bool:
+    waiting = select.poll()  # unlike `select`, it takes descriptors above 1023: a test run may have many files open
+    waiting.register(descriptor, select.POLLIN)
+    return bool(waiting.poll(timeout_s * 1000))

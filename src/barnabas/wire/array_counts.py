@@ -46,6 +46,7 @@ _SIZES: Final = {
     "float64": 8,
     "uuid": 16,
 }
+_NULL_ENTITY: Final = 0xFF
 _SIZES_MIN: Final = {_COMPACT: 1, _STRING: 2, _BYTES: 4, _COMPACT_ARRAY: 1, _ARRAY: 4, _TAGS: 1, _NULLABLE_ENTITY: 1}
 
 _int16 = struct.Struct(">h")
@@ -161,9 +162,14 @@ def _check(walk: _Walk, data: Buffer, position: int, end: int, is_last: bool, cu
         elif kind == _BYTES:
             position += 4 + max(0, _int32.unpack_from(data, position)[0])
         else:  # an entity that may be null: a byte says whether
+            marker = data[position]
             position += 1
-            if data[position - 1] < 0x80:
+            if marker < 0x80:
                 position = _check(argument, data, position, end, False, cuts)
+            elif marker != _NULL_ENTITY:  # null to Kafka; kio would read an entity
+                raise ValueError(
+                    f"an entity begins with {marker}, which says neither that it is there nor that it is null"
+                )
         if position > end:
             raise ValueError("a field is longer than the message")
     return position
