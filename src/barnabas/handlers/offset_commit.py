@@ -3,6 +3,8 @@
 Partitions that do not exist are refused one by one; an error of the group is the answer for all the others.
 """
 
+from collections.abc import Iterator, Sequence
+
 from barnabas.handlers.context import RequestContext
 from barnabas.handlers.pieces import Pieces
 from barnabas.handlers.topic_lookup import LookedUp, look_up
@@ -26,21 +28,33 @@ async def handle(context: RequestContext, request: OffsetCommitRequest) -> Offse
     image = context.broker.image
     by_id = context.api_version >= _TOPIC_IDS_SINCE
     found = [look_up(image, topic, by_id=by_id) for topic in request.topics]
-    committed = await _commit(context, request, found)
+    topics = tuple(_existing(request.topics, found))
+    committed = await _commit(context, request, topics) if topics else OffsetCommitResponse()
+    if [len(asked.partitions) for asked in request.topics] == [len(topic.partitions) for topic in topics]:
+        return committed  # all there is to say
+    codes = {
+        (topic.name, each.partition_index): each.error_code for topic in committed.topics for each in topic.partitions
+    }
     return OffsetCommitResponse(
-        topics=tuple(_topic(asked, known, committed) for asked, known in zip(request.topics, found, strict=True))
+        topics=tuple(_topic(asked, known, codes) for asked, known in zip(request.topics, found, strict=True))
     )
 
 
-async def _commit(context: RequestContext, request: OffsetCommitRequest, found: list[LookedUp]) -> Codes:
-    topics = tuple(
-        OffsetCommitRequestTopic(name=known.topic.name, topic_id=known.topic.id, partitions=existing)
-        for asked, known in zip(request.topics, found, strict=True)
-        if known.topic is not None
-        and (existing := tuple(each for each in asked.partitions if each.partition_index in known.topic.partitions))
-    )
-    if not topics:
-        return {}
+def _existing(
+    asked: Sequence[OffsetCommitRequestTopic], found: Sequence[LookedUp]
+) -> Iterator[OffsetCommitRequestTopic]:
+    for topic, known in zip(asked, found, strict=True):
+        if known.topic is None:
+            continue
+        there = known.topic.partitions
+        partitions = tuple([each for each in topic.partitions if each.partition_index in there])
+        if partitions:
+            yield OffsetCommitRequestTopic(name=known.topic.name, topic_id=known.topic.id, partitions=partitions)
+
+
+async def _commit(
+    context: RequestContext, request: OffsetCommitRequest, topics: tuple[OffsetCommitRequestTopic, ...]
+) -> OffsetCommitResponse:
     asked_for = OffsetCommitRequest(
         group_id=request.group_id,
         generation_id_or_member_epoch=request.generation_id_or_member_epoch,
@@ -50,12 +64,20 @@ async def _commit(context: RequestContext, request: OffsetCommitRequest, found: 
         topics=topics,
     )
     try:
-        response = await context.broker.groups.offset_commit(asked_for, context.api_version)
+        return await context.broker.groups.offset_commit(asked_for, context.api_version)
     except KafkaError as error:
-        return {(topic.name, each.partition_index): error.code for topic in topics for each in topic.partitions}
-    return {
-        (topic.name, each.partition_index): each.error_code for topic in response.topics for each in topic.partitions
-    }
+        return OffsetCommitResponse(topics=tuple(_refused(topic, error) for topic in topics))
+
+
+def _refused(topic: OffsetCommitRequestTopic, error: KafkaError) -> OffsetCommitResponseTopic:
+    return OffsetCommitResponseTopic(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        partitions=tuple(
+            OffsetCommitResponsePartition(partition_index=each.partition_index, error_code=error.code)
+            for each in topic.partitions
+        ),
+    )
 
 
 def _topic(asked: OffsetCommitRequestTopic, known: LookedUp, committed: Codes) -> OffsetCommitResponseTopic:

@@ -30,7 +30,7 @@ class TopicCoordinatorLog:
         producer: TransactionalProducer | None = None,
     ) -> Awaitable[None] | None:
         target = self._replicas.get(self._topic, partition)
-        written = [Record(timestamp=now_ms, key=key, value=value) for key, value in records]
+        written = [Record(0, now_ms, key, value) for key, value in records]
         if producer is None:
             appended = target.append([read_batch(build_batch(written))], now_ms=now_ms)
         else:

@@ -35,7 +35,6 @@ from barnabas.wire.errors import (
 )
 from barnabas.wire.messages.offset_commit import (
     OffsetCommitRequest,
-    OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
@@ -81,39 +80,34 @@ def decide_commit(
 
     retention_ms = request.retention_time // _MILLISECOND
     expire_ms = NO_TIMESTAMP if retention_ms == -1 else now.wall_ms + retention_ms
+    metadata_max = store.settings.offset_metadata_bytes_max
     records: list[OffsetRecord] = []
     topics = []
     for topic in request.topics:
         partitions = []
         for partition in topic.partitions:
+            index = partition.partition_index
+            metadata = partition.committed_metadata or ""
             error = ErrorCode.none
-            if len(partition.committed_metadata or "") > store.settings.offset_metadata_bytes_max:
+            if len(metadata) > metadata_max:
                 error = OffsetMetadataTooLarge.code
             else:
-                offset = _committed(partition, topic.topic_id, now.wall_ms, expire_ms)
-                records.append(OffsetRecord(request.group_id, topic.name, partition.partition_index, offset))
-            partitions.append(
-                OffsetCommitResponsePartition(partition_index=partition.partition_index, error_code=error)
-            )
+                offset = CommittedOffset(
+                    partition.committed_offset,
+                    partition.committed_leader_epoch,
+                    metadata,
+                    now.wall_ms,
+                    expire_ms,
+                    topic.topic_id,
+                )
+                records.append(OffsetRecord(request.group_id, topic.name, index, offset))
+            partitions.append(OffsetCommitResponsePartition(partition_index=index, error_code=error))
         topics.append(OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id, partitions=tuple(partitions)))
     return Decision(OffsetCommitResponse(topics=tuple(topics)), list(records))
 
 
 def _to_check(topic: OffsetCommitRequestTopic) -> CommittedTopic:
     return CommittedTopic(topic.name, topic.topic_id, [each.partition_index for each in topic.partitions])
-
-
-def _committed(
-    partition: OffsetCommitRequestPartition, topic_id: uuid.UUID | None, now_ms: int, expire_ms: int
-) -> CommittedOffset:
-    return CommittedOffset(
-        offset=partition.committed_offset,
-        leader_epoch=partition.committed_leader_epoch,
-        metadata=partition.committed_metadata or "",
-        commit_timestamp_ms=now_ms,
-        expire_timestamp_ms=expire_ms,
-        topic_id=topic_id,
-    )
 
 
 def _validate_commit(group: ClassicGroup, request: OffsetCommitRequest) -> None:
