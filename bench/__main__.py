@@ -25,7 +25,7 @@ _QUIET_LOAD = 0.3
 
 def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
-    results = Results.from_json(json.loads(options.load.read_text())) if options.load else _run(options)
+    results = _kept(options.load) if options.load else _run(options)
     if options.chart:
         draw(results, options.chart)
     if options.page:
@@ -37,6 +37,13 @@ def main(arguments: list[str] | None = None) -> int:
     else:
         print_table(results, Console(width=None if sys.stdout.isatty() else 140))
     return 0
+
+
+def _kept(files: list[Path]) -> Results:
+    results = Results()
+    for file in files:
+        results.replace(Results.from_json(json.loads(file.read_text())))
+    return results
 
 
 def _run(options: argparse.Namespace) -> Results:
@@ -77,7 +84,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--only", choices=sorted(SERVERS), help="one server instead of both")
     parser.add_argument("--format", choices=("table", "json", "markdown"), default="table", help="[default: table]")
     parser.add_argument("--save", type=Path, metavar="FILE", help="keep the results as JSON")
-    parser.add_argument("--load", type=Path, metavar="FILE", help="show kept results instead of measuring")
+    parser.add_argument(
+        "--load", type=Path, nargs="+", metavar="FILE", help="show kept results, later files over earlier ones"
+    )
     parser.add_argument("--chart", type=Path, metavar="FILE", help="draw the ratios as a PNG")
     parser.add_argument("--page", type=Path, metavar="FILE", help="replace the figures on this page (Markdown)")
     parser.add_argument("--directory", type=Path, metavar="DIR", help="where servers keep data [default: $TMPDIR]")

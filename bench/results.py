@@ -79,3 +79,12 @@ class Results:
             )
             results.values[measure] = {server: list(values) for server, values in row["values"].items()}
         return results
+
+    def replace(self, newer: "Results") -> None:
+        """Take another run's word for the benchmarks that it has."""
+        names = {measure.benchmark for measure in newer.values}
+        self.values = {measure: values for measure, values in self.values.items() if measure.benchmark not in names}
+        self.values |= newer.values
+        self.notes = [note for note in self.notes if note.split(":")[0] not in names]
+        self.notes += [note for note in newer.notes if note not in self.notes]
+        self.machine |= newer.machine

@@ -58,9 +58,17 @@ class Server:
 
     def start(self) -> None:
         """Only starts the process: whoever measures the start waits in its own way."""
+        # An installed Barnabas has its bytecode, as Apache Kafka has its own: the first start leaves it behind.
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         with open(self.home / "output", "ab") as output:
             self._process = subprocess.Popen(
-                self.command(), stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=ROOT, start_new_session=True
+                self.command(),
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                cwd=ROOT,
+                start_new_session=True,
             )
 
     def wait_until_ready(self) -> None:

@@ -52,6 +52,16 @@ def test_results_survive_json(results: Results) -> None:
     assert Results.from_json(json.loads(json.dumps(results.to_json()))) == results
 
 
+def test_a_later_run_replaces_the_benchmarks_that_it_has(results: Results) -> None:
+    later = Results(notes=["speed: faster"])
+    later.add(RATE, "barnabas", 99)
+    results.notes.append("speed: slow")
+    results.replace(later)
+    assert results.values == {LAG: {"barnabas": [21]}, RATE: {"barnabas": [99]}}
+    assert results.notes == ["a note", "speed: faster"]
+    assert results.machine == {"cores": "2"}
+
+
 def test_a_markdown_table_says_what_falls_short(results: Results) -> None:
     lines = markdown_table(results, "speed").splitlines()
     assert lines[2:] == [
