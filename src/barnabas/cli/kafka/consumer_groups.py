@@ -5,14 +5,19 @@ be meant ends with 1.
 """
 
 import argparse
-import sys
 from collections.abc import Sequence
 
-from barnabas.cli.errors import CommandFailed
 from barnabas.cli.kafka import group_describe, group_reset
-from barnabas.cli.kafka.admin import connect
 from barnabas.cli.kafka.group_requests import delete_group, delete_offsets, list_groups, words
-from barnabas.cli.kafka.options import ScriptParser, UsageError, add_connection
+from barnabas.cli.kafka.group_script import (
+    act_on_groups,
+    check_details,
+    chosen,
+    group_parser,
+    print_error,
+    print_undeleted,
+)
+from barnabas.cli.kafka.options import ScriptParser
 from barnabas.cli.wire_client import Cluster, Partition, RequestRefused
 from barnabas.wire.errors import ErrorCode
 
@@ -22,20 +27,7 @@ _TYPES = ("Classic", "Consumer")
 
 
 def parser() -> ScriptParser:
-    found = ScriptParser("kafka-consumer-groups", "List, describe, reset and delete consumer groups.")
-    add_connection(found)
-    found.switch("--list", "list the groups")
-    found.switch("--describe", "show a group's offsets, members or state")
-    found.switch("--delete", "delete groups without members")
-    found.switch("--delete-offsets", "delete a group's offsets of topics")
-    found.switch("--reset-offsets", "change where a group without members goes on")
-    found.values("--group", "the group", metavar="GROUP")
-    found.switch("--all-groups", "every group")
-    found.values("--topic", "a topic, or some of its partitions: name:0,1", metavar="TOPIC")
-    found.switch("--all-topics", "every topic that the group has offsets of")
-    found.switch("--offsets", "with --describe: offsets and lag (the default)")
-    found.switch("--members", "with --describe: the members")
-    found.optional_value("--state", "the state, or with --list only groups in these", metavar="STATE,...", without="")
+    found = group_parser("kafka-consumer-groups", kind="consumer", noun="group", reset="goes on")
     found.optional_value("--type", "with --list: the type, or only groups of these", metavar="TYPE,...", without="")
     found.switch("--verbose", "with --describe: more columns")
     found.value("--timeout", "how long to wait for answers", metavar="MS", type=int, default=30_000)
@@ -61,15 +53,7 @@ def run(arguments: Sequence[str]) -> int:
     if options.validate_regex is not None:
         print(_judge_regex(options.validate_regex))
         return 0
-    try:
-        with connect(options, timeout_s=options.timeout / 1000) as cluster:
-            _act(cluster, options)
-    except UsageError:
-        raise
-    except CommandFailed as error:
-        print_error(f"Executing consumer group command failed due to {error.message}")
-        if error.hint:
-            print(f"hint: {error.hint}", file=sys.stderr)
+    act_on_groups("consumer", options, _act)
     return 0
 
 
@@ -89,8 +73,8 @@ def _act(cluster: Cluster, options: argparse.Namespace) -> None:
 
 
 def _list(cluster: Cluster, options: argparse.Namespace) -> None:
-    states = _chosen(options.state, _STATES, "state")
-    types = _chosen(options.type, _TYPES, "types")
+    states = chosen(options.state, _STATES, "state")
+    types = chosen(options.type, _TYPES, "types")
     groups = list_groups(cluster, states, types)
     if options.state is None and options.type is None:
         for group in groups:
@@ -109,16 +93,6 @@ def _list(cluster: Cluster, options: argparse.Namespace) -> None:
         print(layout.format(*row))
 
 
-def _chosen(text: str | None, known: Sequence[str], what: str) -> list[str]:
-    if not text:
-        return []
-    by_lower = {name.lower(): name for name in known}
-    wanted = [part.strip().lower() for part in text.split(",")]
-    if not all(name in by_lower for name in wanted):
-        raise UsageError(f"Invalid {what} list '{text}'. Valid {what.rstrip('s')}s are: {', '.join(known)}")
-    return [by_lower[name] for name in wanted]
-
-
 def _delete(cluster: Cluster, groups: Sequence[str]) -> None:
     results = {group: delete_group(cluster, group) for group in groups}
     failed = {group: code for group, code in results.items() if code != ErrorCode.none}
@@ -126,12 +100,7 @@ def _delete(cluster: Cluster, groups: Sequence[str]) -> None:
     if not failed:
         print(f"Deletion of requested consumer groups ('{', '.join(deleted)}') was successful.")
         return
-    print_error("Deletion of some consumer groups failed:")
-    for group, code in failed.items():
-        print(f"* Group '{group}' could not be deleted due to: {words(code)}")
-    if deleted:
-        names = ", ".join(f"'{group}'" for group in deleted)
-        print(f"\nThese consumer groups were deleted successfully: {names}")
+    print_undeleted("consumer", {group: words(code) for group, code in failed.items()}, deleted)
 
 
 def _delete_offsets(cluster: Cluster, group: str, topics: Sequence[str]) -> None:
@@ -184,10 +153,6 @@ def _judge_regex(text: str) -> str:
     return f"The regular expression `{text}` is valid."
 
 
-def print_error(message: str) -> None:
-    print(f"\nError: {message}")
-
-
 def _check(reader: ScriptParser, options: argparse.Namespace) -> None:
     actions = [action for action in _ACTIONS if getattr(options, action) not in (False, None)]
     if len(actions) != 1:
@@ -198,8 +163,8 @@ def _check(reader: ScriptParser, options: argparse.Namespace) -> None:
     if options.validate_regex is not None:
         return
     reader.require(options, "--bootstrap-server")
-    chosen = bool(options.group) or options.all_groups
-    if (options.describe or options.delete or options.reset_offsets) and not chosen:
+    names_groups = bool(options.group) or options.all_groups
+    if (options.describe or options.delete or options.reset_offsets) and not names_groups:
         reader.error(f"Option --{actions[0].replace('_', '-')} takes one of these options: --group, --all-groups")
     if options.group and options.all_groups:
         reader.error("--group and --all-groups exclude each other")
@@ -207,12 +172,6 @@ def _check(reader: ScriptParser, options: argparse.Namespace) -> None:
         reader.error("--group does not go with --list")
     if options.topic and not (options.reset_offsets or options.delete_offsets):
         reader.error("--topic goes with --reset-offsets and --delete-offsets only")
-    if options.describe:
-        if sum([options.members, options.offsets, options.state is not None]) > 1:
-            reader.error("Option --describe takes at most one of these options: --members, --offsets, --state")
-        if options.state:
-            reader.error("Option --describe does not take a value for --state")
-    if options.delete_offsets and not (len(options.group) == 1 and options.topic):
-        reader.error("Option --delete-offsets takes the following options: --group, --topic")
+    check_details(reader, options)
     if options.reset_offsets:
         group_reset.check(reader, options)

@@ -138,9 +138,14 @@ def _plan(cluster: Cluster, group: str, options: argparse.Namespace) -> Plan:
 def _scope(cluster: Cluster, group: str, options: argparse.Namespace) -> list[Partition]:
     if options.all_topics:
         return sorted(committed_offsets(cluster, group))
+    return topic_partitions(cluster, options.topic)
+
+
+def topic_partitions(cluster: Cluster, topics: Sequence[str]) -> list[Partition]:
+    """Of each either all partitions, or those it names."""
     partitions: list[Partition] = []
-    known = cluster.topics([name for name in options.topic if ":" not in name])
-    for text in options.topic:
+    known = cluster.topics([text for text in topics if ":" not in text])
+    for text in topics:
         if ":" in text:
             partitions += parse_partitions(text)
         elif text in known:

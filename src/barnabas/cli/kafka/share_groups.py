@@ -8,18 +8,25 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from barnabas.cli.errors import CommandFailed
-from barnabas.cli.kafka.admin import connect
 from barnabas.cli.kafka.group_describe import assignment_text, layout_of
 from barnabas.cli.kafka.group_requests import delete_group, words
 from barnabas.cli.kafka.group_reset import (
     offsets_at,
     offsets_at_time,
-    parse_partitions,
     parse_time_ms,
     print_plans,
+    topic_partitions,
 )
-from barnabas.cli.kafka.options import ScriptParser, UsageError, add_connection
+from barnabas.cli.kafka.group_script import (
+    act_on_groups,
+    check_details,
+    chosen,
+    group_parser,
+    print_error,
+    print_undeleted,
+    quoted,
+)
+from barnabas.cli.kafka.options import ScriptParser, UsageError
 from barnabas.cli.kafka.share_requests import (
     ShareGroup,
     ShareOffset,
@@ -39,20 +46,7 @@ _MISSING = "-"
 
 
 def parser() -> ScriptParser:
-    found = ScriptParser("kafka-share-groups", "List, describe, reset and delete share groups.")
-    add_connection(found)
-    found.switch("--list", "list the share groups")
-    found.switch("--describe", "show a group's offsets, members or state")
-    found.switch("--delete", "delete groups without members")
-    found.switch("--delete-offsets", "delete a group's offsets of topics")
-    found.switch("--reset-offsets", "change where a group without members begins")
-    found.values("--group", "the group", metavar="GROUP")
-    found.switch("--all-groups", "every share group")
-    found.values("--topic", "a topic, or some of its partitions: name:0,1", metavar="TOPIC")
-    found.switch("--all-topics", "every topic that the group has offsets of")
-    found.switch("--offsets", "with --describe: offsets and lag (the default)")
-    found.switch("--members", "with --describe: the members")
-    found.optional_value("--state", "the state, or with --list only groups in these", metavar="STATE,...", without="")
+    found = group_parser("kafka-share-groups", kind="share", noun="share group", reset="begins")
     found.switch("--verbose", "with --describe: more columns")
     found.value("--timeout", "how long to wait for answers", metavar="MS", type=int, default=30_000)
     found.switch("--dry-run", "with --reset-offsets: only show what would be done")
@@ -67,15 +61,7 @@ def run(arguments: Sequence[str]) -> int:
     reader = parser()
     options = reader.read(arguments)
     _check(reader, options)
-    try:
-        with connect(options, timeout_s=options.timeout / 1000) as cluster:
-            _act(cluster, options)
-    except UsageError:
-        raise
-    except CommandFailed as error:
-        _print_error(f"Executing share group command failed due to {error.message}")
-        if error.hint:
-            print(f"hint: {error.hint}", file=sys.stderr)
+    act_on_groups("share", options, _act)
     return 0
 
 
@@ -95,7 +81,7 @@ def _act(cluster: Cluster, options: argparse.Namespace) -> None:
 
 
 def _list(cluster: Cluster, state: str | None) -> None:
-    groups = list_share_groups(cluster, _states(state))
+    groups = list_share_groups(cluster, chosen(state, _STATES, "state"))
     if state is None:
         for group in groups:
             print(group.group_id)
@@ -104,14 +90,6 @@ def _list(cluster: Cluster, state: str | None) -> None:
     print(f"{'GROUP':<{width}} STATE")
     for group in groups:
         print(f"{group.group_id:<{width}} {group.group_state}")
-
-
-def _states(text: str | None) -> list[str]:
-    by_lower = {name.lower(): name for name in _STATES}
-    wanted = [part.strip().lower() for part in text.split(",")] if text else []
-    if not all(name in by_lower for name in wanted):
-        raise UsageError(f"Invalid state list '{text}'. Valid states are: {', '.join(_STATES)}")
-    return [by_lower[name] for name in wanted]
 
 
 def _describe(cluster: Cluster, group: ShareGroup, options: argparse.Namespace) -> None:
@@ -190,22 +168,17 @@ def _delete(cluster: Cluster, options: argparse.Namespace) -> None:
             failed[name] = words(code)
         else:
             deleted.append(name)
-    names = ", ".join(f"'{name}'" for name in deleted)
-    if not failed:
-        print(f"Deletion of requested share groups ({names}) was successful.")
-        return
-    _print_error("Deletion of some share groups failed:")
-    for name, why in failed.items():
-        print(f"* Group '{name}' could not be deleted due to: {why}")
-    if deleted:
-        print(f"\nThese share groups were deleted successfully: {names}")
+    if failed:
+        print_undeleted("share", failed, deleted)
+    else:
+        print(f"Deletion of requested share groups ({quoted(deleted)}) was successful.")
 
 
 def _delete_offsets(cluster: Cluster, group: str, topics: Sequence[str]) -> None:
     try:
         results = delete_share_offsets(cluster, group, topics)
     except RequestRefused as error:
-        _print_error(error.message)
+        print_error(error.message)
         results = dict.fromkeys(topics, error.message)
     width = max([15, *map(len, results)])
     print(f"\n{'TOPIC':<{width}} STATUS")
@@ -235,24 +208,11 @@ def _reset(cluster: Cluster, group: str, options: argparse.Namespace) -> None:
 def _scope(cluster: Cluster, group: str, options: argparse.Namespace) -> list[Partition]:
     if options.all_topics:
         return sorted(share_offsets(cluster, group))
-    known = cluster.topics([text for text in options.topic if ":" not in text])
-    partitions: list[Partition] = []
-    for text in options.topic:
-        if ":" in text:
-            partitions += parse_partitions(text)
-        elif text in known:
-            partitions += sorted((text, partition.partition_index) for partition in known[text].partitions)
-        else:
-            raise CommandFailed(words(ErrorCode.unknown_topic_or_partition), hint=f"there is no topic {text}")
-    return partitions
+    return topic_partitions(cluster, options.topic)
 
 
 def _cell(number: int | None) -> str:
     return _MISSING if number is None else str(number)
-
-
-def _print_error(message: str) -> None:
-    print(f"\nError: {message}")
 
 
 def _check(reader: ScriptParser, options: argparse.Namespace) -> None:
@@ -266,13 +226,7 @@ def _check(reader: ScriptParser, options: argparse.Namespace) -> None:
         reader.error("--group and --all-groups exclude each other")
     if (options.describe or options.delete) and not (options.group or options.all_groups):
         reader.error(f"Option --{actions[0]} takes one of these options: --group, --all-groups")
-    if options.describe:
-        if sum([options.members, options.offsets, options.state is not None]) > 1:
-            reader.error("Option --describe takes at most one of these options: --members, --offsets, --state")
-        if options.state:
-            reader.error("Option --describe does not take a value for --state")
-    if options.delete_offsets and not (len(options.group) == 1 and options.topic):
-        reader.error("Option --delete-offsets takes the following options: --group, --topic")
+    check_details(reader, options)
     if options.reset_offsets:
         _check_reset(reader, options)
 
