@@ -5,21 +5,26 @@ Without a group the partitions are read directly: nothing is joined and nothing 
 
 import argparse
 import random
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from barnabas.cli.connection import Connection
 from barnabas.cli.consume import Pump
 from barnabas.cli.kafka.client_properties import as_pairs, to_librdkafka
-from barnabas.cli.kafka.message_formatter import MessageFormatter
-from barnabas.cli.kafka.options import ScriptParser, UsageError, collect_properties, deprecated
+from barnabas.cli.kafka.console_options import (
+    add_console_options,
+    consumer_properties,
+    formatter_of,
+    natural_or_none,
+    print_end,
+)
+from barnabas.cli.kafka.options import ScriptParser, UsageError
 from barnabas.cli.kafka.topics import include_pattern
 
 if TYPE_CHECKING:
-    from confluent_kafka import Consumer, Message
+    from confluent_kafka import Consumer
 
-_FORMATTERS = "org.apache.kafka.tools.consumer."
+_OLD_CONFIG = "--consumer.config"
 _EARLIEST, _LATEST = -2, -1
 
 
@@ -36,17 +41,7 @@ def parser() -> ScriptParser:
     found.value("--timeout-ms", "stop when nothing came for so long", metavar="MS", type=int)
     found.value("--isolation-level", "read_committed or read_uncommitted", metavar="LEVEL", default="read_uncommitted")
     found.switch("--skip-message-on-error", "go on after a record that cannot be shown")
-    found.switch("--enable-systest-events", "say shutdown_complete at the end")
-    found.value("--formatter", "DefaultMessageFormatter or NoOpMessageFormatter", metavar="CLASS")
-    found.values("--formatter-property", "how records are shown, such as print.key=true", metavar="KEY=VALUE")
-    found.value("--formatter-config", "a properties file of the same", metavar="FILE")
-    found.values("--property", "deprecated: --formatter-property", metavar="KEY=VALUE")
-    found.value("--key-deserializer", "one of Kafka's own, such as LongDeserializer", metavar="CLASS")
-    found.value("--value-deserializer", "one of Kafka's own", metavar="CLASS")
-    found.values("--command-property", "a setting of the consumer", metavar="KEY=VALUE")
-    found.value("--command-config", "a properties file of the same", metavar="FILE")
-    found.values("--consumer-property", "deprecated: --command-property", metavar="KEY=VALUE")
-    found.value("--consumer.config", "deprecated: --command-config", metavar="FILE")
+    add_console_options(found, example="print.key=true", old_config=_OLD_CONFIG)
     return found
 
 
@@ -62,15 +57,11 @@ def run(arguments: Sequence[str]) -> int:
     pump = Pump(consumer, formatter, stores_offsets=commits)
     try:
         _start(connection, consumer, options, properties, grouped=group is not None)
-        timeout_s = None if options.timeout_ms is None or options.timeout_ms < 0 else options.timeout_ms / 1000
-        limit = None if options.max_messages is None or options.max_messages < 0 else options.max_messages
-        pump.run(limit, timeout_s)
+        timeout_ms = natural_or_none(options.timeout_ms)
+        pump.run(natural_or_none(options.max_messages), None if timeout_ms is None else timeout_ms / 1000)
     finally:
         consumer.close()
-        sys.stdout.flush()
-        print(f"Processed a total of {pump.count} messages", file=sys.stderr)
-        if options.enable_systest_events:
-            print("shutdown_complete")
+        print_end(options, pump.count)
     return 0
 
 
@@ -111,24 +102,9 @@ def _offset(options: argparse.Namespace) -> int:
 
 
 def _properties(reader: ScriptParser, options: argparse.Namespace) -> tuple[dict[str, str], str | None]:
-    old_file = vars(options)["consumer.config"]
-    for given, flag, instead in (
-        (options.property, "--property", "--formatter-property"),
-        (options.consumer_property, "--consumer-property", "--command-property"),
-        (old_file, "--consumer.config", "--command-config"),
-    ):
-        if given:
-            deprecated(flag, instead)
-    found = collect_properties(
-        [old_file, options.command_config],
-        [("--consumer-property", options.consumer_property), ("--command-property", options.command_property)],
-    )
-    groups = {name for name in (options.group, found.get("group.id")) if name is not None}
-    if len(groups) > 1:
-        reader.error(f"The group ids provided in different places do not match: {', '.join(sorted(groups))}")
-    if groups and options.partition is not None:
+    found, group = consumer_properties(reader, options, old_config=_OLD_CONFIG)
+    if group is not None and options.partition is not None:
         reader.error("Options group and partition cannot be specified together.")
-    group = groups.pop() if groups else None
     reset = found.get("auto.offset.reset")
     if options.from_beginning and reset not in (None, "earliest"):
         reader.error(f"Can't simultaneously specify --from-beginning and 'auto.offset.reset={reset}'")
@@ -138,50 +114,6 @@ def _properties(reader: ScriptParser, options: argparse.Namespace) -> tuple[dict
     found.setdefault("client.id", "console-consumer")
     found["group.id"] = group or f"console-consumer-{random.randrange(100_000)}"
     return found, group
-
-
-def formatter_of(options: argparse.Namespace) -> "MessageFormatter | _Silent | _Skipping":
-    name = (options.formatter or "DefaultMessageFormatter").removeprefix(_FORMATTERS)
-    if name == "NoOpMessageFormatter":
-        return _Silent()
-    if name not in ("DefaultMessageFormatter", "LoggingMessageFormatter"):
-        raise UsageError(
-            f"--formatter {options.formatter} is refused: Java classes cannot be loaded here",
-            hint="for internal topics there is barnabas kafka-dump-log",
-        )
-    properties = collect_properties(
-        [options.formatter_config],
-        [("--property", options.property), ("--formatter-property", options.formatter_property)],
-    )
-    for flag, value in (("key", options.key_deserializer), ("value", options.value_deserializer)):
-        if value is not None:
-            properties[f"{flag}.deserializer"] = value
-    return _Skipping(MessageFormatter(properties), skips=options.skip_message_on_error)
-
-
-class _Silent:
-    def __call__(self, message: "Message") -> bytes:
-        return b""
-
-
-class _Skipping:
-    """A record that its deserializer cannot read ends the command, or is passed over."""
-
-    def __init__(self, formatter: MessageFormatter, *, skips: bool) -> None:
-        self._formatter = formatter
-        self._skips = skips
-
-    def __call__(self, message: "Message") -> bytes:
-        try:
-            return self._formatter(message)
-        except ValueError as error:
-            where = f"{message.topic()}-{message.partition()} at offset {message.offset()}"
-            if self._skips:
-                print(f"Error processing message, skipping this message: {where}: {error}", file=sys.stderr)
-                return b""
-            raise UsageError(
-                f"the record of {where} cannot be shown: {error}", hint="pass over it with --skip-message-on-error"
-            ) from error
 
 
 def _check(reader: ScriptParser, options: argparse.Namespace) -> None:

@@ -12,8 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from barnabas.cli.connection import Connection, failure
 from barnabas.cli.kafka.client_properties import as_pairs, to_librdkafka
-from barnabas.cli.kafka.console_consumer import formatter_of
-from barnabas.cli.kafka.options import ScriptParser, UsageError, collect_properties, deprecated
+from barnabas.cli.kafka.console_options import (
+    add_console_options,
+    consumer_properties,
+    formatter_of,
+    natural_or_none,
+    print_end,
+)
+from barnabas.cli.kafka.options import ScriptParser, UsageError
 
 if TYPE_CHECKING:
     from confluent_kafka import Message
@@ -21,6 +27,7 @@ if TYPE_CHECKING:
 _POLL_S = 0.2
 _COMMIT_S = 30.0
 _DEFAULT_GROUP = "console-share-consumer"
+_OLD_CONFIG = "--consumer-config"
 
 
 def parser() -> ScriptParser:
@@ -33,17 +40,7 @@ def parser() -> ScriptParser:
     found.switch("--reject", "reject what is taken: nobody gets it again")
     found.switch("--release", "release what is taken: somebody else may have it")
     found.switch("--reject-message-on-error", "go on after a record that cannot be shown, and reject it")
-    found.switch("--enable-systest-events", "say shutdown_complete at the end")
-    found.value("--formatter", "DefaultMessageFormatter or NoOpMessageFormatter", metavar="CLASS")
-    found.values("--formatter-property", "how records are shown, such as print.delivery=true", metavar="KEY=VALUE")
-    found.value("--formatter-config", "a properties file of the same", metavar="FILE")
-    found.values("--property", "deprecated: --formatter-property", metavar="KEY=VALUE")
-    found.value("--key-deserializer", "one of Kafka's own, such as LongDeserializer", metavar="CLASS")
-    found.value("--value-deserializer", "one of Kafka's own", metavar="CLASS")
-    found.values("--command-property", "a setting of the consumer", metavar="KEY=VALUE")
-    found.value("--command-config", "a properties file of the same", metavar="FILE")
-    found.values("--consumer-property", "deprecated: --command-property", metavar="KEY=VALUE")
-    found.value("--consumer-config", "deprecated: --command-config", metavar="FILE")
+    add_console_options(found, example="print.delivery=true", old_config=_OLD_CONFIG)
     return found
 
 
@@ -65,10 +62,7 @@ def run(arguments: Sequence[str]) -> int:
         pump.run()
     finally:
         consumer.close()
-        sys.stdout.flush()
-        print(f"Processed a total of {pump.count} messages", file=sys.stderr)
-        if options.enable_systest_events:
-            print("shutdown_complete")
+        print_end(options, pump.count)
     return 0
 
 
@@ -81,8 +75,9 @@ class SharePump:
         self.count = 0
         self._consumer = consumer
         self._render = render
-        self._limit = None if options.max_messages is None or options.max_messages < 0 else options.max_messages
-        self._timeout_s = None if options.timeout_ms is None or options.timeout_ms < 0 else options.timeout_ms / 1000
+        self._limit = natural_or_none(options.max_messages)
+        timeout_ms = natural_or_none(options.timeout_ms)
+        self._timeout_s = None if timeout_ms is None else timeout_ms / 1000
         self._rejects_errors = options.reject_message_on_error
         self._release, self._reject = AcknowledgeType.RELEASE, AcknowledgeType.REJECT
         self._answer = self._reject if options.reject else self._release if options.release else AcknowledgeType.ACCEPT
@@ -136,20 +131,7 @@ class SharePump:
 
 
 def _properties(reader: ScriptParser, options: argparse.Namespace) -> dict[str, str]:
-    for given, flag, instead in (
-        (options.property, "--property", "--formatter-property"),
-        (options.consumer_property, "--consumer-property", "--command-property"),
-        (options.consumer_config, "--consumer-config", "--command-config"),
-    ):
-        if given:
-            deprecated(flag, instead)
-    found = collect_properties(
-        [options.consumer_config, options.command_config],
-        [("--consumer-property", options.consumer_property), ("--command-property", options.command_property)],
-    )
-    groups = {name for name in (options.group, found.get("group.id")) if name is not None}
-    if len(groups) > 1:
-        reader.error(f"The group ids provided in different places do not match: {', '.join(sorted(groups))}")
-    found["group.id"] = groups.pop() if groups else _DEFAULT_GROUP
+    found, group = consumer_properties(reader, options, old_config=_OLD_CONFIG)
+    found["group.id"] = _DEFAULT_GROUP if group is None else group
     found.setdefault("client.id", "console-share-consumer")
     return found
