@@ -2,36 +2,20 @@
 
 import asyncio
 import errno
-import uuid
 from collections.abc import Awaitable, Callable
-from random import Random
 from typing import TypeVar
 
 import pytest
+from one_partition import PLACE, led_partition, log_store
 
 from barnabas.env import InlineWorkers
-from barnabas.log.log_store import LogStore
 from barnabas.log.settings import LogSettings
-from barnabas.model import TopicPartition
-from barnabas.records.admission import AdmissionRules
 from barnabas.records.batch import read_batch
 from barnabas.records.record import Record, build_batch
-from barnabas.replication.partition import FLUSH_RETRY_MS, Partition
+from barnabas.replication.partition import FLUSH_RETRY_MS
 from barnabas.testing.clock import VirtualClock
 from barnabas.testing.disk import Fault, SimulatedDisk
 from barnabas.wire.errors import KafkaStorageError, UnknownTopicOrPartition
-
-PLACE = TopicPartition("t", 0)
-RULES = AdmissionRules(
-    max_message_bytes=1 << 20,
-    log_append_time=False,
-    timestamp_before_max_ms=1 << 62,
-    timestamp_after_max_ms=1 << 62,
-    compression=None,
-    compression_level=None,
-    requires_key=False,
-    decompressed_bytes_max=1 << 20,
-)
 
 T = TypeVar("T")
 
@@ -58,25 +42,8 @@ class Bench:
         self.boot()
 
     def boot(self) -> None:
-        self.store = LogStore(
-            self.disk,
-            ["/logs"],
-            cluster_id="c",
-            node_id=1,
-            settings_of=lambda _: self.settings,
-            now_ms=self.clock.now_ms,
-            random=Random(1),
-        )
-        self.partition = Partition(
-            PLACE,
-            node_id=1,
-            open_log=lambda: self.store.create(PLACE, uuid.UUID(int=5)),
-            clock=self.clock,
-            workers=self.workers,
-            leader=1,
-            leader_epoch=0,
-            admission_rules=RULES,
-        )
+        self.store = log_store(self.clock, self.disk, self.settings)
+        self.partition = led_partition(self.clock, self.store, self.workers)
 
     def append(self, value: bytes = b"x", *, count: int = 1) -> int:
         now_ms = self.clock.now_ms()

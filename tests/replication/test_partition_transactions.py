@@ -1,33 +1,13 @@
 """A partition's part in transactions: guards, markers, and when those who read committed records are woken."""
 
-import uuid
-from random import Random
-
 import pytest
+from one_partition import RULES, led_partition
 
-from barnabas.env import InlineWorkers
-from barnabas.log.log_store import LogStore
-from barnabas.log.settings import LogSettings
-from barnabas.model import TopicPartition
-from barnabas.records.admission import AdmissionRules
 from barnabas.records.batch import read_batch, split_batches
 from barnabas.records.record import Record, build_batch
 from barnabas.replication.partition import Partition
 from barnabas.testing.clock import VirtualClock
-from barnabas.testing.disk import SimulatedDisk
 from barnabas.wire.errors import InvalidTxnState, NotLeaderOrFollower
-
-PLACE = TopicPartition("t", 0)
-RULES = AdmissionRules(
-    max_message_bytes=1 << 20,
-    log_append_time=False,
-    timestamp_before_max_ms=1 << 62,
-    timestamp_after_max_ms=1 << 62,
-    compression=None,
-    compression_level=None,
-    requires_key=False,
-    decompressed_bytes_max=1 << 20,
-)
 
 
 class Watching:
@@ -44,26 +24,7 @@ class Watching:
 
 @pytest.fixture
 def partition() -> Partition:
-    clock = VirtualClock()
-    store = LogStore(
-        SimulatedDisk(now_ms=clock.now_ms),
-        ["/logs"],
-        cluster_id="c",
-        node_id=1,
-        settings_of=lambda _: LogSettings(),
-        now_ms=clock.now_ms,
-        random=Random(1),
-    )
-    return Partition(
-        PLACE,
-        node_id=1,
-        open_log=lambda: store.create(PLACE, uuid.UUID(int=5)),
-        clock=clock,
-        workers=InlineWorkers(),
-        leader=1,
-        leader_epoch=0,
-        admission_rules=RULES,
-    )
+    return led_partition(VirtualClock())
 
 
 def write(partition: Partition, producer_id: int = -1) -> int:

@@ -1,26 +1,18 @@
 """A share-partition with its log, its clock and a persister that fails, waits or is replaced."""
 
 import asyncio
-import uuid
 from collections.abc import Awaitable, Callable
-from random import Random
 
 import pytest
+from one_partition import TOPIC_ID, led_partition
 
-from barnabas.env import InlineWorkers
-from barnabas.log.log_store import LogStore
-from barnabas.log.settings import LogSettings
-from barnabas.model import TopicPartition
 from barnabas.model.share import SharePartitionKey, StateBatch, StateRead, StateWrite, overlay, pruned
-from barnabas.records.admission import AdmissionRules
 from barnabas.records.batch import read_batch
 from barnabas.records.record import Record, build_batch
-from barnabas.replication.partition import Partition
 from barnabas.replication.share.rules import EARLIEST, ShareRules
 from barnabas.replication.share.share_partition import SharePartition
 from barnabas.replication.share.terms import ACCEPT, RELEASE, Acknowledgement, Acquired
 from barnabas.testing.clock import VirtualClock
-from barnabas.testing.disk import SimulatedDisk
 from barnabas.wire.errors import (
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
@@ -32,18 +24,7 @@ from barnabas.wire.errors import (
     UnknownTopicOrPartition,
 )
 
-PLACE = TopicPartition("t", 0)
-KEY = SharePartitionKey("g", uuid.UUID(int=5), 0)
-ADMISSION = AdmissionRules(
-    max_message_bytes=1 << 20,
-    log_append_time=False,
-    timestamp_before_max_ms=1 << 62,
-    timestamp_after_max_ms=1 << 62,
-    compression=None,
-    compression_level=None,
-    requires_key=False,
-    decompressed_bytes_max=1 << 20,
-)
+KEY = SharePartitionKey("g", TOPIC_ID, 0)
 
 
 class FakePersister:
@@ -83,25 +64,7 @@ class Watcher:
 class Bench:
     def __init__(self) -> None:
         self.clock = VirtualClock()
-        store = LogStore(
-            SimulatedDisk(now_ms=self.clock.now_ms),
-            ["/logs"],
-            cluster_id="c",
-            node_id=1,
-            settings_of=lambda _: LogSettings(),
-            now_ms=self.clock.now_ms,
-            random=Random(1),
-        )
-        self.partition = Partition(
-            PLACE,
-            node_id=1,
-            open_log=lambda: store.create(PLACE, uuid.UUID(int=5)),
-            clock=self.clock,
-            workers=InlineWorkers(),
-            leader=1,
-            leader_epoch=0,
-            admission_rules=ADMISSION,
-        )
+        self.partition = led_partition(self.clock)
         self.persister = FakePersister()
         self.fenced: list[SharePartition] = []
 
