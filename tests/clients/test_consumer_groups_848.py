@@ -6,8 +6,9 @@ import pytest
 from client_records import wait_until
 from confluent_kafka import ConsumerGroupState, ConsumerGroupType
 from confluent_kafka.admin import AdminClient
+from group_events import are_killed, come_and_go, come_back
 from group_feed import Feed
-from group_process import group_of
+from group_process import Member, group_of
 
 from barnabas.testing import Broker
 
@@ -60,20 +61,7 @@ def test_members_come_and_go_and_each_record_is_processed_once(
     broker: Broker, feed: Feed, topic: str, group: str, assignor: str
 ) -> None:
     with group_of("consumer-protocol", broker.bootstrap_servers, group, topic, assignor) as members:
-        with feed.flowing():
-            first = members.join()
-            members.wait_for_share((first, 6))
-            second = members.join()
-            members.wait_for_share((first, 3), (second, 3))
-            third = members.join()
-            members.wait_for_share((first, 2), (second, 2), (third, 2))
-            first.leave()
-            members.wait_for_share((second, 3), (third, 3))
-            second.leave()
-            third.leave()
-            fourth = members.join()
-            members.wait_for_share((fourth, 6))
-        feed.assert_read_once_by(members)
+        come_and_go(members, feed)
         assert described(broker.bootstrap_servers, group) == (ConsumerGroupType.CONSUMER, ConsumerGroupState.STABLE, 1)
 
 
@@ -81,34 +69,14 @@ def test_killed_members_are_missed_and_their_partitions_taken_over(
     broker: Broker, feed: Feed, topic: str, group: str
 ) -> None:
     with group_of("consumer-protocol", broker.bootstrap_servers, group, topic, "uniform") as members:
-        with feed.flowing():
-            first, second, third = (members.join() for _ in range(3))
-            members.wait_for_share((first, 2), (second, 2), (third, 2))
-            members.wait(lambda: len(second.processed) > 0, "the second works")
-            second.kill()
-            members.wait_for_share((first, 3), (third, 3))
-            first.kill()
-            members.wait_for_share((third, 6))
-        feed.assert_read_by(members)
+        are_killed(members, feed)
 
 
 def test_a_static_member_comes_back_to_its_partitions(patient: Broker, topic: str, group: str) -> None:
     patient.create_topic(topic, partitions=PARTITIONS)
     feed = Feed(patient.bootstrap_servers, topic, PARTITIONS)
     with group_of("consumer-protocol", patient.bootstrap_servers, group, topic, "uniform") as members:
-        first = members.join(instance="one")
-        members.wait_for_share((first, 6))
-        second = members.join(instance="two")
-        members.wait_for_share((first, 3), (second, 3))
-        feed.send()
-        feed.wait_until_read_by(members)
-        told, had = first.assignments, second.assigned
-        second.leave()
-        again = members.join(instance="two")
-        members.wait(lambda: again.assigned == had, "the partitions it had before")
-        feed.send()
-        feed.assert_read_by(members)
-        assert first.assignments == told, "the other member was disturbed"
+        come_back(members, feed, Member.leave)
 
 
 def test_a_regular_expression_finds_topics(broker: Broker, topic: str, group: str) -> None:

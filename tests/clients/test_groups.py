@@ -4,8 +4,9 @@ import pytest
 from client_kcat import path as kcat_path
 from client_records import wait_until
 from confluent_kafka.admin import AdminClient
+from group_events import are_killed, come_and_go, come_back
 from group_feed import Feed
-from group_process import group_of
+from group_process import Member, group_of
 from kcat_member import kcat_member
 
 from barnabas.testing import Broker
@@ -37,20 +38,7 @@ def test_members_come_and_go_and_each_record_is_processed_once(
     broker: Broker, feed: Feed, topic: str, group: str, client: str, assignor: str
 ) -> None:
     with group_of(client, broker.bootstrap_servers, group, topic, assignor) as members:
-        with feed.flowing():
-            first = members.join()
-            members.wait_for_share((first, 6))
-            second = members.join()
-            members.wait_for_share((first, 3), (second, 3))
-            third = members.join()
-            members.wait_for_share((first, 2), (second, 2), (third, 2))
-            first.leave()
-            members.wait_for_share((second, 3), (third, 3))
-            second.leave()
-            third.leave()
-            fourth = members.join()
-            members.wait_for_share((fourth, 6))
-        feed.assert_read_once_by(members)
+        come_and_go(members, feed)
 
 
 @pytest.mark.parametrize(("client", "assignor"), ONE_OF_EACH)
@@ -58,15 +46,7 @@ def test_killed_members_are_missed_and_their_partitions_taken_over(
     broker: Broker, feed: Feed, topic: str, group: str, client: str, assignor: str
 ) -> None:
     with group_of(client, broker.bootstrap_servers, group, topic, assignor) as members:
-        with feed.flowing():
-            first, second, third = (members.join() for _ in range(3))
-            members.wait_for_share((first, 2), (second, 2), (third, 2))
-            members.wait(lambda: len(second.processed) > 0, "the second works")
-            second.kill()
-            members.wait_for_share((first, 3), (third, 3))
-            first.kill()
-            members.wait_for_share((third, 6))
-        feed.assert_read_by(members)
+        are_killed(members, feed)
 
 
 @pytest.mark.parametrize("client", ["confluent-kafka", "kafka-python"])
@@ -74,19 +54,7 @@ def test_a_static_member_comes_back_to_its_partitions_without_a_rebalance(
     broker: Broker, feed: Feed, topic: str, group: str, client: str
 ) -> None:
     with group_of(client, broker.bootstrap_servers, group, topic, "range") as members:
-        first = members.join(instance="one")
-        members.wait_for_share((first, 6))
-        second = members.join(instance="two")
-        members.wait_for_share((first, 3), (second, 3))
-        feed.send()
-        feed.wait_until_read_by(members)
-        told, had = first.assignments, second.assigned
-        second.kill()
-        again = members.join(instance="two")
-        members.wait(lambda: again.assigned == had, "the partitions it had before")
-        feed.send()
-        feed.assert_read_by(members)
-        assert first.assignments == told, "the other member was disturbed"
+        come_back(members, feed, Member.kill)
 
 
 def test_a_static_member_that_stays_away_loses_its_partitions(

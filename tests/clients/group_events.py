@@ -1,0 +1,53 @@
+"""What happens to the members of a group on six partitions, whichever protocol they speak."""
+
+from collections.abc import Callable
+
+from group_feed import Feed
+from group_process import Group, Member
+
+
+def come_and_go(members: Group, feed: Feed) -> None:
+    """The fourth stays."""
+    with feed.flowing():
+        first = members.join()
+        members.wait_for_share((first, 6))
+        second = members.join()
+        members.wait_for_share((first, 3), (second, 3))
+        third = members.join()
+        members.wait_for_share((first, 2), (second, 2), (third, 2))
+        first.leave()
+        members.wait_for_share((second, 3), (third, 3))
+        second.leave()
+        third.leave()
+        fourth = members.join()
+        members.wait_for_share((fourth, 6))
+    feed.assert_read_once_by(members)
+
+
+def are_killed(members: Group, feed: Feed) -> None:
+    with feed.flowing():
+        first, second, third = (members.join() for _ in range(3))
+        members.wait_for_share((first, 2), (second, 2), (third, 2))
+        members.wait(lambda: len(second.processed) > 0, "the second works")
+        second.kill()
+        members.wait_for_share((first, 3), (third, 3))
+        first.kill()
+        members.wait_for_share((third, 6))
+    feed.assert_read_by(members)
+
+
+def come_back(members: Group, feed: Feed, go_away: Callable[[Member], None]) -> None:
+    """A static member finds its partitions again, and the other one keeps its own."""
+    first = members.join(instance="one")
+    members.wait_for_share((first, 6))
+    second = members.join(instance="two")
+    members.wait_for_share((first, 3), (second, 3))
+    feed.send()
+    feed.wait_until_read_by(members)
+    told, had = first.assignments, second.assigned
+    go_away(second)
+    again = members.join(instance="two")
+    members.wait(lambda: again.assigned == had, "the partitions it had before")
+    feed.send()
+    feed.assert_read_by(members)
+    assert first.assignments == told, "the other member was disturbed"
