@@ -14,5 +14,9 @@ class CommandFailed(Exception):
 
 def show(error: CommandFailed) -> None:
     print(f"error: {error.message}", file=sys.stderr)
+    show_hint(error)
+
+
+def show_hint(error: CommandFailed) -> None:
     if error.hint:
         print(f"hint: {error.hint}", file=sys.stderr)

@@ -27,8 +27,6 @@ def parser() -> ScriptParser:
 def run(arguments: Sequence[str]) -> int:
     reader = parser()
     options = reader.read(arguments)
-    if options.command is None:
-        reader.error(f"a command is missing: {', '.join(COMMANDS)}")
     if options.config is not None:
         deprecated("--config", "--command-config")
         options.command_config = options.command_config or options.config

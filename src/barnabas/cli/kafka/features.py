@@ -40,8 +40,6 @@ def run(arguments: Sequence[str]) -> int:
             return _version_mapping(options)
         case "feature-dependencies":
             return _dependencies(reader, options)
-        case None:
-            reader.error(f"a command is missing: {', '.join(COMMANDS)}")
     reader.require(options, "--bootstrap-server")
     levels = {} if options.command == "describe" else _levels(reader, options)
     with connect(options) as cluster:

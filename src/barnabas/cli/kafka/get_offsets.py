@@ -5,7 +5,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 
-from barnabas.cli.errors import CommandFailed
+from barnabas.cli.errors import CommandFailed, show_hint
 from barnabas.cli.kafka.admin import connect
 from barnabas.cli.kafka.options import ScriptParser, add_connection
 from barnabas.cli.kafka.topics import include_pattern
@@ -47,8 +47,7 @@ def run(arguments: Sequence[str]) -> int:
             _print(cluster, options, wanted, timestamp)
     except CommandFailed as error:
         print(f"Error occurred: {error.message}", file=sys.stderr)
-        if error.hint:
-            print(f"hint: {error.hint}", file=sys.stderr)
+        show_hint(error)
         return 1
     return 0
 

@@ -1,10 +1,9 @@
 """What kafka-consumer-groups and kafka-share-groups have in common."""
 
 import argparse
-import sys
 from collections.abc import Callable, Mapping, Sequence
 
-from barnabas.cli.errors import CommandFailed
+from barnabas.cli.errors import CommandFailed, show_hint
 from barnabas.cli.kafka.admin import connect
 from barnabas.cli.kafka.options import ScriptParser, UsageError, add_connection
 from barnabas.cli.wire_client import Cluster
@@ -48,8 +47,7 @@ def act_on_groups(kind: str, options: argparse.Namespace, act: Callable[[Cluster
         raise
     except CommandFailed as error:
         print_error(f"Executing {kind} group command failed due to {error.message}")
-        if error.hint:
-            print(f"hint: {error.hint}", file=sys.stderr)
+        show_hint(error)
 
 
 def chosen(text: str | None, known: Sequence[str], what: str) -> list[str]:

@@ -1,11 +1,10 @@
 """`barnabas kafka-groups`: Kafka's GroupsCommand. Lists groups of all types."""
 
 import argparse
-import sys
 from collections.abc import Sequence
 from typing import Any, Final
 
-from barnabas.cli.errors import CommandFailed
+from barnabas.cli.errors import CommandFailed, show_hint
 from barnabas.cli.kafka.admin import connect
 from barnabas.cli.kafka.group_requests import CONSUMER_PROTOCOL, list_all_groups
 from barnabas.cli.kafka.options import ScriptParser, UsageError, add_connection
@@ -37,8 +36,7 @@ def run(arguments: Sequence[str]) -> int:
         raise
     except CommandFailed as error:
         print(f"Error while executing groups command : {error.message}")
-        if error.hint:
-            print(f"hint: {error.hint}", file=sys.stderr)
+        show_hint(error)
         return 1
     return 0
 

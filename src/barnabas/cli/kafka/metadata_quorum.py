@@ -44,8 +44,6 @@ def parser() -> ScriptParser:
 def run(arguments: Sequence[str]) -> int:
     reader = parser()
     options = reader.read(arguments)
-    if options.command is None:
-        reader.error(f"a command is missing: {', '.join(COMMANDS)}")
     reader.require(options, "--bootstrap-server")
     if options.command == "describe" and options.status == options.replication:
         reader.error("One of --status or --replication must be specified with describe sub-command")

@@ -63,7 +63,9 @@ class ScriptParser(argparse.ArgumentParser):
         for word in unknown:
             if word.startswith("--"):
                 self.error(f"{word.partition('=')[0].lstrip('-')} is not a recognized option")
-        if self._commands and options.command not in (None, *self._commands):
+        if self._commands and options.command is None:
+            self.error(f"a command is missing: {', '.join(self._commands)}")
+        if self._commands and options.command not in self._commands:
             self.error(f"{options.command} is no command: there are {', '.join(self._commands)}")
         return options
 

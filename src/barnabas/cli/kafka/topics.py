@@ -3,12 +3,11 @@
 import argparse
 import base64
 import re
-import sys
 import uuid
 from collections.abc import Sequence
 from datetime import timedelta
 
-from barnabas.cli.errors import CommandFailed
+from barnabas.cli.errors import CommandFailed, show_hint
 from barnabas.cli.kafka.admin import connect
 from barnabas.cli.kafka.options import ScriptParser, add_connection
 from barnabas.cli.kafka.topic_describe import describe
@@ -66,8 +65,7 @@ def run(arguments: Sequence[str]) -> int:
             _act(cluster, options)
     except CommandFailed as error:
         print(f"Error while executing topic command : {error.message}")
-        if error.hint:
-            print(f"hint: {error.hint}", file=sys.stderr)
+        show_hint(error)
         return 1
     return 0
 

@@ -52,8 +52,6 @@ def parser() -> ScriptParser:
 def run(arguments: Sequence[str]) -> int:
     reader = parser()
     options = reader.read(arguments)
-    if options.command is None:
-        reader.error(f"a command is missing: {', '.join(COMMANDS)}")
     reader.require(options, "--bootstrap-server")
     _check(reader, options)
     with connect(options) as cluster:
