@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from barnabas.records.batch import HEADER_SIZE, Batch, crc_is_valid, read_batch, read_header
 from barnabas.records.compression import Codec
 from barnabas.records.control import ControlType, decode_control_key, encode_control_key
-from barnabas.records.record import Header, Record, build_batch, decode_records, seal
+from barnabas.records.record import Header, Record, build_batch, build_plain_batch, decode_records, seal
 from barnabas.records.varint import read_varint, varint
 from barnabas.wire.errors import InvalidRecord, KafkaError
 
@@ -219,3 +219,16 @@ def test_control_keys_from_the_future_and_broken_ones() -> None:
     for broken in (None, b"", b"\0\0\0", b"\xff\xff\0\1"):
         with pytest.raises(InvalidRecord):
             decode_control_key(broken)
+
+
+@given(
+    st.lists(st.tuples(st.binary(max_size=200), st.none() | st.binary(max_size=300)), min_size=1, max_size=100),
+    st.integers(0, 2**41),
+    st.booleans(),
+)
+def test_plain_batches_are_those_of_the_general_way(
+    pairs: list[tuple[bytes, bytes | None]], timestamp_ms: int, transactional: bool
+) -> None:
+    records = [Record(timestamp=timestamp_ms, key=key, value=value) for key, value in pairs]
+    whole = build_batch(records, producer_id=7, producer_epoch=3, transactional=transactional)
+    assert whole == build_plain_batch(pairs, timestamp_ms, producer_id=7, producer_epoch=3, transactional=transactional)

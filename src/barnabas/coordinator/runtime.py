@@ -39,6 +39,8 @@ class Shard(Protocol):
 
     def encode(self, record: Any) -> KeyValue: ...
 
+    def encode_all(self, records: Sequence[Any]) -> Sequence[KeyValue]: ...
+
     def decode(self, key: bytes, value: bytes | None) -> Any | None:
         """None for a kind of record that is not known here; CorruptMessage for a broken one."""
 
@@ -256,8 +258,7 @@ class CoordinatorRuntime(Generic[S]):
             if committed is not None:
                 awaited.append(committed)
         for records in _batches(shard, decision):
-            encoded = [shard.encode(record) for record in records]
-            committed = self._log.append(active.partition, encoded, now.wall_ms, producer)
+            committed = self._log.append(active.partition, shard.encode_all(records), now.wall_ms, producer)
             for record in records:
                 shard.replay(record if producer is None else InTransaction(producer.producer_id, record))
             if committed is not None:

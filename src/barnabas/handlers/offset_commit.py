@@ -21,7 +21,7 @@ _TOPIC_IDS_SINCE = 10
 
 Codes = dict[tuple[str, int], ErrorCode]
 
-PIECES = (Pieces("topics", parts="partitions", answers="topics", size=150),)
+PIECES = (Pieces("topics", parts="partitions", answers="topics", size=12),)
 
 
 async def handle(context: RequestContext, request: OffsetCommitRequest) -> OffsetCommitResponse:

@@ -21,7 +21,7 @@ class Pieces(NamedTuple):
     answers: str
     """The list in the response."""
     size: int
-    """How many items are surely done in a few milliseconds; parts, where there are. Several pieces may share a turn."""
+    """How many items are surely done in a few milliseconds; parts, where there are. What comes often has less."""
     parts: str | None = None
     """A list within each item: `partitions` of `topics`. Requests and responses have it under one name."""
     together: Callable[[Any], Hashable] | None = None

@@ -6,7 +6,7 @@ from barnabas.coordinator.ports import EndMarker, KeyValue, LoggedBatch, Transac
 from barnabas.env import Workers
 from barnabas.records.batch import Batch, read_batch, split_batches
 from barnabas.records.control import read_marker
-from barnabas.records.record import Record, build_batch, decode_records
+from barnabas.records.record import build_plain_batch, decode_records
 from barnabas.replication.partition import Partition
 from barnabas.replication.replicas import Replicas
 
@@ -30,17 +30,18 @@ class TopicCoordinatorLog:
         producer: TransactionalProducer | None = None,
     ) -> Awaitable[None] | None:
         target = self._replicas.get(self._topic, partition)
-        written = [Record(0, now_ms, key, value) for key, value in records]
         if producer is None:
-            appended = target.append([read_batch(build_batch(written))], now_ms=now_ms)
+            batch = build_plain_batch(records, now_ms)
         else:
-            batch = build_batch(
-                written,
+            batch = build_plain_batch(
+                records,
+                now_ms,
                 producer_id=producer.producer_id,
                 producer_epoch=producer.producer_epoch,
                 transactional=True,
             )
-            appended = target.append([read_batch(batch)], now_ms=now_ms, guard=producer.guard)
+        guard = None if producer is None else producer.guard
+        appended = target.append([read_batch(batch)], now_ms=now_ms, guard=guard)
         return _committed(target, appended.last_offset)
 
     def append_marker(self, partition: int, marker: EndMarker, now_ms: int) -> Awaitable[None] | None:

@@ -114,14 +114,11 @@ class Dispatcher:
             raise Refused("internal error") from None
 
     async def _handle_pieces(self, route: Route, context: RequestContext, pieces: Pieces, cut: Sequence[Any]) -> Any:
-        turns = self._broker.turns
-        turn = await turns.wait()
         responses = []
         for piece in cut:
+            await self._broker.turns.wait()  # a piece may take long enough for others to notice
             response = route.handle(context, piece)
             responses.append(await response if hasattr(response, "__await__") else response)
-            if turn.is_over():
-                await turns.next(turn)
         return pieces.join(responses)
 
     async def _answer_later(

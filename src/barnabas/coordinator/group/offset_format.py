@@ -43,6 +43,8 @@ _EXPIRING_VERSION: Final = 1
 
 _KEY_TYPE: Final = OFFSET_COMMIT.to_bytes(2, "big")
 _VALUE_HEAD: Final = struct.Struct(">hqi")
+_PLAIN_VALUE: Final = struct.Struct(">hqiBq")
+"""Of a commit without metadata."""
 _int64: Final = struct.Struct(">q")
 _int32: Final = struct.Struct(">i")
 _NO_TAGS: Final = b"\0"
@@ -71,20 +73,28 @@ def encode_offset(record: OffsetRecord) -> KeyValue:
     value = record.value
     if value is not None and value.expire_timestamp_ms != NO_TIMESTAMP:
         return encode_offset_plainly(record)
-    key = _KEY_TYPE + _text(record.group_id) + _text(record.topic) + _int32.pack(record.partition)
+    key = _key_prefix(record.group_id, record.topic) + _int32.pack(record.partition)
     if value is None:
         return KeyValue(key, None)
-    metadata = value.metadata.encode()
-    packed = (
-        _VALUE_HEAD.pack(_VERSION, value.offset, value.leader_epoch)
-        + uvarint(len(metadata) + 1)
-        + metadata
-        + _int64.pack(value.commit_timestamp_ms)
-    )
-    return KeyValue(key, packed + (_NO_TAGS if value.topic_id is None else _TOPIC_ID_TAG + value.topic_id.bytes))
+    offset, leader_epoch, metadata, commit_timestamp_ms, _, topic_id = value
+    tags = _NO_TAGS if topic_id is None else _topic_id_tag(topic_id)
+    if not metadata:
+        return KeyValue(key, _PLAIN_VALUE.pack(_VERSION, offset, leader_epoch, 1, commit_timestamp_ms) + tags)
+    text = metadata.encode()
+    head = _VALUE_HEAD.pack(_VERSION, offset, leader_epoch)
+    return KeyValue(key, b"".join((head, uvarint(len(text) + 1), text, _int64.pack(commit_timestamp_ms), tags)))
 
 
 @lru_cache(maxsize=4_096)
+def _key_prefix(group_id: str, topic: str) -> bytes:
+    return _KEY_TYPE + _text(group_id) + _text(topic)
+
+
+@lru_cache(maxsize=4_096)
+def _topic_id_tag(topic_id: uuid.UUID) -> bytes:
+    return _TOPIC_ID_TAG + topic_id.bytes
+
+
 def _text(text: str) -> bytes:
     data = text.encode()
     return len(data).to_bytes(2, "big") + data

@@ -1,6 +1,6 @@
 """The core of a group coordinator for one partition, as the runtime drives it: records, time, loading and unloading."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 from barnabas.coordinator.decision import Decision, InTransaction, Now, Release, TransactionEnd
@@ -23,6 +23,7 @@ from barnabas.coordinator.group.stored import (
     OffsetRecord,
     decode_record,
     encode_record,
+    encode_records,
 )
 from barnabas.coordinator.ports import KeyValue
 from barnabas.wire.errors import NotCoordinator
@@ -33,6 +34,9 @@ _REPLAYS = {**CONSUMER_REPLAYS, **SHARE_REPLAYS}
 class GroupShard(GroupStore):
     def encode(self, record: GroupCoordinatorRecord) -> KeyValue:
         return encode_record(record)
+
+    def encode_all(self, records: Sequence[GroupCoordinatorRecord]) -> list[KeyValue]:
+        return encode_records(records)
 
     def decode(self, key: bytes, value: bytes | None) -> GroupCoordinatorRecord | None:
         return decode_record(key, value)

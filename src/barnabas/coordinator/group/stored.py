@@ -5,6 +5,7 @@ of its own); all versions are read. The formats of modern groups stand with thos
 to group kinds not served here and are skipped.
 """
 
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from barnabas.coordinator.group.consumer.stored import CONSUMER_FORMATS
@@ -47,6 +48,7 @@ __all__ = [
     "StoredMember",
     "decode_record",
     "encode_record",
+    "encode_records",
     "fits",
 ]
 
@@ -113,6 +115,11 @@ def encode_record(record: GroupCoordinatorRecord) -> KeyValue:
         group_key = _GROUP_KEY_TYPE + encode_entity(GroupMetadataKey(group=record.group_id))
         return KeyValue(group_key, None if record.value is None else encode_version(record.value, _GROUP_VERSION))
     return _BY_KEY[type(record.key)].encode(record)
+
+
+def encode_records(records: Sequence[GroupCoordinatorRecord]) -> list[KeyValue]:
+    # Mostly they are all offsets, a hundred and more.
+    return [encode_offset(record) if type(record) is OffsetRecord else encode_record(record) for record in records]
 
 
 def decode_record(key: bytes, value: bytes | None) -> GroupCoordinatorRecord | None:

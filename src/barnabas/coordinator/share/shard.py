@@ -12,7 +12,7 @@ Share-partitions that nobody writes to are snapshotted from time to time as well
 can go.
 """
 
-from collections.abc import Callable, Collection, Hashable
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -95,6 +95,9 @@ class ShareShard:
 
     def encode(self, record: ShareStateRecord) -> KeyValue:
         return encode_record(record)
+
+    def encode_all(self, records: Sequence[ShareStateRecord]) -> list[KeyValue]:
+        return [self.encode(record) for record in records]
 
     def decode(self, key: bytes, value: bytes | None) -> ShareStateRecord | None:
         return decode_record(key, value)

@@ -1,6 +1,6 @@
 """The core of a transaction coordinator for one partition, as the runtime drives it."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 from barnabas.coordinator.decision import Decision, Now, Release
 from barnabas.coordinator.ports import KeyValue
@@ -14,6 +14,9 @@ from barnabas.coordinator.txn.timeouts import decide_expiry, decide_timeouts
 class TransactionShard(TransactionStore):
     def encode(self, record: TransactionRecord) -> KeyValue:
         return encode_record(record)
+
+    def encode_all(self, records: Sequence[TransactionRecord]) -> list[KeyValue]:
+        return [self.encode(record) for record in records]
 
     def decode(self, key: bytes, value: bytes | None) -> TransactionRecord | None:
         return decode_record(key, value)
