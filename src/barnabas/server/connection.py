@@ -17,7 +17,8 @@ from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from barnabas.handlers.context import ClientConnection, ClientSoftware
-from barnabas.server.dispatch import Buffers, Dispatcher, InPieces, Refused
+from barnabas.handlers.pieces import Alone
+from barnabas.server.dispatch import Buffers, Dispatcher, Refused
 from barnabas.server.request_memory import RequestMemory
 from barnabas.server.throttling import ThrottledBuffers
 from barnabas.wire.frame import SIZE_BYTES, read_size
@@ -69,8 +70,8 @@ class Connection(asyncio.BufferedProtocol):
         self.tasks: set[asyncio.Task[None]] = set()
         self._flowing = True
         self._writable = True
-        self._in_pieces = False
-        """The last request taken is long and still at work: what comes behind it must not overtake it."""
+        self._is_alone = False
+        """The last request taken is long and still at work: what comes behind it waits."""
         self._reading = True
         self._ready = True
         self._starved = False
@@ -218,7 +219,7 @@ class Connection(asyncio.BufferedProtocol):
     def _may_handle(self) -> bool:
         return (
             self._flowing
-            and not self._in_pieces
+            and not self._is_alone
             and len(self._slots) < self._settings.in_flight_max
             and self._queued_bytes < QUEUED_BYTES_MAX
         )
@@ -293,7 +294,7 @@ class Connection(asyncio.BufferedProtocol):
                 self._fill(slot, answer)
             return
         self._slots.append(slot := Slot())
-        self._in_pieces = isinstance(answer, InPieces)
+        self._is_alone = isinstance(answer, Alone)
         task = asyncio.ensure_future(self._await_answer(slot, answer))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
@@ -311,7 +312,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._closing:
             return
         if slot is self._slots[-1]:
-            self._in_pieces = False
+            self._is_alone = False
         while self._slots and (ready := self._slots[0].buffers) is not None:
             self._slots.popleft()
             self._queued_bytes -= sum(map(len, ready))

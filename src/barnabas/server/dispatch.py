@@ -6,16 +6,16 @@ of an unknown version gets an answer, because that is how a client finds out wha
 
 How long a request or its answer is, the client chooses. A long list is handled a piece at a time (`handlers.pieces`),
 and a long answer encoded a slice at a time (`wire.compiled_writer`), each within turns of a few milliseconds.
-What its connection sends meanwhile waits (`InPieces`), so that the order of requests stays that of their effects.
+What its connection sends meanwhile waits (`Alone`), so that the order of requests stays that of their effects.
 """
 
 import importlib
 import logging
-from collections.abc import Awaitable, Callable, Generator, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from barnabas.handlers.context import Broker, ClientConnection, RequestContext
-from barnabas.handlers.pieces import Pieces
+from barnabas.handlers.pieces import Alone, Pieces
 from barnabas.handlers.produce_lane import ProduceLane
 from barnabas.server.throttling import RequestMeter, ThrottledBuffers, throttled_later
 from barnabas.wire.api_table import API_VERSIONS, BY_KEY, FETCH, METADATA, PRODUCE, Api
@@ -61,18 +61,6 @@ class Refused(Exception):
     """The request cannot be answered: the connection ends."""
 
 
-class InPieces:
-    """An answer to a long request, which is handled a piece at a time."""
-
-    __slots__ = ("_answer",)
-
-    def __init__(self, answer: Awaitable[Buffers]) -> None:
-        self._answer = answer
-
-    def __await__(self) -> Generator[Any, None, Buffers]:
-        return self._answer.__await__()
-
-
 class Dispatcher:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
@@ -100,12 +88,13 @@ class Dispatcher:
             for pieces in route.pieces:
                 if cut := pieces.cut(request):
                     handled = self._handle_pieces(route, context, pieces, cut)
-                    return InPieces(self._answer_later(route, correlation_id, handled, meter))
+                    return Alone(self._answer_later(route, correlation_id, handled, meter))
             response = route.handle(context, request)
             if hasattr(response, "__await__"):
                 if meter is not None:
                     meter.pause()
-                return self._answer_later(route, correlation_id, response, meter)
+                answer = self._answer_later(route, correlation_id, response, meter)
+                return Alone(answer) if isinstance(response, Alone) else answer
             return self._frame(route, correlation_id, response, meter)
         except KafkaError as error:
             return self._frame(route, correlation_id, error_response(route, error), meter)
