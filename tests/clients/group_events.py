@@ -7,19 +7,20 @@ from group_process import Group, Member
 
 
 def come_and_go(members: Group, feed: Feed) -> None:
-    """The fourth stays."""
+    """The fourth stays. Nobody is missed meanwhile, however busy the machine is."""
+    patience = {"session_timeout_ms": "30000"}
     with feed.flowing():
-        first = members.join()
+        first = members.join(**patience)
         members.wait_for_share((first, 6))
-        second = members.join()
+        second = members.join(**patience)
         members.wait_for_share((first, 3), (second, 3))
-        third = members.join()
+        third = members.join(**patience)
         members.wait_for_share((first, 2), (second, 2), (third, 2))
         first.leave()
         members.wait_for_share((second, 3), (third, 3))
         second.leave()
         third.leave()
-        fourth = members.join()
+        fourth = members.join(**patience)
         members.wait_for_share((fourth, 6))
     feed.assert_read_once_by(members)
 

@@ -18,6 +18,7 @@ from functools import partial
 from typing import Any
 
 SESSION_TIMEOUT_MS = 1500
+"""Short, so that a killed member is soon missed."""
 HEARTBEAT_INTERVAL_MS = 100
 
 leaving = False
@@ -250,4 +251,5 @@ CLIENTS: dict[str, Callable[..., None]] = {
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, leave)
     options = json.loads(sys.argv[1])
+    SESSION_TIMEOUT_MS = int(options.pop("session_timeout_ms", SESSION_TIMEOUT_MS))
     CLIENTS[options.pop("client")](**options)
