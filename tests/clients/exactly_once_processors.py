@@ -5,8 +5,10 @@ group's committed offsets say. It is done when they say that all is read. `progr
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from functools import partial
+from threading import Thread
 from typing import Any, NamedTuple, Protocol
 
 import client_aiokafka
@@ -77,6 +79,33 @@ class ConfluentProcessor:
                 return False
 
 
+@contextmanager
+def _closed_in_time(writer: Any) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        writer.close(timeout=DEADLINE_S)
+
+
+def _in_time(call: Callable[[], None]) -> None:
+    """kafka-python waits for ever where a broker was killed at the wrong moment; then its user begins anew."""
+    outcome: list[BaseException | None] = []
+
+    def run() -> None:
+        try:
+            call()
+            outcome.append(None)
+        except PythonError as error:
+            outcome.append(error)
+
+    thread = Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(DEADLINE_S)
+    error = outcome[0] if outcome else PythonError("no answer in time")
+    if error is not None:
+        raise error
+
+
 class KafkaPythonProcessor:
     name = "kafka-python"
 
@@ -96,7 +125,7 @@ class KafkaPythonProcessor:
             heartbeat_interval_ms=300,
             **quick,
         )
-        with closing(writer), closing(reader):
+        with _closed_in_time(writer), closing(reader):
             try:
                 writer.init_transactions()
                 reader.subscribe([job.source])
@@ -114,8 +143,8 @@ class KafkaPythonProcessor:
                     offsets = {
                         place: PythonOffset(records[-1].offset + 1, "", -1) for place, records in batches.items()
                     }
-                    writer.send_offsets_to_transaction(offsets, reader.group_metadata())
-                    writer.commit_transaction()
+                    _in_time(partial(writer.send_offsets_to_transaction, offsets, reader.group_metadata()))
+                    _in_time(writer.commit_transaction)
                     job.progress()
             except PythonError:
                 return False

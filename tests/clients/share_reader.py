@@ -7,7 +7,9 @@ takes records, prints their values, one line each, and never acknowledges any.
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from threading import Thread
 from typing import Any
 
 from confluent_kafka import AcknowledgeType, ShareConsumer
@@ -17,7 +19,8 @@ DEADLINE_S = 30.0
 ACCEPT, RELEASE, REJECT = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT
 
 
-def share_consumer(servers: str, group: str, topic: str, **config: Any) -> Any:
+@contextmanager
+def share_consumer(servers: str, group: str, topic: str, **config: Any) -> Iterator[Any]:
     consumer = ShareConsumer(
         {
             "bootstrap.servers": servers,
@@ -28,7 +31,13 @@ def share_consumer(servers: str, group: str, topic: str, **config: Any) -> Any:
         }
     )
     consumer.subscribe([topic])
-    return consumer
+    try:
+        yield consumer
+    finally:
+        # Its close, new in librdkafka, sometimes never returns. The broker gives its records to others all the same.
+        closing = Thread(target=consumer.close, daemon=True)
+        closing.start()
+        closing.join(DEADLINE_S)
 
 
 def configure_group(servers: str, group: str, **configs: str) -> None:
@@ -68,11 +77,11 @@ def commit(consumer: Any) -> None:
 
 def main(arguments: Sequence[str]) -> None:
     servers, group, topic = arguments
-    consumer = share_consumer(servers, group, topic)
-    while True:
-        for message in consumer.poll(0.2):
-            print(message.value().decode(), flush=True)
-            time.sleep(3600)
+    with share_consumer(servers, group, topic) as consumer:
+        while True:
+            for message in consumer.poll(0.2):
+                print(message.value().decode(), flush=True)
+                time.sleep(3600)
 
 
 if __name__ == "__main__":
