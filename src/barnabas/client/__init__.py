@@ -1,0 +1,1 @@
+"""A blocking Kafka client for tools and Spark: connections, the way to leaders and coordinators, producing."""

@@ -1,0 +1,1 @@
+"""Reading topics: which offsets, which tasks, which bytes."""

@@ -1,0 +1,1 @@
+"""The package by which Spark finds format("barnabas") without being told."""
