@@ -23,6 +23,7 @@ HERE: Final = Path(__file__).parent
 JAVA_SOURCES: Final = HERE / "java"
 POM: Final = JAVA_SOURCES / "pom.xml"
 STREAMS_POM: Final = JAVA_SOURCES / "streams" / "pom.xml"
+SPARK_CONNECTOR: Final = JAVA_SOURCES / "spark" / "connector.txt"
 
 
 class PeerMissing(Exception):
@@ -68,6 +69,11 @@ class Peers:
         )
 
     @cached_property
+    def spark_connector_jars(self) -> Path:
+        """Spark's own Kafka connector: the newest that is published, for `spark.jars`."""
+        return self._made("spark-connector", [SPARK_CONNECTOR], lambda place: _copy_one_by_one(SPARK_CONNECTOR, place))
+
+    @cached_property
     def franz_go(self) -> Path:
         """Our program that uses franz-go."""
         home = HERE / "go"
@@ -83,7 +89,7 @@ class Peers:
 
     def fetch_all(self) -> None:
         names = ("kafka_jars", "tool_runner", "client_jars", "java_client", "word_count", "franz_go", "kafkajs")
-        for name in names:
+        for name in (*names, "spark_connector_jars"):
             print(getattr(self, name), flush=True)
 
     def _made(self, name: str, sources: Sequence[Path], make: Callable[[Path], None]) -> Path:
@@ -112,6 +118,14 @@ def _copy_jars(profile: str | None, place: Path, pom: Path = POM) -> None:
     profiles = ["--activate-profiles", profile] if profile else []
     goal = ["dependency:copy-dependencies", f"-DoutputDirectory={place}"]
     _run(["mvn", "--quiet", "--batch-mode", "--file", str(pom), *profiles, *goal])
+
+
+def _copy_one_by_one(artifacts: Path, place: Path) -> None:
+    """Without what they depend on: Spark has most of it, and a parent of theirs names what cannot be resolved."""
+    maven = ["mvn", "--quiet", "--batch-mode"]
+    for artifact in artifacts.read_text().split():
+        _run([*maven, "dependency:get", "-Dtransitive=false", f"-Dartifact={artifact}"])
+        _run([*maven, "dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={place}"])
 
 
 def _compile(jars: Path, sources: Sequence[Path], place: Path) -> None:
