@@ -1,0 +1,131 @@
+"""How far a query is behind, partition by partition: counted, timed and dated. No broker, no Spark, no clock in here.
+
+- *lag*: offsets between what the finished batches have read and the end of the log (the last stable offset, where the
+  query reads committed records only). Offsets, not records: markers of transactions and compaction leave holes.
+- *rates*: how fast the log grows, how fast the query's place moves. The place moves once per batch, so a rate is
+  measured over a window of several batches.
+- *catch up*: lag / (out - in). Infinite where the query is not faster than its producers.
+- *age*: how long ago the oldest record that was not read yet was written.
+- *headroom*: offsets between the place and the start of the log. Negative: retention has overtaken the query.
+"""
+
+import math
+from collections import deque
+from dataclasses import dataclass
+
+WINDOW_S_MIN = 60.0
+"""Long enough to smooth triggers of a few seconds, short enough for an alert."""
+BATCHES_PER_WINDOW = 3
+"""With long batches the window grows, or the rate would be nothing between two of them."""
+_SAMPLES_MAX = 256
+"""Per series: measures come every few seconds and with each batch; past this every second one is dropped."""
+
+
+class RateWindow:
+    """The speed of a number that grows, over the last so many seconds."""
+
+    def __init__(self) -> None:
+        self._samples: deque[tuple[float, int]] = deque()
+
+    def add(self, now_s: float, value: int, window_s: float) -> None:
+        samples = self._samples
+        if samples and value < samples[-1][1]:  # the topic was made again: another count has begun
+            samples.clear()
+        if samples and now_s <= samples[-1][0]:
+            samples[-1] = (samples[-1][0], value)
+            return
+        samples.append((now_s, value))
+        # One sample from before the window stays, so that the window is covered from its beginning.
+        while len(samples) > 2 and samples[1][0] <= now_s - window_s:
+            samples.popleft()
+        if len(samples) > _SAMPLES_MAX:
+            self._samples = deque([*list(samples)[:-1:2], samples[-1]])
+
+    @property
+    def per_second(self) -> float | None:
+        """None until there are two measures."""
+        if len(self._samples) < 2:
+            return None
+        (first_s, first), (last_s, last) = self._samples[0], self._samples[-1]
+        return (last - first) / (last_s - first_s)
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionLag:
+    """Invariant: lag >= 0. `position` may lie below `log_start` (overtaken) or beyond `log_end` (made again)."""
+
+    topic: str
+    partition: int
+    position: int
+    log_start: int
+    log_end: int
+    in_per_second: float | None
+    out_per_second: float | None
+    oldest_unread_ms: int | None
+
+    @property
+    def lag(self) -> int:
+        return max(0, self.log_end - self.position)
+
+    @property
+    def headroom(self) -> int:
+        return self.position - self.log_start
+
+    @property
+    def catch_up_s(self) -> float | None:
+        return catch_up_s(self.lag, self.in_per_second, self.out_per_second)
+
+    def age_s(self, now_ms: int) -> float | None:
+        """0 without a backlog; None where the record's timestamp is not known."""
+        if self.lag == 0:
+            return 0.0
+        return None if self.oldest_unread_ms is None else max(0, now_ms - self.oldest_unread_ms) / 1000
+
+
+class PartitionMeter:
+    """Remembers as much of a partition's past as its rates need."""
+
+    def __init__(self, topic: str, partition: int) -> None:
+        self.topic = topic
+        self.partition = partition
+        self._ends = RateWindow()
+        self._positions = RateWindow()
+
+    def measure(
+        self,
+        now_s: float,
+        *,
+        position: int,
+        log_start: int,
+        log_end: int,
+        oldest_unread_ms: int | None,
+        batch_duration_s: float = 0.0,
+    ) -> PartitionLag:
+        window_s = max(WINDOW_S_MIN, BATCHES_PER_WINDOW * batch_duration_s)
+        self._ends.add(now_s, log_end, window_s)
+        self._positions.add(now_s, position, window_s)
+        return PartitionLag(
+            self.topic,
+            self.partition,
+            position,
+            log_start,
+            log_end,
+            self._ends.per_second,
+            self._positions.per_second,
+            oldest_unread_ms,
+        )
+
+
+def catch_up_s(lag: int, in_per_second: float | None, out_per_second: float | None) -> float | None:
+    """None while a rate is unknown; infinite where the backlog does not shrink."""
+    if lag == 0:
+        return 0.0
+    if in_per_second is None or out_per_second is None:
+        return None
+    gain = out_per_second - in_per_second
+    return lag / gain if gain > 0 else math.inf
+
+
+def total_rate(rates: list[float | None]) -> float | None:
+    known = [rate for rate in rates if rate is not None]
+    return sum(known) if known else None
