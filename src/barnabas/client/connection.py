@@ -1,0 +1,248 @@
+"""One socket to one broker: frames out, frames in, in order.
+
+Kafka answers the requests of a connection in the order in which they came, so requests may be pipelined: `send`
+several, then `receive` each. Nothing is repeated here and nothing is looked up: that is the cluster's part. Whoever
+reads much takes the body of an answer as it came (`receive_body`), into a `FrameBuffer` that is used again and again.
+
+After an error a connection is `broken`: it cannot be known what is still on its way. Make a new one.
+"""
+
+import select
+import socket
+import struct
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, Final, NamedTuple, Self
+
+from barnabas.client.errors import BadAnswer, ConnectionClosed, RequestTimedOut
+from barnabas.wire.api_table import APIS
+from barnabas.wire.codec import MalformedMessage, decode_response, encode_request, is_flexible
+from barnabas.wire.frame import skip_tagged_fields
+
+FRAME_BYTES_MAX: Final = 1 << 30
+"""Brokers send at most fetch.max.bytes and one batch more. Longer sizes come from peers that do not speak Kafka."""
+
+_KEYS: Final = {api.name: api.key for api in APIS}
+_NO_TAGS: Final = b"\x00"
+_TLS_ALERT: Final = b"\x15\x03"
+_HTTP: Final = b"HTTP"
+
+
+class _Expected(NamedTuple):
+    correlation_id: int
+    api_name: str
+    version: int
+
+
+class FrameBuffer:
+    """Memory for one frame after the other. A view that was given out is overwritten by the next frame."""
+
+    def __init__(self, size: int = 0) -> None:
+        self._memory = bytearray(size)
+
+    def view(self, size: int) -> memoryview:
+        if size > len(self._memory):
+            # A new one, not a longer one: views of the old one may still be held.
+            self._memory = bytearray(size + size // 4)
+        return memoryview(self._memory)[:size]
+
+
+class Connection:
+    """Over a socket that is connected and, where TLS is spoken, through its handshake."""
+
+    def __init__(self, connected: socket.socket, address: str, *, client_id: str | None = "barnabas") -> None:
+        self.address = address
+        self.client_id = client_id
+        self.broken = False
+        self._socket = connected
+        self._expected: deque[_Expected] = deque()
+        self._next_correlation_id = 0
+
+    @property
+    def timeout_s(self) -> float | None:
+        """How long the other side may be silent; the whole of an answer may take twice as long."""
+        return self._socket.gettimeout()
+
+    @timeout_s.setter
+    def timeout_s(self, timeout_s: float | None) -> None:
+        self._socket.settimeout(timeout_s)
+
+    @property
+    def in_flight(self) -> int:
+        """Requests whose answers are due."""
+        return len(self._expected)
+
+    def call(self, api_name: str, version: int, request: object) -> Any:
+        self.send(api_name, version, request)
+        return self.receive()
+
+    def send(self, api_name: str, version: int, request: object) -> None:
+        """Send without waiting; a produce with acks=0, which has no response, must be told so with `forget`."""
+        self.send_encoded(api_name, version, encode_request(api_name, version, request))
+
+    def send_encoded(self, api_name: str, version: int, *body: bytes | memoryview) -> None:
+        """A request whose body is bytes already, in one piece or several."""
+        correlation_id = self._next_correlation_id
+        self._next_correlation_id = (correlation_id + 1) & 0x7FFFFFFF
+        header = request_header(api_name, version, correlation_id, self.client_id)
+        self.send_frame(header, *body)
+        self._expected.append(_Expected(correlation_id, api_name, version))
+
+    def forget(self) -> None:
+        """Expect no response to the last request sent."""
+        self._expected.pop()
+
+    def receive(self) -> Any:
+        """The response to the oldest unanswered request."""
+        expected = self._expected[0] if self._expected else None
+        body = self.receive_body()
+        assert expected is not None  # receive_body has found one, too
+        try:
+            return decode_response(expected.api_name, expected.version, body, 0)
+        except (MalformedMessage, IndexError, struct.error) as error:
+            self.broken = True
+            raise BadAnswer(
+                f"the answer of {self.address} to {expected.api_name} v{expected.version} cannot be read: {error}",
+                "is it a Kafka broker, and is nothing between it and us that changes bytes?",
+            ) from error
+
+    def receive_body(self, buffer: FrameBuffer | None = None) -> memoryview:
+        """The bytes of the oldest due response, without its header; valid until `buffer` is used again."""
+        if not self._expected:
+            raise RuntimeError("no answer is due on this connection: send a request first")
+        expected = self._expected.popleft()
+        frame = self.receive_frame_view(buffer)
+        if len(frame) < 4:
+            raise self._bad_frame(expected, f"it has {len(frame)} bytes")
+        (correlation_id,) = struct.unpack_from(">i", frame)
+        if correlation_id != expected.correlation_id:
+            raise self._bad_frame(expected, f"its number is {correlation_id} where {expected.correlation_id} is due")
+        # ApiVersions answers keep header v0, so that a client that knows no version can read them.
+        if not is_flexible(expected.api_name, expected.version) or expected.api_name == "api_versions":
+            return frame[4:]
+        try:
+            return frame[skip_tagged_fields(frame, 4) :]
+        except (MalformedMessage, IndexError) as error:
+            raise self._bad_frame(expected, str(error)) from error
+
+    def send_frame(self, *payload: bytes | memoryview) -> None:
+        """A frame of one or more pieces, with its size in front."""
+        size = struct.pack(">i", sum(map(len, payload)))
+        if len(payload) <= 2 and len(payload[-1]) < 1 << 16:
+            self.send_bytes(b"".join((size, *payload)))
+            return
+        self.send_bytes(size + payload[0])
+        for piece in payload[1:]:
+            self.send_bytes(piece)
+
+    def send_bytes(self, data: bytes | memoryview) -> None:
+        """Bytes as they are, without a size in front."""
+        with self._telling("sending a request"):
+            self._socket.sendall(data)
+
+    def receive_frame(self) -> bytes | memoryview:
+        return self.receive_frame_view()
+
+    def receive_frame_view(self, buffer: FrameBuffer | None = None) -> memoryview:
+        """The next frame, whatever it is; valid until `buffer` is used again."""
+        timeout_s = self._socket.gettimeout()
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        start = memoryview(bytearray(4))
+        self._read_into(start, deadline)
+        (size,) = struct.unpack(">i", start)
+        if not 0 <= size <= FRAME_BYTES_MAX or bytes(start[:2]) == _TLS_ALERT:
+            raise self._not_kafka(bytes(start))
+        frame = memoryview(bytearray(size)) if buffer is None else buffer.view(size)
+        self._read_into(frame, deadline)
+        return frame
+
+    def fileno(self) -> int:
+        """For `select`: readable when an answer has begun to arrive."""
+        return self._socket.fileno()
+
+    def is_stale(self) -> bool:
+        """Whether the broker has hung up meanwhile, as it does with connections that were idle for long.
+
+        Where no answer is due, the only thing that can be read is the end.
+        """
+        if self.broken or self._socket.fileno() < 0:
+            return True
+        if self._expected:
+            return False
+        poll = select.poll()
+        poll.register(self._socket, select.POLLIN)
+        return bool(poll.poll(0))
+
+    def close(self) -> None:
+        self.broken = True
+        self._socket.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _read_into(self, view: memoryview, deadline: float | None) -> None:
+        size, got = len(view), 0
+        with self._telling("waiting for an answer"):
+            while got < size:
+                count = self._socket.recv_into(view[got:])
+                if not count:
+                    self.broken = True
+                    raise ConnectionClosed(
+                        f"{self.address} closed the connection after {got} of {size} bytes",
+                        "is it a Kafka listener for this kind of client? its log says more",
+                    )
+                got += count
+                if got < size and deadline is not None and time.monotonic() > deadline:
+                    raise TimeoutError(f"{got} of {size} bytes came in time")
+
+    @contextmanager
+    def _telling(self, doing: str) -> Iterator[None]:
+        """The socket's errors as ours."""
+        try:
+            yield
+        except ConnectionClosed:
+            raise
+        except TimeoutError as error:
+            self.broken = True
+            raise RequestTimedOut(
+                f"{self.address} was silent for too long while {doing} ({error})",
+                "is it a Kafka listener, and is it not overloaded? raise request.timeout.ms if it is only slow",
+            ) from error
+        except OSError as error:
+            self.broken = True
+            raise ConnectionClosed(
+                f"the connection to {self.address} broke while {doing}: {error}",
+                "is the broker running? its log says more",
+            ) from error
+
+    def _bad_frame(self, expected: _Expected, problem: str) -> BadAnswer:
+        self.broken = True
+        return BadAnswer(
+            f"{self.address} did not answer {expected.api_name} v{expected.version} as Kafka does: {problem}",
+            "is it a Kafka broker, and is nothing between it and us that changes bytes?",
+        )
+
+    def _not_kafka(self, start: bytes) -> BadAnswer:
+        self.broken = True
+        if start[:2] == _TLS_ALERT:
+            return BadAnswer(f"{self.address} speaks TLS", "set security.protocol to SSL or SASL_SSL")
+        if start == _HTTP:
+            return BadAnswer(f"{self.address} speaks HTTP, not Kafka", "give the address of a Kafka listener")
+        return BadAnswer(
+            f"{self.address} does not speak Kafka: it began with the bytes {start.hex(' ')}",
+            "give the address of a Kafka listener",
+        )
+
+
+def request_header(api_name: str, version: int, correlation_id: int, client_id: str | None) -> bytes:
+    name = None if client_id is None else client_id.encode()
+    header = struct.pack(">hhih", _KEYS[api_name], version, correlation_id, -1 if name is None else len(name))
+    return header + (name or b"") + (_NO_TAGS if is_flexible(api_name, version) else b"")

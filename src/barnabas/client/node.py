@@ -1,0 +1,53 @@
+"""A broker as its cluster's client sees it: a connection, and the versions that both sides speak."""
+
+from typing import Any, Final
+
+from barnabas.client.connection import Connection
+from barnabas.client.errors import Refused, UnsupportedApi
+from barnabas.wire.api_table import APIS
+from barnabas.wire.errors import ErrorCode
+from barnabas.wire.messages.api_versions import ApiVersionsRequest
+
+_KNOWN: Final = {api.name: api for api in APIS}
+# From the next version on topics have ids instead of names, and our callers deal in names.
+_VERSION_CAPS: Final = {"offset_commit": 9, "offset_fetch": 9}
+_SOFTWARE: Final = "barnabas"
+
+
+class Node:
+    def __init__(self, connection: Connection) -> None:
+        from barnabas import __version__
+
+        self.connection = connection
+        request = ApiVersionsRequest(client_software_name=_SOFTWARE, client_software_version=__version__)
+        self.described = connection.call("api_versions", 3, request)
+        if self.described.error_code != ErrorCode.none:
+            raise Refused(self.described.error_code, f"{connection.address} does not say which versions it speaks")
+        self._ranges = {key.api_key: (key.min_version, key.max_version) for key in self.described.api_keys}
+
+    def call(self, api_name: str, request: object) -> Any:
+        return self.connection.call(api_name, self.version(api_name), request)
+
+    def call_raw(self, api_name: str, request: object) -> memoryview:
+        self.connection.send(api_name, self.version(api_name), request)
+        return self.connection.receive_body()
+
+    def serves(self, api_name: str) -> bool:
+        return self._common_version(api_name, None) is not None
+
+    def version(self, api_name: str, newest: int | None = None) -> int:
+        """The newest that both sides know, and none after `newest`."""
+        version = self._common_version(api_name, newest)
+        if version is None:
+            raise UnsupportedApi(
+                f"the broker at {self.connection.address} does not serve {api_name} in a version that we speak",
+                "a Kafka broker of version 2.1 or later is needed (barnabas kafka-broker-api-versions lists its APIs)",
+            )
+        return version
+
+    def _common_version(self, api_name: str, newest: int | None) -> int | None:
+        known = _KNOWN[api_name]
+        lowest, highest = self._ranges.get(known.key, (0, -1))
+        cap = _VERSION_CAPS.get(api_name, known.version_max) if newest is None else newest
+        version = min(known.version_max, highest, cap)
+        return None if version < max(known.version_min, lowest) else int(version)

@@ -1,0 +1,95 @@
+"""The brokers of a cluster and the connections to them: made when needed, dropped when broken, made anew.
+
+One connection per broker. Only while somebody has requests under way on it (`Connection.send` without `receive`) do
+other calls to that broker get a second one: an answer must not be taken for another.
+"""
+
+from collections.abc import Iterable
+
+from barnabas.client.dialing import open_connection
+from barnabas.client.errors import CannotConnect, ClientError
+from barnabas.client.node import Node
+from barnabas.client.settings import Address, ClientSettings
+
+
+class Nodes:
+    def __init__(self, settings: ClientSettings) -> None:
+        self._settings = settings
+        self._addresses: dict[int, Address] = {}
+        self._open: dict[Address, list[Node]] = {}
+        """By address, so that a bootstrap address that is also a broker's own needs one connection, not two."""
+
+    def learn(self, addresses: Iterable[tuple[int, str, int]]) -> None:
+        """Where brokers are, as a broker told."""
+        self._addresses.update({node_id: (host, port) for node_id, host, port in addresses})
+
+    def knows(self, node_id: int) -> bool:
+        return node_id in self._addresses
+
+    def broker(self, node_id: int) -> Node:
+        """The connection to this broker, whatever is under way on it."""
+        return self._at(self._address(node_id), free=False)
+
+    def free(self, node_id: int | None) -> Node:
+        """A connection on which no answer is due; to any broker, if none is named."""
+        if node_id is not None:
+            return self._at(self._address(node_id), free=True)
+        addresses = list(dict.fromkeys([*self._open, *self._settings.bootstrap, *self._addresses.values()]))
+        failures: list[CannotConnect] = []
+        for address in addresses:
+            try:
+                return self._at(address, free=True)
+            except CannotConnect as failure:
+                failures.append(failure)
+        if len(failures) == 1:
+            raise failures[0]
+        raise CannotConnect("; ".join(failure.message for failure in failures), failures[0].hint) from failures[0]
+
+    def drop(self, node_id: int | None) -> None:
+        """Forget broken connections, and where that broker was: it may come back elsewhere."""
+        if node_id is not None:
+            self._addresses.pop(node_id, None)
+        for address in list(self._open):
+            self._forget_broken(address)
+
+    def close(self) -> None:
+        for nodes in self._open.values():
+            for node in nodes:
+                node.connection.close()
+        self._open.clear()
+
+    def _address(self, node_id: int) -> Address:
+        if node_id not in self._addresses:
+            raise CannotConnect(
+                f"the cluster at {self._settings.bootstrap_servers} names no broker {node_id}",
+                "is that broker running? (barnabas cluster describe lists them)",
+            )
+        return self._addresses[node_id]
+
+    def _at(self, address: Address, *, free: bool) -> Node:
+        self._forget_broken(address)
+        nodes = self._open.setdefault(address, [])
+        for node in nodes:
+            if not (free and node.connection.in_flight):
+                return node
+        try:
+            nodes.append(self._greet(address))
+        finally:
+            if not nodes:
+                del self._open[address]
+        return nodes[-1]
+
+    def _greet(self, address: Address) -> Node:
+        connection = open_connection(address, self._settings)
+        try:
+            return Node(connection)
+        except ClientError:
+            connection.close()
+            raise
+
+    def _forget_broken(self, address: Address) -> None:
+        for node in [node for node in self._open.get(address, ()) if node.connection.is_stale()]:
+            node.connection.close()
+            self._open[address].remove(node)
+        if address in self._open and not self._open[address]:
+            del self._open[address]

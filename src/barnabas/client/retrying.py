@@ -1,0 +1,93 @@
+"""When to ask again: how long to go on and how long to rest, after which errors, and for which requests."""
+
+import dataclasses
+import random
+import time
+from collections.abc import Iterator
+from typing import Final
+
+from barnabas.client.settings import ClientSettings
+from barnabas.wire.errors import ErrorCode
+
+
+class Patience:
+    """A deadline, and pauses that grow towards it. A fifth of each is chance, so that many tasks do not ask as one."""
+
+    def __init__(self, settings: ClientSettings, total_s: float) -> None:
+        self._deadline = time.monotonic() + total_s
+        self._pause_s = settings.retry_pause_s
+        self._pause_s_max = max(settings.retry_pause_s_max, settings.retry_pause_s)
+
+    @property
+    def remaining_s(self) -> float:
+        return max(0.0, self._deadline - time.monotonic())
+
+    def rest(self) -> bool:
+        """Sleep and return True, or return False at once if there is no time for another attempt."""
+        pause_s = self._pause_s * random.uniform(0.8, 1.2)
+        if pause_s >= self.remaining_s:
+            return False
+        time.sleep(pause_s)
+        self._pause_s = min(self._pause_s * 2, self._pause_s_max)
+        return True
+
+
+REPEATABLE: Final = frozenset(
+    {
+        "add_offsets_to_txn",
+        "add_partitions_to_txn",
+        "api_versions",
+        "consumer_group_describe",
+        "describe_acls",
+        "describe_client_quotas",
+        "describe_cluster",
+        "describe_configs",
+        "describe_groups",
+        "describe_log_dirs",
+        "describe_producers",
+        "describe_quorum",
+        "describe_topic_partitions",
+        "describe_transactions",
+        "end_txn",
+        "fetch",
+        "find_coordinator",
+        "init_producer_id",
+        "list_groups",
+        "list_offsets",
+        "list_transactions",
+        "metadata",
+        "offset_commit",
+        "offset_fetch",
+        "offset_for_leader_epoch",
+        "txn_offset_commit",
+    }
+)
+"""APIs that may be asked again when the connection broke before the answer: they read, or twice is the same as once."""
+
+COORDINATOR_BUSY: Final = frozenset(
+    {ErrorCode.coordinator_load_in_progress, ErrorCode.coordinator_not_available, ErrorCode.not_coordinator}
+)
+
+LEADER_MOVING: Final = frozenset(
+    {
+        ErrorCode.fenced_leader_epoch,
+        ErrorCode.kafka_storage_error,
+        ErrorCode.leader_not_available,
+        ErrorCode.not_leader_or_follower,
+        ErrorCode.offset_not_available,
+        ErrorCode.replica_not_available,
+        ErrorCode.unknown_leader_epoch,
+    }
+)
+
+
+def error_codes(message: object) -> Iterator[ErrorCode]:
+    """Every error code in a response, however deep it stands."""
+    if isinstance(message, ErrorCode):
+        yield message
+    elif isinstance(message, tuple):
+        for each in message:
+            yield from error_codes(each)
+    elif dataclasses.is_dataclass(message):
+        for field in dataclasses.fields(message):
+            yield from error_codes(getattr(message, field.name))
