@@ -1,1 +1,1 @@
-"""What a user may say to the source and the sink, checked before anything runs."""
+"""The options of source and sink: names, values, refusals. Pure; nothing here asks a broker or needs Spark."""

@@ -1,0 +1,62 @@
+"""`kafka.*`: what is handed to the client, what is refused and why.
+
+A property that this client does not use is let through, as Kafka's own clients do: the same options must serve the
+JVM connector. One that looks like a misspelling is not.
+"""
+
+import logging
+from collections.abc import Mapping
+
+from barnabas.spark.errors import UserError
+from barnabas.spark.options.kafka_names import COMMON, CONSUMER, PRODUCER
+from barnabas.spark.options.names import KAFKA_PREFIX, nearest
+
+_log = logging.getLogger(__name__)
+
+_BYTES = "keys and values are bytes here; convert columns with Spark, like CAST(value AS STRING) or from_json"
+
+_REFUSED_IN_SOURCE = {
+    "auto.offset.reset": "say where to start with startingOffsets (earliest, latest or JSON); a query that is started "
+    "again goes on from its checkpoint",
+    "enable.auto.commit": "remove it; Spark's checkpoint holds the position, and with kafka.group.id every finished batch "
+    "is committed to that group",
+    "key.deserializer": _BYTES,
+    "value.deserializer": _BYTES,
+    "interceptor.classes": "remove it; an interceptor is Java code that may change records on their way",
+}
+
+_REFUSED_IN_SINK = {
+    "key.serializer": _BYTES,
+    "value.serializer": _BYTES,
+    "interceptor.classes": "remove it; an interceptor is Java code that may change records on their way",
+}
+
+
+def source_properties(options: Mapping[str, str]) -> dict[str, str]:
+    return _properties(options, _REFUSED_IN_SOURCE, COMMON | CONSUMER)
+
+
+def sink_properties(options: Mapping[str, str]) -> dict[str, str]:
+    return _properties(options, _REFUSED_IN_SINK, COMMON | PRODUCER)
+
+
+def _properties(options: Mapping[str, str], refused: Mapping[str, str], known: frozenset[str]) -> dict[str, str]:
+    properties = {
+        name.lower().removeprefix(KAFKA_PREFIX): value
+        for name, value in options.items()
+        if name.lower().startswith(KAFKA_PREFIX)
+    }
+    for name in sorted(properties):
+        if name in refused:
+            raise UserError(f"The option kafka.{name} is not supported.", refused[name])
+        if name not in known and not name.startswith("sasl.oauthbearer."):
+            meant = nearest(name, known)
+            if meant is not None:
+                raise UserError(f"There is no option kafka.{name}.", f"did you mean kafka.{meant}?")
+            _log.warning("The option kafka.%s is not known and has no effect: remove it, or correct its name.", name)
+    if not properties.get("bootstrap.servers", "").strip():
+        raise UserError(
+            "The option kafka.bootstrap.servers is missing, so there is no broker to ask.",
+            'give the address of one or several, for example option("kafka.bootstrap.servers", "localhost:9092")',
+        )
+    return properties

@@ -1,0 +1,104 @@
+"""The options of a write: those of Spark's Kafka connector, and `exactlyOnce`, which it does not have.
+
+`topic` says where all rows go; without it a column `topic` says it for each. `exactlyOnceId` names the transactions of a
+query, where the default (made from the query's id) must not be used, as with ACLs on transactional ids.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
+
+from barnabas.spark.errors import UserError
+from barnabas.spark.options.kafka import sink_properties
+from barnabas.spark.options.names import check_sink_names
+from barnabas.spark.options.values import Values
+
+if TYPE_CHECKING:
+    from barnabas.client.settings import ClientSettings
+
+Partitioner = Literal["murmur2", "crc32", "round-robin", "random"]
+"""`murmur2` is what Kafka's Java clients do with keys; `crc32` is what librdkafka does."""
+
+_JAVA_PARTITIONERS: Mapping[str, Partitioner] = {
+    "org.apache.kafka.clients.producer.internals.defaultpartitioner": "murmur2",
+    "org.apache.kafka.clients.producer.roundrobinpartitioner": "round-robin",
+    "org.apache.kafka.clients.producer.uniformstickypartitioner": "murmur2",
+}
+"""Kafka's own, by the name of their class; others are Java code that cannot run here."""
+
+
+@dataclass(frozen=True)
+class SinkOptions:
+    """What a write was told, checked. Can be pickled: it goes to every task."""
+
+    topic: str | None
+    """For all rows; None: the column `topic` says it."""
+    properties: Mapping[str, str]
+    """`kafka.*`, without the prefix."""
+    exactly_once: bool
+    exactly_once_id: str | None
+    partitioner: Partitioner
+
+    def client(self) -> "ClientSettings":
+        """How to reach the brokers."""
+        from barnabas.client.errors import BadProperty
+        from barnabas.client.properties import client_settings
+
+        try:
+            return client_settings(self.properties)
+        except BadProperty as problem:
+            raise UserError(
+                f"The option kafka.{problem.name} cannot be used: {problem.problem}.", problem.hint
+            ) from None
+
+
+def sink_options(options: Mapping[str, str]) -> SinkOptions:
+    values = Values(options)
+    check_sink_names(options)
+    properties = sink_properties(options)
+    exactly_once = values.boolean("exactlyOnce", False)
+    if values.has("exactlyOnceId") and not exactly_once:
+        raise UserError("The option exactlyOnceId is set, but exactlyOnce is not.", 'add option("exactlyOnce", "true")')
+    if exactly_once:
+        _check_exactly_once(properties)
+    topic = values.text("topic")
+    if topic == "":
+        raise UserError("The option topic is empty.", "name a topic, or remove the option and have a column topic")
+    return SinkOptions(
+        topic=topic,
+        properties=properties,
+        exactly_once=exactly_once,
+        exactly_once_id=values.text("exactlyOnceId") or None,
+        partitioner=_partitioner(values, properties),
+    )
+
+
+def _check_exactly_once(properties: Mapping[str, str]) -> None:
+    if "transactional.id" in properties:
+        raise UserError(
+            "With exactlyOnce every task has a transactional id of its own, so kafka.transactional.id cannot be set.",
+            "remove it, and choose the beginning of these ids with exactlyOnceId",
+        )
+    if properties.get("enable.idempotence", "true").lower() == "false":
+        raise UserError("exactlyOnce needs an idempotent producer.", "remove kafka.enable.idempotence")
+    if properties.get("acks", "all").lower() not in ("all", "-1"):
+        raise UserError("exactlyOnce needs the acknowledgement of all replicas.", "remove kafka.acks, or set it to all")
+
+
+def _partitioner(values: Values, properties: Mapping[str, str]) -> Partitioner:
+    text = values.text("partitioner")
+    for known in get_args(Partitioner):
+        if text is not None and text.lower() == known:
+            found: Partitioner = known
+            return found
+    if text is not None:
+        raise UserError(f"There is no partitioner {text!r}.", f"choose one of {', '.join(get_args(Partitioner))}")
+    java = properties.get("partitioner.class")
+    if not java:
+        return "murmur2"
+    if java.lower() not in _JAVA_PARTITIONERS:
+        raise UserError(
+            f"The option kafka.partitioner.class names {java}, which is Java code and cannot run here.",
+            f"use the option partitioner ({', '.join(get_args(Partitioner))}), or put the partition into a column partition",
+        )
+    return _JAVA_PARTITIONERS[java.lower()]

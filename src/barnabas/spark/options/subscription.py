@@ -1,0 +1,83 @@
+"""Which topics and partitions a read is about: exactly one of subscribe, subscribePattern and assign."""
+
+import re
+from dataclasses import dataclass
+
+from barnabas.model import TopicPartition
+from barnabas.spark.errors import UserError
+from barnabas.spark.options.names import STRATEGIES
+from barnabas.spark.options.values import Values, partition_lists
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribe:
+    """All partitions of these topics, those that are added later too."""
+
+    topics: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SubscribePattern:
+    """All partitions of the topics in whose name the pattern is found, those that are made later too."""
+
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """These partitions."""
+
+    partitions: tuple[TopicPartition, ...]
+
+
+Subscription = Subscribe | SubscribePattern | Assign
+
+_EXAMPLE = 'for example option("subscribe", "orders,payments")'
+
+
+def subscription(values: Values) -> Subscription:
+    given = [name for name in STRATEGIES if values.has(name)]
+    if not given:
+        raise UserError(
+            "The read does not say which topics it is about.",
+            f"set one of the options subscribe, subscribePattern and assign, {_EXAMPLE}",
+        )
+    if len(given) > 1:
+        raise UserError(
+            f"The options {' and '.join(given)} are both set, and each says on its own which topics to read.",
+            f"keep one of them, {_EXAMPLE}",
+        )
+    text = values.text(given[0]) or ""
+    if given[0] == "subscribe":
+        return _subscribe(text)
+    if given[0] == "subscribePattern":
+        return _pattern(text)
+    return _assign(text)
+
+
+def _subscribe(text: str) -> Subscribe:
+    topics = tuple(dict.fromkeys(topic for part in text.split(",") if (topic := part.strip())))
+    if not topics:
+        raise UserError(f"The option subscribe is {text!r} and names no topic.", f"name one or several, {_EXAMPLE}")
+    return Subscribe(topics)
+
+
+def _pattern(text: str) -> SubscribePattern:
+    if not text:
+        raise UserError("The option subscribePattern is empty.", "write a regular expression, like orders-.*")
+    try:
+        re.compile(text)
+    except re.error as problem:
+        raise UserError(
+            f"The option subscribePattern is {text!r}, which is no regular expression: {problem}.",
+            "correct it; a topic matches if the expression is found anywhere in its name, so use ^ and $ for whole names",
+        ) from None
+    return SubscribePattern(text)
+
+
+def _assign(text: str) -> Assign:
+    lists = partition_lists("assign", text)
+    partitions = tuple(TopicPartition(topic, number) for topic in sorted(lists) for number in lists[topic])
+    if not partitions:
+        raise UserError("The option assign names no partition.", 'write it like {"topicA": [0, 1], "topicB": [2, 4]}')
+    return Assign(partitions)

@@ -1,0 +1,117 @@
+"""Values of options: text in, numbers and such out, or a refusal that says what would be right."""
+
+import json
+import re
+from collections.abc import Mapping
+
+from barnabas.spark.errors import UserError
+
+LONG_MAX = 2**63 - 1
+INT_MAX = 2**31 - 1
+
+_UNITS_MS = {
+    "": 1.0,
+    "us": 0.001,
+    "ms": 1.0,
+    "s": 1000.0,
+    "m": 60_000.0,
+    "min": 60_000.0,
+    "h": 3_600_000.0,
+    "d": 86_400_000.0,
+}
+"""Those of Spark's own settings."""
+
+
+class Values:
+    """The options of one read or write. Names are compared without regard to case."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self._values = {name.lower(): value for name, value in options.items()}
+
+    def has(self, name: str) -> bool:
+        return name.lower() in self._values
+
+    def text(self, name: str) -> str | None:
+        value = self._values.get(name.lower())
+        return None if value is None else value.strip()
+
+    def boolean(self, name: str, default: bool) -> bool:
+        value = self.text(name)
+        if value is None:
+            return default
+        if value.lower() not in ("true", "false"):
+            raise UserError(f"The option {name} is {value!r}.", "it is either true or false")
+        return value.lower() == "true"
+
+    def integer(self, name: str, *, at_least: int, at_most: int = LONG_MAX) -> int | None:
+        value = self.text(name)
+        if value is None:
+            return None
+        number = whole_number(value)
+        if number is None or not at_least <= number <= at_most:
+            bounds = f"of at least {at_least}" if at_most == LONG_MAX else f"from {at_least} to {at_most}"
+            raise UserError(f"The option {name} is {value!r}.", f"it is a whole number {bounds}")
+        return number
+
+    def integer_or(self, name: str, default: int, *, at_least: int, at_most: int = LONG_MAX) -> int:
+        number = self.integer(name, at_least=at_least, at_most=at_most)
+        return default if number is None else number
+
+    def duration_ms(self, name: str, default: str) -> int:
+        value = self.text(name) or default
+        match = re.fullmatch(r"(-?\d+)\s*([a-z]*)", value.lower())
+        if match is None or match[2] not in _UNITS_MS or int(match[1]) < 0:
+            raise UserError(
+                f"The option {name} is {value!r}.", "it is a time with a unit, like 500ms, 30s, 15m, 2h or 1d"
+            )
+        return int(int(match[1]) * _UNITS_MS[match[2]])
+
+
+def whole_number(value: str) -> int | None:
+    """As Scala's `toLong`: decimal digits with or without a sign; nothing else that Python would take."""
+    return int(value) if re.fullmatch(r"[+-]?[0-9]+", value) else None
+
+
+def partition_numbers(name: str, text: str) -> dict[str, dict[int, int]]:
+    """`{"topic": {"0": 23, "1": -1}}`: a number for each partition."""
+    example = f'write it like {{"topicA": {{"0": 23, "1": 42}}, "topicB": {{"0": 7}}}}, and not {_short(text)}'
+    parsed = _json(name, text, example)
+    numbers: dict[str, dict[int, int]] = {}
+    for topic, partitions in parsed.items():
+        if not isinstance(partitions, dict):
+            raise _shape(name, example)
+        numbers[topic] = {}
+        for key, number in partitions.items():
+            partition = whole_number(key)
+            if partition is None or not 0 <= partition <= INT_MAX or type(number) is not int or abs(number) > LONG_MAX:
+                raise _shape(name, example)
+            numbers[topic][partition] = number
+    return numbers
+
+
+def partition_lists(name: str, text: str) -> dict[str, list[int]]:
+    """`{"topic": [0, 1]}`: some partitions of each topic."""
+    example = f'write it like {{"topicA": [0, 1], "topicB": [2, 4]}}, and not {_short(text)}'
+    parsed = _json(name, text, example)
+    for partitions in parsed.values():
+        if not isinstance(partitions, list) or not all(type(one) is int and 0 <= one <= INT_MAX for one in partitions):
+            raise _shape(name, example)
+    return {topic: sorted(set(partitions)) for topic, partitions in parsed.items()}
+
+
+def _json(name: str, text: str, example: str) -> dict[str, object]:
+    try:
+        parsed = json.loads(text)
+    except ValueError:
+        raise _shape(name, example) from None
+    if not isinstance(parsed, dict):
+        raise _shape(name, example)
+    return parsed
+
+
+def _shape(name: str, example: str) -> UserError:
+    return UserError(f"The option {name} is not of the right shape.", example)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 200 else text[:200] + "..."
