@@ -18,8 +18,8 @@ _BYTES = "keys and values are bytes here; convert columns with Spark, like CAST(
 _REFUSED_IN_SOURCE = {
     "auto.offset.reset": "say where to start with startingOffsets (earliest, latest or JSON); a query that is started "
     "again goes on from its checkpoint",
-    "enable.auto.commit": "remove it; Spark's checkpoint holds the position, and with kafka.group.id every finished batch "
-    "is committed to that group",
+    "enable.auto.commit": "remove it; Spark's checkpoint holds the position, and with kafka.group.id every finished "
+    "batch is committed to that group",
     "key.deserializer": _BYTES,
     "value.deserializer": _BYTES,
     "interceptor.classes": "remove it; an interceptor is Java code that may change records on their way",

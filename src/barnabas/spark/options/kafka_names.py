@@ -1,7 +1,6 @@
 """The names of Kafka's client properties (4.3), to tell a misspelling from a property that we do not use."""
 
-COMMON = frozenset(
-    """
+_COMMON = """
     bootstrap.servers client.id client.dns.lookup client.rack connections.max.idle.ms default.api.timeout.ms
     request.timeout.ms metadata.max.age.ms metadata.recovery.strategy metadata.recovery.rebootstrap.trigger.ms
     reconnect.backoff.ms reconnect.backoff.max.ms retry.backoff.ms retry.backoff.max.ms
@@ -14,31 +13,30 @@ COMMON = frozenset(
     sasl.login.connect.timeout.ms sasl.login.read.timeout.ms sasl.login.refresh.buffer.seconds
     sasl.login.refresh.min.period.seconds sasl.login.refresh.window.factor sasl.login.refresh.window.jitter
     sasl.login.retry.backoff.ms sasl.login.retry.backoff.max.ms
-    ssl.ca.location ssl.certificate.location ssl.key.location ssl.key.password ssl.keystore.location ssl.keystore.password
+    ssl.ca.location ssl.certificate.location ssl.key.location ssl.key.password
+    ssl.keystore.location ssl.keystore.password
     ssl.keystore.type ssl.keystore.key ssl.keystore.certificate.chain ssl.truststore.location ssl.truststore.password
     ssl.truststore.type ssl.truststore.certificates ssl.protocol ssl.provider ssl.enabled.protocols ssl.cipher.suites
     ssl.endpoint.identification.algorithm ssl.keymanager.algorithm ssl.trustmanager.algorithm
     ssl.secure.random.implementation ssl.engine.factory.class
-    """.split()
-)
+"""
+COMMON = frozenset(_COMMON.split())
 
-CONSUMER = frozenset(
-    """
+_CONSUMER = """
     group.id group.instance.id group.protocol group.remote.assignor isolation.level check.crcs
     fetch.min.bytes fetch.max.bytes fetch.max.wait.ms max.partition.fetch.bytes max.poll.records max.poll.interval.ms
     heartbeat.interval.ms session.timeout.ms auto.commit.interval.ms auto.offset.reset enable.auto.commit
     allow.auto.create.topics exclude.internal.topics partition.assignment.strategy
     key.deserializer value.deserializer interceptor.classes
     share.acknowledgement.mode share.acquire.mode
-    """.split()
-)
+"""
+CONSUMER = frozenset(_CONSUMER.split())
 
-PRODUCER = frozenset(
-    """
+_PRODUCER = """
     acks batch.size buffer.memory compression.type compression.gzip.level compression.lz4.level compression.zstd.level
     delivery.timeout.ms enable.idempotence linger.ms max.block.ms max.in.flight.requests.per.connection max.request.size
     metadata.max.idle.ms partitioner.class partitioner.adaptive.partitioning.enable partitioner.availability.timeout.ms
     partitioner.ignore.keys retries transaction.timeout.ms transactional.id transaction.two.phase.commit.enable
     key.serializer value.serializer interceptor.classes
-    """.split()
-)
+"""
+PRODUCER = frozenset(_PRODUCER.split())

@@ -79,7 +79,7 @@ def _check(
     elsewhere = {name.lower(): name for name in others}
     for name in sorted(options):
         lower = name.lower()
-        if lower.startswith(KAFKA_PREFIX) or lower in allowed or lower.startswith("_"):
+        if lower.startswith((KAFKA_PREFIX, "_")) or lower in allowed:
             continue
         if lower == "path":
             raise UserError(

@@ -121,8 +121,8 @@ def _check_pair(
 ) -> None:
     if unpaired := starts.keys() ^ ends.keys():
         raise UserError(
-            f"{start_option} and {end_option} name different partitions: {named_partitions(set(unpaired))} stand in one "
-            "of them only.",
+            f"{start_option} and {end_option} name different partitions: {named_partitions(set(unpaired))} stand in "
+            "one of them only.",
             "name the same partitions in both",
         )
     for partition, start in starts.items():

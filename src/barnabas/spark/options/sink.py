@@ -1,7 +1,7 @@
 """The options of a write: those of Spark's Kafka connector, and `exactlyOnce`, which it does not have.
 
-`topic` says where all rows go; without it a column `topic` says it for each. `exactlyOnceId` names the transactions of a
-query, where the default (made from the query's id) must not be used, as with ACLs on transactional ids.
+`topic` says where all rows go; without it a column `topic` says it for each. `exactlyOnceId` names the transactions of
+a query, where the default (made from the query's id) must not be used, as with ACLs on transactional ids.
 """
 
 from collections.abc import Mapping
@@ -99,6 +99,6 @@ def _partitioner(values: Values, properties: Mapping[str, str]) -> Partitioner:
     if java.lower() not in _JAVA_PARTITIONERS:
         raise UserError(
             f"The option kafka.partitioner.class names {java}, which is Java code and cannot run here.",
-            f"use the option partitioner ({', '.join(get_args(Partitioner))}), or put the partition into a column partition",
+            f"use the option partitioner ({', '.join(get_args(Partitioner))}), or have a column partition",
         )
     return _JAVA_PARTITIONERS[java.lower()]

@@ -70,7 +70,7 @@ def _pattern(text: str) -> SubscribePattern:
     except re.error as problem:
         raise UserError(
             f"The option subscribePattern is {text!r}, which is no regular expression: {problem}.",
-            "correct it; a topic matches if the expression is found anywhere in its name, so use ^ and $ for whole names",
+            "correct it; a topic matches if the expression is found anywhere in its name, so ^ and $ mean whole names",
         ) from None
     return SubscribePattern(text)
 

@@ -93,10 +93,12 @@ def partition_lists(name: str, text: str) -> dict[str, list[int]]:
     """`{"topic": [0, 1]}`: some partitions of each topic."""
     example = f'write it like {{"topicA": [0, 1], "topicB": [2, 4]}}, and not {_short(text)}'
     parsed = _json(name, text, example)
-    for partitions in parsed.values():
+    lists: dict[str, list[int]] = {}
+    for topic, partitions in parsed.items():
         if not isinstance(partitions, list) or not all(type(one) is int and 0 <= one <= INT_MAX for one in partitions):
             raise _shape(name, example)
-    return {topic: sorted(set(partitions)) for topic, partitions in parsed.items()}
+        lists[topic] = sorted(set(partitions))
+    return lists
 
 
 def _json(name: str, text: str, example: str) -> dict[str, object]:
