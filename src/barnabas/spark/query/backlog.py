@@ -1,0 +1,85 @@
+"""Of when is the oldest record that a query has not read yet? The broker is asked for one batch at that place.
+
+ListOffsets finds offsets by time, not times by offset. So a Fetch of one byte is sent: brokers answer with the whole
+first batch however large it is, and with that of the first partition only, so each partition is asked for by itself,
+all of them one after the other on the leader's connection without waiting in between.
+"""
+
+import datetime
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from barnabas.client.cluster import Cluster
+from barnabas.records.batch import NO_TIMESTAMP, split_batches
+from barnabas.records.record import decode_records
+from barnabas.spark.query.progress import Partition
+from barnabas.wire.errors import ErrorCode, KafkaError
+from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+
+_FETCH_VERSION = 12
+"""The last one in which topics have names; every broker since Kafka 2.7 speaks it."""
+_IN_FLIGHT_MAX = 16
+"""Answers that may wait for us at a time, one batch each."""
+_DECOMPRESSED_BYTES_MAX = 64 << 20
+"""A batch that unpacks to more has no age: a figure on a dashboard is not worth more memory."""
+
+
+def oldest_unread_ms(cluster: Cluster, positions: Mapping[Partition, int]) -> dict[Partition, int]:
+    """Timestamps of the first records at or after these offsets; nothing for those where it cannot be told."""
+    found: dict[Partition, int] = {}
+    for leader, places in cluster.by_leader(positions).items():
+        if leader is None or leader < 0:
+            continue
+        for first in range(0, len(places), _IN_FLIGHT_MAX):
+            found.update(_ask(cluster, leader, {place: positions[place] for place in places[first:][:_IN_FLIGHT_MAX]}))
+    return found
+
+
+def first_timestamp_ms(records: bytes | memoryview, position: int) -> int | None:
+    """Of the first record of a producer at or after `position`; None if these bytes hold none, or none with a time."""
+    for batch in split_batches(records):
+        header = batch.header
+        if header.is_control or header.next_offset <= position:
+            continue
+        if header.is_log_append_time:
+            return _known(header.max_timestamp)
+        if header.base_offset >= position and not header.has_delete_horizon:
+            return _known(header.base_timestamp)
+        try:
+            inside = decode_records(batch, max_bytes=_DECOMPRESSED_BYTES_MAX)
+        except KafkaError:
+            return None
+        for record in inside:
+            if record.offset >= position:
+                return _known(record.timestamp)
+    return None
+
+
+def _ask(cluster: Cluster, leader: int, positions: Mapping[Partition, int]) -> dict[Partition, int]:
+    connection = cluster.connection(leader)
+    for place, position in positions.items():
+        connection.send("fetch", _FETCH_VERSION, _request(place, position))
+    found = {}
+    for place, position in positions.items():
+        for partition in _partitions(connection.receive()):
+            if partition.error_code == ErrorCode.none and partition.records:
+                timestamp_ms = first_timestamp_ms(partition.records, position)
+                if timestamp_ms is not None:
+                    found[place] = timestamp_ms
+    return found
+
+
+def _request(place: Partition, position: int) -> FetchRequest:
+    topic, index = place
+    wanted = FetchPartition(partition=index, fetch_offset=position, partition_max_bytes=1)
+    return FetchRequest(
+        max_wait=datetime.timedelta(), min_bytes=0, topics=(FetchTopic(topic=topic, partitions=(wanted,)),)
+    )
+
+
+def _partitions(answer: Any) -> Iterable[Any]:
+    return (partition for topic in answer.responses for partition in topic.partitions)
+
+
+def _known(timestamp_ms: int) -> int | None:
+    return None if timestamp_ms == NO_TIMESTAMP else timestamp_ms
