@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final, TypeVar
 
 from barnabas.client.errors import BadProperty
+from barnabas.client.property_names import unknown as unknown
 from barnabas.client.settings import (
     DEFAULT_PORT,
     PLAINTEXT,
