@@ -1,0 +1,35 @@
+"""How producing fails for good."""
+
+from typing import Any
+
+from barnabas.client.errors import ClientError, Refused
+from barnabas.wire.errors import ErrorCode
+
+
+class DeliveryTimedOut(ClientError):
+    """A batch was not acknowledged within delivery.timeout.ms, however often it was sent."""
+
+    def __init__(self, topic: str, partition: int, timeout_s: float, reason: str) -> None:
+        why = f", last because: {reason}" if reason else ""
+        super().__init__(
+            f"records for {topic}-{partition} were not acknowledged within {timeout_s:g} s{why}",
+            "check that the brokers run and that enough replicas are in sync; or raise delivery.timeout.ms",
+        )
+        self._arguments = (topic, partition, timeout_s, reason)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._arguments
+
+
+class ProducerFenced(Refused):
+    """Another producer has taken over this one's transactional id, or its transaction was ended by the broker."""
+
+
+def record_too_large(topic: str, size_bytes: int, message: str | None) -> Refused:
+    said = f" ({message})" if message else ""
+    return Refused(
+        ErrorCode.message_too_large,
+        f"topic {topic} does not take a record whose batch has {size_bytes} bytes{said}",
+        f"raise max.message.bytes of the topic (barnabas config set --topic {topic} max.message.bytes=...), or write "
+        "smaller values",
+    )

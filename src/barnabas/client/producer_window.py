@@ -1,0 +1,138 @@
+"""Produce requests under way: several per broker, each connection answered in the order in which it was asked.
+
+When the way to a broker breaks, nobody can know which of its unanswered requests were served. `NodeLost` hands them all
+back; what they carried is sent again and recognised by its sequences.
+"""
+
+import uuid
+from collections import Counter, deque
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from barnabas.client.cluster import Cluster
+from barnabas.client.connection import Connection
+from barnabas.client.errors import CannotConnect, ConnectionClosed, RequestTimedOut
+from barnabas.client.producer_lane import Lane, Pending
+from barnabas.client.producer_request import TOPIC_IDS_SINCE, produce_request
+from barnabas.client.producer_settings import ProducerSettings
+from barnabas.wire.errors import ErrorCode
+
+UNREACHABLE: Final = (CannotConnect, ConnectionClosed, RequestTimedOut)
+
+Cargo = list[tuple[Lane, Pending]]
+"""What a request carries: one batch of each of some lanes."""
+
+
+class NodeLost(Exception):
+    """A broker cannot be reached any more; `cargo` is what it has not answered, oldest first."""
+
+    def __init__(self, failure: Exception, cargo: Cargo) -> None:
+        super().__init__(str(failure))
+        self.cargo = cargo
+
+
+class Answer(NamedTuple):
+    code: ErrorCode
+    base_offset: int
+    message: str | None
+
+
+@dataclass(eq=False)
+class _Request:
+    node: int
+    cargo: Cargo
+    names: dict[uuid.UUID, str]
+    """Of topics by their ids, where the request knew topics by these."""
+
+
+class Window:
+    def __init__(self, cluster: Cluster, settings: ProducerSettings, *, version_max: int | None) -> None:
+        self._cluster = cluster
+        self._settings = settings
+        self._version_max = version_max
+        self._requests: deque[_Request] = deque()
+        self._counts: Counter[int] = Counter()
+        self._connections: dict[int, Connection] = {}
+        self._versions: dict[int, int] = {}
+
+    def __len__(self) -> int:
+        """Requests that are not answered."""
+        return len(self._requests)
+
+    def has_room(self, node: int) -> bool:
+        return self._counts[node] < self._settings.in_flight_max
+
+    def connect(self, node: int) -> None:
+        """Make sure that there is a way to this broker; NodeLost if there is none."""
+        if node in self._connections:
+            return
+        try:
+            self._versions[node] = self._cluster.version("produce", node=node, newest=self._version_max)
+            self._connections[node] = self._cluster.connection(node)
+        except UNREACHABLE as failure:
+            raise self._lost(node, failure) from failure
+
+    def send(self, node: int, cargo: Cargo, *, transactional_id: str | None, topic_ids: dict[str, uuid.UUID]) -> None:
+        """To a broker that is connected; NodeLost gives this cargo back, too."""
+        version = self._versions[node]
+        batches: dict[str, list[tuple[int, memoryview]]] = {}
+        for lane, pending in cargo:
+            batches.setdefault(lane.topic, []).append((lane.partition, pending.batch))
+        body = produce_request(
+            version,
+            batches,
+            acks=self._settings.acks,
+            timeout_ms=int(self._cluster.settings.request_timeout_s * 1000),
+            transactional_id=transactional_id,
+            topic_ids=topic_ids,
+        )
+        names = {topic_ids[name]: name for name in batches} if version >= TOPIC_IDS_SINCE else {}
+        self._requests.append(_Request(node, cargo, names))
+        self._counts[node] += 1
+        connection = self._connections[node]
+        try:
+            connection.send_encoded("produce", version, *body)
+        except UNREACHABLE as failure:
+            raise self._lost(node, failure) from failure
+        if self._settings.acks == 0:  # there will be no answer
+            connection.forget()
+            self._requests.pop()
+            self._counts[node] -= 1
+
+    def receive(self) -> tuple[Cargo, dict[tuple[str, int], Answer]]:
+        """Wait for the answer to the oldest request: what it carried, and what became of it by partition."""
+        request = self._requests[0]
+        try:
+            response = self._connections[request.node].receive()
+        except UNREACHABLE as failure:
+            raise self._lost(request.node, failure) from failure
+        self._requests.popleft()
+        self._counts[request.node] -= 1
+        return request.cargo, _by_partition(response, request.names)
+
+    def close(self) -> None:
+        for node in list(self._connections):
+            self._disconnect(node)
+        self._requests.clear()
+        self._counts.clear()
+
+    def _lost(self, node: int, failure: Exception) -> NodeLost:
+        self._disconnect(node)
+        cargo = [one for request in self._requests if request.node == node for one in request.cargo]
+        self._requests = deque(request for request in self._requests if request.node != node)
+        self._counts[node] = 0
+        return NodeLost(failure, cargo)
+
+    def _disconnect(self, node: int) -> None:
+        connection = self._connections.pop(node, None)
+        if connection is not None:
+            connection.close()
+        self._cluster.drop_broken(node)
+
+
+def _by_partition(response: Any, names: dict[uuid.UUID, str]) -> dict[tuple[str, int], Answer]:
+    return {
+        (names.get(topic.topic_id) or topic.name, one.index): Answer(one.error_code, one.base_offset, one.error_message)
+        for topic in response.responses
+        for one in topic.partition_responses
+    }
