@@ -1,0 +1,171 @@
+"""Where decisions are kept: a compacted topic that they share with those of other queries, and the pointers to it.
+
+The pointer (a group offset, committed in the decision's own transaction) makes finding the last decision one request.
+Group offsets expire where a query rests for long; then the topic is read from its beginning. It is read with what is
+not committed, since transactions of other queries that are open there must not hide ours: outcomes are told from the
+markers. So whoever looks must have taken over the driver's id before: then everything of ours has its marker.
+"""
+
+import time
+from collections.abc import Iterator
+from typing import Final
+
+from barnabas.client.cluster import Cluster
+from barnabas.client.errors import Refused
+from barnabas.client.group_offsets import fetch_offsets
+from barnabas.client.transaction import GroupPosition
+from barnabas.client.transaction_log import OffsetsGone, log_bounds, read_log
+from barnabas.client.transaction_writer import TransactionWriter
+from barnabas.records.batch import Batch
+from barnabas.records.control import read_marker
+from barnabas.records.record import Record, build_batch, decode_records
+from barnabas.spark.sink.exactly_once.decisions import (
+    Part,
+    decode_done,
+    decode_part,
+    decode_pointer,
+    encode_decision,
+    encode_done,
+    encode_pointer,
+    tombstones,
+    whole_decision,
+)
+from barnabas.spark.sink.exactly_once.entries import Decision, LastDecision
+from barnabas.spark.sink.exactly_once.errors import DecisionLost
+from barnabas.spark.sink.exactly_once.names import DECISIONS_PARTITION, DECISIONS_TOPIC, Names
+from barnabas.wire.errors import ErrorCode
+from barnabas.wire.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+
+_PLACE: Final = (DECISIONS_TOPIC, DECISIONS_PARTITION)
+_TOPIC_CONFIG: Final = {
+    "cleanup.policy": "compact",
+    # Who must read the whole topic reads little: segments close soon, and are cleaned when a tenth is outdated.
+    "segment.bytes": str(16 * 1024 * 1024),
+    "min.cleanable.dirty.ratio": "0.1",
+}
+_BROKERS_DEFAULT: Final = -1
+_BATCH_BYTES_MAX: Final = 64 * 1024 * 1024
+
+
+class DecisionLog:
+    def __init__(self, cluster: Cluster, names: Names) -> None:
+        self._cluster = cluster
+        self._names = names
+
+    def peek(self) -> LastDecision | None:
+        """The last decision that the pointer knows, for who may err: without waiting for one that is being made."""
+        return self._pointer(require_stable=False)
+
+    def last(self) -> LastDecision | None:
+        """The last decision. For the owner of the driver's id: then nobody can make another."""
+        return self._pointer(require_stable=True) or self._scan()
+
+    def read(self, last: LastDecision) -> Decision:
+        """What was decided; DecisionLost if it is not there."""
+        parts: Iterator[Part | None] = iter(())
+        if self._exists():
+            parts = (
+                decode_part(self._names.base, record.key, record.value)
+                for batch in read_log(self._cluster, *_PLACE, start=last.offset)
+                if not batch.header.is_control
+                for record in _records(batch)
+            )
+        try:
+            decision = whole_decision(part for part in parts if part is not None)
+        except OffsetsGone:
+            decision = None
+        if decision is None or decision.batch_id != last.batch_id:
+            raise DecisionLost(
+                f"Batch {last.batch_id} of {self._names.base} is decided, but its decision is not at offset "
+                f"{last.offset} of {DECISIONS_TOPIC}.",
+                "was the topic deleted or its cleanup.policy changed? what the batch wrote may be visible in part: "
+                "compare the output with its source, then start the query with a new checkpoint",
+            )
+        return decision
+
+    def write(self, writer: TransactionWriter, decision: Decision) -> LastDecision:
+        """The records of a decision, in the writer's transaction; `point` to it before that is committed."""
+        self._create_topic()
+        offset = -1
+        for key, value in encode_decision(self._names.base, decision):
+            written = writer.append(*_PLACE, _batch(key, value))
+            offset = written if offset < 0 else offset
+        return LastDecision(decision.batch_id, offset, is_done=False)
+
+    def point(self, writer: TransactionWriter, last: LastDecision) -> None:
+        note = encode_pointer(last.batch_id, is_done=last.is_done)
+        writer.commit_position(GroupPosition(self._names.group, *_PLACE, last.offset, note))
+
+    def write_done(self, writer: TransactionWriter, last: LastDecision) -> None:
+        """In the transaction that has the copies."""
+        self._create_topic()
+        writer.append(*_PLACE, _batch(*encode_done(self._names.base, last.batch_id)))
+        self.point(writer, last._replace(is_done=True))
+
+    def forget(self, writer: TransactionWriter, decision: Decision) -> None:
+        """Of a batch write that is over: nobody will look for its decision."""
+        for key, value in tombstones(self._names.base, len(encode_decision(self._names.base, decision))):
+            writer.append(*_PLACE, _batch(key, value))
+        writer.commit()
+
+    def _pointer(self, *, require_stable: bool) -> LastDecision | None:
+        committed = fetch_offsets(self._cluster, self._names.group, [_PLACE], require_stable=require_stable)
+        found = committed.get(_PLACE)
+        return None if found is None else decode_pointer(found.offset, found.metadata)
+
+    def _scan(self) -> LastDecision | None:
+        if not self._exists():
+            return None
+        start, end = log_bounds(self._cluster, *_PLACE)
+        return last_in(self._names.base, read_log(self._cluster, *_PLACE, start=start, end=end))
+
+    def _exists(self) -> bool:
+        return DECISIONS_TOPIC in self._cluster.topics([DECISIONS_TOPIC])
+
+    def _create_topic(self) -> None:
+        if self._exists():
+            return
+        configs = tuple(CreatableTopicConfig(name=name, value=value) for name, value in _TOPIC_CONFIG.items())
+        topic = CreatableTopic(
+            name=DECISIONS_TOPIC, num_partitions=1, replication_factor=_BROKERS_DEFAULT, configs=configs
+        )
+        answer = self._cluster.call("create_topics", CreateTopicsRequest(topics=(topic,)))
+        code, why = answer.topics[0].error_code, answer.topics[0].error_message
+        if code not in (ErrorCode.none, ErrorCode.topic_already_exists):
+            raise Refused(
+                code,
+                f"the topic {DECISIONS_TOPIC} cannot be made: {why or code.name.upper()}",
+                "have an administrator make it with one partition and cleanup.policy=compact",
+            )
+
+
+def last_in(base: str, batches: Iterator[Batch]) -> LastDecision | None:
+    """The last decision among them that was committed. Pure."""
+    last, done = None, -1
+    open_decisions: dict[int, LastDecision] = {}
+    open_done: dict[int, int] = {}
+    for batch in batches:
+        producer = batch.header.producer_id
+        if batch.header.is_control:
+            marker = read_marker(batch)
+            decided, was_done = open_decisions.pop(producer, None), open_done.pop(producer, None)
+            if marker is not None and marker.commit:
+                last = last if decided is None else decided
+                done = done if was_done is None else was_done
+            continue
+        for record in _records(batch):
+            part = decode_part(base, record.key, record.value)
+            if part is not None and part.part == 0:
+                open_decisions[producer] = LastDecision(part.batch_id, record.offset, is_done=False)
+            done_batch = decode_done(base, record.key, record.value)
+            if done_batch is not None:
+                open_done[producer] = done_batch
+    return None if last is None else last._replace(is_done=done == last.batch_id)
+
+
+def _records(batch: Batch) -> list[Record]:
+    return decode_records(batch, max_bytes=_BATCH_BYTES_MAX)
+
+
+def _batch(key: bytes, value: bytes | None) -> bytes:
+    return build_batch([Record(0, int(time.time() * 1000), key, value)])
