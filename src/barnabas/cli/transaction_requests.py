@@ -50,10 +50,6 @@ class _DescribedTransactions:
     transaction_states: tuple[_DescribedTransaction, ...] = array()
 
 
-_HEADER_BYTES: Final = 5
-"""Correlation id and no tagged fields."""
-
-
 class Listed(NamedTuple):
     transactional_id: str
     coordinator: int
@@ -107,8 +103,8 @@ def list_transactions(
 def describe_transaction(cluster: Cluster, transactional_id: str) -> Described:
     coordinator = cluster.coordinator(transactional_id, kind=TRANSACTION).node_id
     request = DescribeTransactionsRequest(transactional_ids=(transactional_id,))
-    frame = cluster.call_raw("describe_transactions", request, node=coordinator)
-    answer = decode_entity(_DescribedTransactions, frame, _HEADER_BYTES)
+    body = cluster.call_raw("describe_transactions", request, node=coordinator)
+    answer = decode_entity(_DescribedTransactions, body, 0)
     (state,) = answer.transaction_states
     check(ErrorCode(state.error_code))
     return Described(

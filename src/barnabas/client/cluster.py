@@ -52,10 +52,10 @@ class Cluster:
         self._locate(node)
         return self._nodes.free(node).call(api_name, request)
 
-    def call_raw(self, api_name: str, request: object, *, node: int | None = None) -> memoryview:
+    def call_raw(self, api_name: str, request: object, *, node: int | None = None) -> bytes:
         """The body of the answer as it came, for those that kio cannot read."""
 
-        def ask() -> memoryview:
+        def ask() -> bytes:
             self._locate(node)
             return self._nodes.free(node).call_raw(api_name, request)
 

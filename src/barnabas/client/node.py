@@ -28,9 +28,9 @@ class Node:
     def call(self, api_name: str, request: object) -> Any:
         return self.connection.call(api_name, self.version(api_name), request)
 
-    def call_raw(self, api_name: str, request: object) -> memoryview:
+    def call_raw(self, api_name: str, request: object) -> bytes:
         self.connection.send(api_name, self.version(api_name), request)
-        return self.connection.receive_body()
+        return bytes(self.connection.receive_body())
 
     def serves(self, api_name: str) -> bool:
         return self._common_version(api_name, None) is not None

@@ -28,12 +28,12 @@ class Nodes:
 
     def broker(self, node_id: int) -> Node:
         """The connection to this broker, whatever is under way on it."""
-        return self._at(self._address(node_id), free=False)
+        return self._named(node_id, free=False)
 
     def free(self, node_id: int | None) -> Node:
         """A connection on which no answer is due; to any broker, if none is named."""
         if node_id is not None:
-            return self._at(self._address(node_id), free=True)
+            return self._named(node_id, free=True)
         addresses = list(dict.fromkeys([*self._open, *self._settings.bootstrap, *self._addresses.values()]))
         failures: list[CannotConnect] = []
         for address in addresses:
@@ -58,13 +58,23 @@ class Nodes:
                 node.connection.close()
         self._open.clear()
 
-    def _address(self, node_id: int) -> Address:
+    def _named(self, node_id: int, *, free: bool) -> Node:
+        servers = self._settings.bootstrap_servers
         if node_id not in self._addresses:
             raise CannotConnect(
-                f"the cluster at {self._settings.bootstrap_servers} names no broker {node_id}",
-                "is that broker running? (barnabas cluster describe lists them)",
+                f"there is no broker {node_id} in the cluster at {servers}",
+                "is that broker running? barnabas cluster describe lists them",
             )
-        return self._addresses[node_id]
+        address = self._addresses[node_id]
+        try:
+            return self._at(address, free=free)
+        except CannotConnect as failure:
+            if address in self._settings.bootstrap:
+                raise
+            raise CannotConnect(
+                f"{servers} names broker {node_id} at {address[0]}:{address[1]}, and that fails: {failure.message}",
+                "is that broker running, and is its advertised.listeners right for this machine?",
+            ) from failure
 
     def _at(self, address: Address, *, free: bool) -> Node:
         self._forget_broken(address)
