@@ -5,10 +5,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from barnabas.spark.errors import UserError as UserError
     from barnabas.spark.launch import session as session
+    from barnabas.spark.readable import explain as explain
+    from barnabas.spark.readable import readable_errors as readable_errors
 
-_PLACES = {"UserError": "barnabas.spark.errors", "session": "barnabas.spark.launch"}
+_PLACES = {
+    "UserError": "barnabas.spark.errors",
+    "explain": "barnabas.spark.readable",
+    "readable_errors": "barnabas.spark.readable",
+    "session": "barnabas.spark.launch",
+}
 
-__all__ = ["UserError", "session"]
+__all__ = ["UserError", "explain", "readable_errors", "session"]
 
 
 def __getattr__(name: str) -> object:

@@ -1,28 +1,116 @@
-"""A Spark session in which everything is set that users forget."""
+"""A Spark session in which everything is set that users forget.
+
+    from barnabas.spark import session
+
+    spark = session()
+
+Spark is started by a script that looks for Java, and starts Python workers that look for Python, each in its own way.
+Here both are settled before it starts: a Java that Spark runs on, and the interpreter that runs this very program.
+"""
 
 import os
 import sys
+import warnings
+from typing import TYPE_CHECKING
 
-from pyspark.sql import SparkSession
+from barnabas.spark.defaults import LOOPBACK, is_local, settings_for
+from barnabas.spark.errors import UserError
+from barnabas.spark.java import find_java
+from barnabas.spark.readable import TRACE_VARIABLE, install, wants_trace
 
-# What is set unless the caller says otherwise. The order does not matter; the reason stands beside each.
-DEFAULTS = {
-    # Workers talk to the JVM over unix domain sockets: no TCP, no authentication per worker.
-    "spark.python.unix.domain.socket.enabled": "true",
-    # Off in Spark by default; with it, filters on partition, offset and timestamp reach the source.
-    "spark.sql.python.filterPushdown.enabled": "true",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-}
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
-def session(app_name: str = "barnabas", master: str = "local[*]", **conf: str) -> SparkSession:
-    """A Spark session on `master`; `conf` has Spark's own names, and wins over what is set here."""
-    settings = {**DEFAULTS, **conf}
-    if master.startswith("local"):
-        os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-        settings = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", **settings}
+class MissingPackage(UserError):
+    """The extra for Spark is not installed."""
+
+
+def session(
+    app_name: str = "barnabas",
+    master: str = "local[*]",
+    *,
+    ui: bool = False,
+    trace: bool | None = None,
+    **conf: object,
+) -> "SparkSession":
+    """A Spark session on `master`, new or the one that runs already.
+
+    `conf` has Spark's own names (`**{"spark.driver.memory": "4g"}`) and wins over everything that is set here.
+    `ui`: with Spark's web page on port 4040. `trace`: errors come with all their traces, as with BARNABAS_TRACE=1.
+    """
+    if trace is not None:
+        os.environ[TRACE_VARIABLE] = "1" if trace else "0"
+    install()
+    _check_packages()
+    wanted = {name: _text(value) for name, value in conf.items()}
+    running = _running()
+    return _join(running, master, wanted) if running else _start(app_name, master, wanted, ui=ui)
+
+
+def _start(app_name: str, master: str, conf: dict[str, str], *, ui: bool) -> "SparkSession":
+    from pyspark.sql import SparkSession
+
+    # Spark's scripts read these from the environment, at whose end stand the driver's JVM and its Python workers.
+    os.environ["JAVA_HOME"] = str(find_java().home)
+    python = conf.get("spark.pyspark.python", sys.executable)
+    if is_local(master) or "spark.pyspark.python" in conf:
+        os.environ["PYSPARK_PYTHON"] = python
+    else:
+        # A cluster's machines may have their Python elsewhere, and whoever set this knew.
+        os.environ.setdefault("PYSPARK_PYTHON", python)
+    os.environ["PYSPARK_DRIVER_PYTHON"] = conf.get("spark.pyspark.driver.python", sys.executable)
+    settings = settings_for(master, conf, ui=ui, trace=wants_trace())
+    if settings.get("spark.driver.host") == LOOPBACK:
+        os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
     builder = SparkSession.builder.appName(app_name).master(master)
     for name, value in settings.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
+
+
+def _join(running: "SparkSession", master: str, conf: dict[str, str]) -> "SparkSession":
+    """Use the session that runs: set what can be set while it runs, and say what cannot."""
+    kept: list[str] = []
+    if running.sparkContext.master != master:
+        kept.append(f"master {running.sparkContext.master}, not {master}")
+    for name, value in conf.items():
+        current = running.conf.get(name, None)
+        if current == value:
+            continue
+        if running.conf.isModifiable(name):
+            running.conf.set(name, value)
+        else:
+            kept.append(f"{name} {'unset' if current is None else current}, not {value}")
+    if kept:
+        warnings.warn(
+            f"A Spark session is running already and is used as it is, with {'; '.join(kept)}. "
+            "Call stop() on it first to get one with these settings.",
+            stacklevel=3,
+        )
+    return running
+
+
+def _running() -> "SparkSession | None":
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    if SparkContext._active_spark_context is None:  # there is no public way to ask without making one
+        return None
+    return SparkSession.builder.getOrCreate()
+
+
+def _check_packages() -> None:
+    for package in ("pyspark", "pyarrow", "numpy"):
+        try:
+            __import__(package)
+        except ModuleNotFoundError as error:
+            if error.name != package:
+                raise
+            raise MissingPackage(
+                f"Spark needs the package {package}, and it is not installed.", "run pip install 'barnabas[spark]'"
+            ) from None
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

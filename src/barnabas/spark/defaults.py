@@ -1,0 +1,71 @@
+"""What `session()` sets unless told otherwise, each with the reason why Spark's own default does not serve."""
+
+import atexit
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+LOOPBACK = "127.0.0.1"
+
+_ALWAYS = {
+    # Python workers talk to the JVM over unix domain sockets: no port to be found, no secret to be exchanged.
+    "spark.python.unix.domain.socket.enabled": "true",
+    # Filters on partition, offset and timestamp reach the source, and it reads less.
+    "spark.sql.python.filterPushdown.enabled": "true",
+    # An Arrow batch goes to a Python worker in one piece. Counted in rows alone (10,000), large values would take the
+    # worker's memory; with the bytes bounded too, small ones still come by the thousand.
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(16 << 20),
+    # A port and a web server that a program seldom wants; session(ui=True) gives it.
+    "spark.ui.enabled": "false",
+    # The bar would be drawn over what a program prints.
+    "spark.ui.showConsoleProgress": "false",
+}
+
+# The checkpoint manager that Spark takes first starts a process (readlink) for each of the files that a trigger writes
+# to a local disk; this one does not. Both write a file beside and rename it, so a crash leaves the old one or the new.
+_LOCAL_CHECKPOINTS = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+
+
+def settings_for(master: str, conf: Mapping[str, str], *, ui: bool, trace: bool) -> dict[str, str]:
+    """The settings of a new session on `master`. What `conf` says wins."""
+    settings = dict(_ALWAYS)
+    if ui:
+        settings["spark.ui.enabled"] = "true"
+    if trace:
+        settings["spark.sql.pyspark.jvmStacktrace.enabled"] = "true"
+    if is_local(master) or LOOPBACK in master or "//localhost" in master:
+        # Or Spark looks the host's name up, and binds to whatever address that has.
+        settings |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
+    if is_local(master):
+        settings["spark.sql.streaming.checkpointFileManagerClass"] = _LOCAL_CHECKPOINTS
+        if conf.get("spark.sql.catalogImplementation") != "hive" and "spark.sql.warehouse.dir" not in conf:
+            settings["spark.sql.warehouse.dir"] = _temporary_warehouse()
+    settings |= conf
+    if not _has_own_logging():
+        java_options = f"{_logging_option(trace=trace)} {conf.get('spark.driver.extraJavaOptions', '')}"
+        settings["spark.driver.extraJavaOptions"] = java_options.strip()
+    return settings
+
+
+def is_local(master: str) -> bool:
+    return master == "local" or master.startswith("local[")
+
+
+def _temporary_warehouse() -> str:
+    """The catalog of a session without Hive lives in memory; files that outlive it are in the next session's way."""
+    directory = tempfile.mkdtemp(prefix="barnabas-warehouse-")
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    return directory
+
+
+def _logging_option(*, trace: bool) -> str:
+    name = "log4j2-trace.properties" if trace else "log4j2.properties"
+    return f"-Dlog4j2.configurationFile={Path(__file__).with_name(name).as_uri()}"
+
+
+def _has_own_logging() -> bool:
+    """Whether someone configured Spark's logging on this machine: then that is what is wanted."""
+    places = [os.environ.get("SPARK_CONF_DIR"), os.path.join(os.environ.get("SPARK_HOME", ""), "conf")]
+    return any(place and os.path.exists(os.path.join(place, "log4j2.properties")) for place in places)

