@@ -13,7 +13,7 @@ will end. A producer that has raised is of no more use: make a new one.
 import time
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 from barnabas.client.cluster import Cluster
 from barnabas.client.errors import ClientError
@@ -32,6 +32,14 @@ from barnabas.wire.errors import ErrorCode
 Partition = tuple[str, int]
 Offsets = tuple[int, int]
 """Of the first and the last record that went to a partition."""
+
+
+class Written(NamedTuple):
+    """In a partition. Records of others may lie between the first and the last."""
+
+    first_offset: int
+    last_offset: int
+    record_count: int
 
 
 class Producer:
@@ -76,6 +84,19 @@ class Producer:
             for place, lane in self._lanes.items()
             if lane.first_offset is not None and lane.last_offset is not None
         }
+
+    @property
+    def written(self) -> dict[Partition, Written]:
+        """What is acknowledged so far, for who must find it again; ClientError where a broker did not tell the offset.
+
+        A broker tells it even of a batch that comes again, unless five others have followed it.
+        """
+        unknown = [place for place, lane in self._lanes.items() if not lane.offsets_known]
+        if unknown:
+            raise ClientError(
+                f"it is not known where all records in {unknown[0][0]}-{unknown[0][1]} are", "write them again"
+            )
+        return {place: Written(*offsets, self._lanes[place].record_count) for place, offsets in self.offsets.items()}
 
     def partition_count(self, topic: str, *, refresh: bool = False) -> int:
         """Of a topic that is there, or is made by the broker now; Refused if there is none."""

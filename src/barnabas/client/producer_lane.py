@@ -51,6 +51,10 @@ class Lane:
     """Why the last attempt failed, in words for a person."""
     first_offset: int | None = None
     last_offset: int | None = None
+    record_count: int = 0
+    """Of all that is acknowledged."""
+    offsets_known: bool = True
+    """A broker that has a batch already, from long ago, does not say where."""
 
     @property
     def unsent(self) -> int:
@@ -82,6 +86,8 @@ class Lane:
     def acknowledge(self, pending: Pending, base_offset: int) -> None:
         self.queue.remove(pending)
         self._answered()
+        self.record_count += pending.record_count
+        self.offsets_known = self.offsets_known and base_offset >= 0
         if base_offset >= 0:
             last_offset = base_offset + pending.record_count - 1
             self.first_offset = base_offset if self.first_offset is None else min(self.first_offset, base_offset)

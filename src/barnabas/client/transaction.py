@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from barnabas.client.cluster import TRANSACTION, Cluster
 from barnabas.client.errors import CannotConnect, ConnectionClosed, Refused, RequestTimedOut
+from barnabas.client.producer_identity import ProducerIdentity
 from barnabas.client.retrying import COORDINATOR_BUSY
 from barnabas.wire.errors import ErrorCode
 from barnabas.wire.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
@@ -40,18 +41,6 @@ _UNREACHABLE: Final = (CannotConnect, ConnectionClosed, RequestTimedOut)
 _WAIT: Final = COORDINATOR_BUSY | {ErrorCode.concurrent_transactions}
 _PIPELINED_MAX: Final = 100
 """Requests under way at once on one connection; a broker works on them one after the other."""
-
-
-class ProducerIdentity(NamedTuple):
-    producer_id: int
-    producer_epoch: int
-
-
-class OpenTransaction(NamedTuple):
-    """One that somebody has written in; its id, and who."""
-
-    transactional_id: str
-    producer: ProducerIdentity
 
 
 class GroupPosition(NamedTuple):
@@ -98,7 +87,7 @@ class Transactions:
                 "raise transaction.max.timeout.ms on the brokers, or set kafka.transaction.timeout.ms to less",
             )
         _check(answer.error_code, f"{transactional_id} cannot be taken over")
-        return ProducerIdentity(answer.producer_id, answer.producer_epoch)
+        return ProducerIdentity(answer.producer_id, answer.producer_epoch, transactional_id)
 
     def abandon(self, transactional_id: str, *, timeout_ms: int) -> None:
         """Have what the id has open aborted, and do not wait until that is done."""
@@ -107,19 +96,18 @@ class Transactions:
         if answer.error_code != ErrorCode.concurrent_transactions:
             _check(answer.error_code, f"the transaction of {transactional_id} cannot be aborted")
 
-    def add_partitions(
-        self, transactional_id: str, producer: ProducerIdentity, partitions: Iterable[tuple[str, int]]
-    ) -> None:
+    def add_partitions(self, producer: ProducerIdentity, partitions: Iterable[tuple[str, int]]) -> None:
         """Before anything is written to them; from transaction.version 2 on there is nothing to do."""
         if self.bumps_epochs:
             return
+        transactional_id = _id_of(producer)
         by_topic: dict[str, list[int]] = {}
         for topic, partition in partitions:
             by_topic.setdefault(topic, []).append(partition)
         request = AddPartitionsToTxnRequest(
             v3_and_below_transactional_id=transactional_id,
             v3_and_below_producer_id=producer.producer_id,
-            v3_and_below_producer_epoch=producer.producer_epoch,
+            v3_and_below_producer_epoch=producer.epoch,
             v3_and_below_topics=tuple(
                 AddPartitionsToTxnTopic(name=topic, partitions=tuple(indexes)) for topic, indexes in by_topic.items()
             ),
@@ -129,14 +117,15 @@ class Transactions:
         )
         _check(_add_partitions_code(answer), f"partitions cannot be added to the transaction of {transactional_id}")
 
-    def commit_position(self, transactional_id: str, producer: ProducerIdentity, position: GroupPosition) -> None:
+    def commit_position(self, producer: ProducerIdentity, position: GroupPosition) -> None:
         """A group's place, as part of the transaction."""
+        transactional_id = _id_of(producer)
         what = f"the group {position.group} cannot be written in the transaction of {transactional_id}"
         if not self.bumps_epochs:
             adding = AddOffsetsToTxnRequest(
                 transactional_id=transactional_id,
                 producer_id=producer.producer_id,
-                producer_epoch=producer.producer_epoch,
+                producer_epoch=producer.epoch,
                 group_id=position.group,
             )
             _check(self._ask(transactional_id, "add_offsets_to_txn", adding, _top_code).error_code, what)
@@ -149,7 +138,7 @@ class Transactions:
             transactional_id=transactional_id,
             group_id=position.group,
             producer_id=producer.producer_id,
-            producer_epoch=producer.producer_epoch,
+            producer_epoch=producer.epoch,
             topics=(TxnOffsetCommitRequestTopic(name=position.topic, partitions=(partition,)),),
         )
         newest = self.newest("txn_offset_commit")
@@ -168,36 +157,37 @@ class Transactions:
                 break
         _check(code, what)
 
-    def end(self, transactional_id: str, producer: ProducerIdentity, *, commit: bool) -> ProducerIdentity:
+    def end(self, producer: ProducerIdentity, *, commit: bool) -> ProducerIdentity:
         """EndTxn; who may write the next transaction. It is decided when this returns; readers see it soon after."""
-        request = _end_request(OpenTransaction(transactional_id, producer), commit)
+        transactional_id = _id_of(producer)
+        request = _end_request(producer, commit)
         answer = self._ask(transactional_id, "end_txn", request, _top_code, newest=self.newest("end_txn"))
         _check(answer.error_code, f"the transaction of {transactional_id} cannot be ended")
         if answer.producer_id < 0:
             return producer
-        return ProducerIdentity(answer.producer_id, answer.producer_epoch)
+        return ProducerIdentity(answer.producer_id, answer.producer_epoch, transactional_id)
 
-    def commit_all(self, transactions: Sequence[OpenTransaction]) -> list[ErrorCode]:
+    def commit_all(self, producers: Sequence[ProducerIdentity]) -> list[ErrorCode]:
         """EndTxn for many, in as few round trips as can be; for each whether it was done, or why not."""
         outcomes: dict[int, ErrorCode] = {}
-        self._find_coordinators([each.transactional_id for each in transactions])
+        ids = [_id_of(producer) for producer in producers]
+        self._find_coordinators(ids)
         newest = self.newest("end_txn")
         by_node: dict[int, list[int]] = {}
-        for index, each in enumerate(transactions):
-            if each.transactional_id in self._coordinators:
-                by_node.setdefault(self._coordinators[each.transactional_id], []).append(index)
+        for index, transactional_id in enumerate(ids):
+            if transactional_id in self._coordinators:
+                by_node.setdefault(self._coordinators[transactional_id], []).append(index)
         for node, indexes in by_node.items():
             for start in range(0, len(indexes), _PIPELINED_MAX):
                 part = indexes[start : start + _PIPELINED_MAX]
-                requests = [_end_request(transactions[index], True) for index in part]
+                requests = [_end_request(producers[index], True) for index in part]
                 outcomes.update(zip(part, self._end_pipelined(node, requests, newest), strict=False))
-        for index, each in enumerate(transactions):
+        for index, transactional_id in enumerate(ids):
             if outcomes.get(index, ErrorCode.concurrent_transactions) in _WAIT:
-                self._coordinators.pop(each.transactional_id, None)
-                request = _end_request(each, True)
-                answer = self._ask(each.transactional_id, "end_txn", request, _top_code, newest=newest)
+                request = _end_request(producers[index], True)
+                answer = self._ask(transactional_id, "end_txn", request, _top_code, newest=newest)
                 outcomes[index] = answer.error_code
-        return [outcomes[index] for index in range(len(transactions))]
+        return [outcomes[index] for index in range(len(producers))]
 
     def _end_pipelined(self, node: int, requests: Sequence[EndTxnRequest], newest: int | None) -> list[ErrorCode]:
         """As many answers as came before the connection broke, if it did: whoever got none is asked again alone."""
@@ -267,13 +257,19 @@ def _init_request(transactional_id: str, timeout_ms: int) -> InitProducerIdReque
     )
 
 
-def _end_request(transaction: OpenTransaction, commit: bool) -> EndTxnRequest:
+def _end_request(producer: ProducerIdentity, commit: bool) -> EndTxnRequest:
     return EndTxnRequest(
-        transactional_id=transaction.transactional_id,
-        producer_id=transaction.producer.producer_id,
-        producer_epoch=transaction.producer.producer_epoch,
+        transactional_id=_id_of(producer),
+        producer_id=producer.producer_id,
+        producer_epoch=producer.epoch,
         committed=commit,
     )
+
+
+def _id_of(producer: ProducerIdentity) -> str:
+    if producer.transactional_id is None:
+        raise ValueError(f"{producer} has no transactional id")
+    return producer.transactional_id
 
 
 def _top_code(answer: Any) -> ErrorCode:

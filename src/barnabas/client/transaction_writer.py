@@ -11,8 +11,9 @@ from typing import Any, Final
 from barnabas.client.cluster import Cluster
 from barnabas.client.errors import CannotConnect, ConnectionClosed, Refused, RequestTimedOut
 from barnabas.client.producer_batch import sign
+from barnabas.client.producer_identity import ProducerIdentity
 from barnabas.client.retrying import LEADER_MOVING
-from barnabas.client.transaction import GroupPosition, OpenTransaction, Transactions
+from barnabas.client.transaction import GroupPosition, Transactions
 from barnabas.records.batch import Buffer
 from barnabas.wire.errors import ErrorCode
 from barnabas.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -36,27 +37,26 @@ _AGAIN: Final = LEADER_MOVING | {
 
 
 class TransactionWriter:
-    def __init__(self, cluster: Cluster, transactions: Transactions, owned: OpenTransaction) -> None:
-        """`owned`: an id, and who has taken it over; nothing was written yet."""
+    def __init__(self, cluster: Cluster, transactions: Transactions, producer: ProducerIdentity) -> None:
+        """`producer`: who has taken the id over; nothing was written yet."""
         self._cluster = cluster
         self._transactions = transactions
-        self._transactional_id = owned.transactional_id
         self._next_sequences: dict[tuple[str, int], int] = {}
         self._added: set[tuple[str, int]] = set()
-        self.producer = owned.producer
+        self.producer = producer
 
     def append(self, topic: str, partition: int, batch: Buffer) -> int:
         """The offset of its first record. The batch's records, timestamps and codec stay what they are."""
         place = topic, partition
         if place not in self._added:
-            self._transactions.add_partitions(self._transactional_id, self.producer, [place])
+            self._transactions.add_partitions(self.producer, [place])
             self._added.add(place)
         sequence = self._next_sequences.get(place, 0)
         signed = bytearray(batch)
         header = sign(
             memoryview(signed),
             producer_id=self.producer.producer_id,
-            producer_epoch=self.producer.producer_epoch,
+            producer_epoch=self.producer.epoch,
             base_sequence=sequence,
             transactional=True,
         )
@@ -65,11 +65,11 @@ class TransactionWriter:
         return base_offset
 
     def commit_position(self, position: GroupPosition) -> None:
-        self._transactions.commit_position(self._transactional_id, self.producer, position)
+        self._transactions.commit_position(self.producer, position)
 
     def commit(self) -> None:
         """Durable when this returns, and visible soon after. The next `append` begins the next transaction."""
-        producer = self._transactions.end(self._transactional_id, self.producer, commit=True)
+        producer = self._transactions.end(self.producer, commit=True)
         self._added.clear()
         if producer != self.producer:
             self._next_sequences.clear()
@@ -77,7 +77,7 @@ class TransactionWriter:
 
     def _produce(self, topic: str, partition: int, records: bytes) -> int:
         request = ProduceRequest(
-            transactional_id=self._transactional_id,
+            transactional_id=self.producer.transactional_id,
             acks=_ACKS_ALL,
             timeout=datetime.timedelta(seconds=self._cluster.settings.request_timeout_s),
             topic_data=(
@@ -103,6 +103,6 @@ class TransactionWriter:
                 return int(result.base_offset)
             if code not in _AGAIN or not patience.rest():
                 why = result.error_message or code.name.upper()
-                raise Refused(code, f"{self._transactional_id} cannot write to {topic}-{partition}: {why}")
+                raise Refused(code, f"{self.producer.transactional_id} cannot write to {topic}-{partition}: {why}")
             if code in LEADER_MOVING:
                 self._cluster.leader(topic, partition, refresh=True)

@@ -16,7 +16,7 @@ from typing import Final
 
 from barnabas.client.cluster import Cluster
 from barnabas.client.errors import Refused
-from barnabas.client.transaction import OpenTransaction, Transactions
+from barnabas.client.transaction import Transactions
 from barnabas.client.transaction_writer import TransactionWriter
 from barnabas.spark.sink.exactly_once import steps
 from barnabas.spark.sink.exactly_once.decision_log import DecisionLog
@@ -107,9 +107,8 @@ class DriverSide:
         return last is not None and last.batch_id == batch_id and not last.is_done
 
     def _take_over(self) -> TransactionWriter:
-        driver = self._names.driver
-        producer = self._transactions.take_over(driver, timeout_ms=self._timeout_ms)
-        writer = TransactionWriter(self._cluster, self._transactions, OpenTransaction(driver, producer))
+        producer = self._transactions.take_over(self._names.driver, timeout_ms=self._timeout_ms)
+        writer = TransactionWriter(self._cluster, self._transactions, producer)
         self._hook(steps.DRIVER_TOOK_OVER)
         return writer
 
@@ -124,7 +123,7 @@ class DriverSide:
         return last
 
     def _finish(self, writer: TransactionWriter, last: LastDecision, decision: Decision) -> None:
-        codes = self._transactions.commit_all([entry.transaction for entry in decision.entries])
+        codes = self._transactions.commit_all([entry.producer for entry in decision.entries])
         self._hook(steps.TASKS_ENDED)
         over: list[TaskEntry] = []
         for entry, code in zip(decision.entries, codes, strict=True):

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from barnabas.client.transaction import OpenTransaction, ProducerIdentity
+from barnabas.client.producer_identity import ProducerIdentity
 
 
 class WrittenRange(NamedTuple):
@@ -26,8 +26,8 @@ class TaskEntry(NamedTuple):
     ranges: tuple[WrittenRange, ...]
 
     @property
-    def transaction(self) -> OpenTransaction:
-        return OpenTransaction(self.transactional_id, ProducerIdentity(self.producer_id, self.producer_epoch))
+    def producer(self) -> ProducerIdentity:
+        return ProducerIdentity(self.producer_id, self.producer_epoch, self.transactional_id)
 
 
 class Decision(NamedTuple):

@@ -2,14 +2,17 @@
 
 It looks first whether the batch is decided: after a restart Spark runs the last batch again, and then there is nothing
 to write. That look may err, and must only save work: a decision that the pointer does not show yet is found by the
-driver, which then forgets what this attempt wrote. An attempt without rows needs no transaction.
+driver, which then forgets what this attempt wrote.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple, Protocol, TypeVar
+from collections.abc import Callable
+from typing import NamedTuple
 
 from barnabas.client.cluster import Cluster
-from barnabas.client.transaction import OpenTransaction, ProducerIdentity, Transactions
+from barnabas.client.producer import Producer
+from barnabas.client.producer_identity import ProducerIdentity
+from barnabas.client.producer_settings import ProducerSettings
+from barnabas.client.transaction import Transactions
 from barnabas.spark.sink.exactly_once.decision_log import DecisionLog
 from barnabas.spark.sink.exactly_once.entries import TaskEntry, WrittenRange
 from barnabas.spark.sink.exactly_once.names import Names
@@ -22,26 +25,8 @@ from barnabas.spark.sink.exactly_once.steps import (
     Hook,
 )
 
-Rows = TypeVar("Rows", contravariant=True)
-T = TypeVar("T")
-
-
-class Place(NamedTuple):
-    """What lies in a partition: the first and last offset, and how many records."""
-
-    first_offset: int
-    last_offset: int
-    record_count: int
-
-
-class RowWriter(Protocol[Rows]):
-    """Writes rows as one producer, in its transaction."""
-
-    def write(self, rows: Rows) -> None: ...
-
-    def flush(self) -> Mapping[tuple[str, int], Place]:
-        """Wait for every acknowledgement; all that was ever written, by topic and partition."""
-        ...
+WriteRows = Callable[[Producer], int]
+"""Writes all rows of the task; returns how many."""
 
 
 class Attempt(NamedTuple):
@@ -66,9 +51,9 @@ class TaskReport(NamedTuple):
 
 def run_attempt(
     cluster: Cluster,
+    settings: ProducerSettings,
     attempt: Attempt,
-    batches: Iterable[T],
-    open_writer: Callable[[OpenTransaction, Transactions], RowWriter[T]],
+    write_rows: WriteRows,
     *,
     timeout_ms: int,
     hook: Hook,
@@ -81,26 +66,40 @@ def run_attempt(
         return TaskReport(names.base, batch_id, is_decided=True, entry=None)
     transactions = Transactions(cluster)
     transactional_id = names.task(attempt.partition_id, attempt.attempt_number)
-    writer: RowWriter[T] | None = None
-    producer: ProducerIdentity | None = None
-    for rows in batches:
-        if writer is None:
-            producer = transactions.take_over(transactional_id, timeout_ms=timeout_ms)
-            hook(TASK_TOOK_OVER)
-            writer = open_writer(OpenTransaction(transactional_id, producer), transactions)
-        writer.write(rows)
-        hook(TASK_WRITING)
-    if writer is None or producer is None:
-        return TaskReport(names.base, batch_id, is_decided=False, entry=None)
-    written = writer.flush()
-    hook(TASK_FLUSHED)
+    identity = transactions.take_over(transactional_id, timeout_ms=timeout_ms)
+    hook(TASK_TOOK_OVER)
+    with _TaskProducer(cluster, settings, identity, transactions, hook) as producer:
+        write_rows(producer)
+        producer.flush()
+        hook(TASK_FLUSHED)
+        written = producer.written
     if not written:
         return TaskReport(names.base, batch_id, is_decided=False, entry=None)
     entry = TaskEntry(
         transactional_id,
-        producer.producer_id,
-        producer.producer_epoch,
-        producer.producer_epoch + 1 if transactions.bumps_epochs else producer.producer_epoch,
-        tuple(WrittenRange(*where, *place) for where, place in sorted(written.items())),
+        identity.producer_id,
+        identity.epoch,
+        identity.epoch + 1 if transactions.bumps_epochs else identity.epoch,
+        tuple(WrittenRange(*where, *what) for where, what in sorted(written.items())),
     )
     return TaskReport(names.base, batch_id, is_decided=False, entry=entry)
+
+
+class _TaskProducer(Producer):
+    """Writes in the transaction that the attempt has begun, and passes a step with each batch."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        settings: ProducerSettings,
+        identity: ProducerIdentity,
+        transactions: Transactions,
+        hook: Hook,
+    ) -> None:
+        adding = None if transactions.bumps_epochs else lambda places: transactions.add_partitions(identity, places)
+        super().__init__(cluster, settings=settings, identity=identity, before_first_batch=adding)
+        self._hook = hook
+
+    def send(self, topic: str, partition: int, batch: bytearray | memoryview) -> None:
+        super().send(topic, partition, batch)
+        self._hook(TASK_WRITING)
