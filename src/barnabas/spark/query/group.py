@@ -96,10 +96,11 @@ class QueryGroup:
         """For the source: Spark says what is finished before it goes on, so nobody can be further. Never raises."""
         return self._write_progress(offsets)
 
-    def advance(self, offsets: Offsets) -> bool:
+    def advance(self, offsets: Offsets, *, anew: bool = False) -> bool:
         """For those who hear of progress late: commits what nobody has committed yet. Never raises.
 
-        Only this query's own commits count as further; anything else in the group is overwritten by the truth.
+        Only this query's own commits count as further; anything else in the group is overwritten by the truth. With
+        `anew` also what is committed already, lest it expires (`offsets.retention.minutes`) while nothing happens.
         """
         try:
             committed = fetch_offsets(self._cluster(), self.group_id, offsets)
@@ -109,9 +110,17 @@ class QueryGroup:
             self._warn("the progress of the query is not shown in its group", error)
             return False
         due = {place: offset for place, offset in offsets.items() if place not in behind}
-        if all(place in committed and committed[place][:2] == (due[place], self._progress) for place in due):
+        if not anew and all(
+            place in committed and committed[place][:2] == (due[place], self._progress) for place in due
+        ):
             return True
         return self._write_progress(due)
+
+    def committed(self) -> dict[Partition, int]:
+        """What the query has in its group: where it began, or how far it came; ClientError if nobody answers."""
+        notes = (self._initial, self._progress)
+        found = fetch_offsets(self._cluster(), self.group_id, None)
+        return {place: one.offset for place, one in found.items() if one.metadata in notes}
 
     def _is_further(self, committed: Committed | None, offset: int) -> bool:
         return committed is not None and committed.metadata == self._progress and committed.offset > offset

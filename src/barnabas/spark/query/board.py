@@ -1,0 +1,84 @@
+"""Where operators look: a small HTTP server with `/metrics` and `/queries`, and a JSON file."""
+
+import json
+import os
+import tempfile
+import threading
+from collections.abc import Callable, Sequence
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from barnabas.spark.query.views import QueryView
+
+Views = Callable[[], Sequence[QueryView]]
+
+_INDEX = "/metrics  for Prometheus\n/queries  the same and more as JSON\n"
+_REQUEST_TIMEOUT_S = 10.0
+"""A client that says nothing holds a thread for so long."""
+
+
+def as_json(views: Sequence[QueryView], now_ms: int) -> str:
+    return json.dumps({"time_ms": now_ms, "queries": [view.as_object(now_ms) for view in views]}, indent=2) + "\n"
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """A reader sees the old text or the new one, never a part. The file appears under its name when it is whole."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w") as file:
+            file.write(text)
+        os.chmod(name, 0o644)  # mkstemp makes private files; this one is for others to read
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+class Board:
+    """Serves until closed. Listens on the loopback unless told otherwise: what it shows names topics and groups."""
+
+    def __init__(
+        self, host: str, port: int, *, metrics: Callable[[str], tuple[bytes, str]], queries: Callable[[], str]
+    ):
+        """`metrics` gives body and content type for an Accept header."""
+
+        class Handler(BaseHTTPRequestHandler):
+            timeout = _REQUEST_TIMEOUT_S
+
+            def do_GET(self) -> None:
+                path = urlsplit(self.path).path.rstrip("/")
+                if path == "/metrics":
+                    self._answer(HTTPStatus.OK, *metrics(self.headers.get("Accept", "")))
+                elif path == "/queries":
+                    self._answer(HTTPStatus.OK, queries().encode(), "application/json")
+                elif path == "":
+                    self._answer(HTTPStatus.OK, _INDEX.encode(), "text/plain; charset=utf-8")
+                else:
+                    self._answer(HTTPStatus.NOT_FOUND, _INDEX.encode(), "text/plain; charset=utf-8")
+
+            def _answer(self, status: HTTPStatus, body: bytes, content_type: str) -> None:
+                self.send_response(status)
+                self.send_header("Content-Type", content_type)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, format: str, *args: Any) -> None:
+                """Scrapes come every few seconds; they are not worth a line each."""
+
+        self._server = ThreadingHTTPServer((host, port), Handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, name="barnabas-query-board", daemon=True)
+        self._thread.start()
+
+    @property
+    def port(self) -> int:
+        return int(self._server.server_address[1])
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()

@@ -1,0 +1,142 @@
+"""`barnabas.spark.watch`: from now on, the queries of a session can be seen."""
+
+import atexit
+import logging
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession as ClassicSession
+
+from barnabas.spark.errors import UserError
+from barnabas.spark.query.board import Board, as_json, write_atomically
+from barnabas.spark.query.listener import QueryListener
+from barnabas.spark.query.views import QueryView
+from barnabas.spark.query.watcher import Watcher
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_log = logging.getLogger("barnabas.spark")
+
+REFRESH_S = 5.0
+_CLOSE_TIMEOUT_S = 15.0
+"""For the last commits at the end of a program; longer than the watcher waits for one answer of a broker."""
+
+
+def watch(
+    spark: "SparkSession",
+    *,
+    port: int | None = None,
+    host: str = "127.0.0.1",
+    json_file: str | os.PathLike[str] | None = None,
+    refresh_s: float = REFRESH_S,
+) -> "Watch":
+    """Commit the place of each query with a `kafka.group.id` when a batch is done, and show the lag of all.
+
+    `port`: of an HTTP server with `/metrics` (Prometheus) and `/queries` (JSON); 0 takes a free one. `json_file`:
+    written anew after each look. `refresh_s`: how often brokers are asked when no batch ends.
+    """
+    return Watch(spark, port=port, host=host, json_file=json_file, refresh_s=refresh_s)
+
+
+class Watch:
+    """Runs until it is closed, or until the program ends."""
+
+    def __init__(
+        self,
+        spark: "SparkSession",
+        *,
+        port: int | None,
+        host: str,
+        json_file: str | os.PathLike[str] | None,
+        refresh_s: float,
+    ) -> None:
+        if not isinstance(spark, ClassicSession) or not hasattr(spark, "_jsparkSession"):
+            raise UserError(
+                "A Spark Connect session cannot be watched: its queries run in another process.",
+                "call watch() in the program that runs Spark itself, with a session of barnabas.spark.session()",
+            )
+        if refresh_s <= 0:
+            raise UserError(f"refresh_s is {refresh_s}.", "give a number of seconds greater than 0")
+        self._session = spark
+        self._file = None if json_file is None else Path(json_file).absolute()
+        self._watcher = Watcher(refresh_s=refresh_s, publish=self._publish)
+        self._board = None if port is None else self._open_board(host, port)
+        self._closed = False
+        self._watcher.start()
+        self._listener = QueryListener(spark, self._watcher)
+        spark.streams.addListener(self._listener)
+        self._listener.watch_running()
+        atexit.register(self.close)
+
+    @property
+    def port(self) -> int | None:
+        """Where the HTTP server listens."""
+        return None if self._board is None else self._board.port
+
+    def views(self) -> Sequence[QueryView]:
+        """What was last seen of each query."""
+        return self._watcher.views()
+
+    def close(self) -> None:
+        """Commit what is finished, then look no more. Queries run on."""
+        if self._closed:
+            return
+        self._closed = True
+        atexit.unregister(self.close)
+        self._listener.catch_up()
+        try:
+            self._session.streams.removeListener(self._listener)
+        except (Py4JError, ConnectionError, AttributeError):
+            _log.debug("Spark was stopped before, and its listeners with it")
+        if not self._watcher.close(_CLOSE_TIMEOUT_S):
+            _log.warning("The last offsets of queries may not be in their groups: the broker did not answer in time.")
+        if self._board is not None:
+            self._board.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _publish(self, views: list[QueryView]) -> None:
+        if self._file is not None:
+            write_atomically(self._file, as_json(views, _now_ms()))
+
+    def _open_board(self, host: str, port: int) -> Board:
+        try:
+            from prometheus_client import CollectorRegistry
+            from prometheus_client.exposition import choose_encoder
+
+            from barnabas.spark.query.prometheus import QueryCollector
+        except ImportError:
+            raise UserError(
+                "The package prometheus-client is missing, which /metrics is made with.",
+                "run pip install 'barnabas[spark]'",
+            ) from None
+        registry = CollectorRegistry()
+        registry.register(QueryCollector(self.views))
+
+        def metrics(accept: str) -> tuple[bytes, str]:
+            encode, content_type = choose_encoder(accept)
+            return encode(registry), content_type
+
+        try:
+            return Board(host, port, metrics=metrics, queries=lambda: as_json(self.views(), _now_ms()))
+        except OSError as error:
+            raise UserError(
+                f"Nothing can listen on {host}:{port}: {error.strerror}.",
+                "choose another port, or 0 for a free one",
+            ) from error
+
+
+def _now_ms() -> int:
+    return round(time.time() * 1000)
