@@ -5,17 +5,21 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from barnabas.spark.errors import UserError as UserError
     from barnabas.spark.launch import session as session
+    from barnabas.spark.query.watch import Watch as Watch
+    from barnabas.spark.query.watch import watch as watch
     from barnabas.spark.readable import explain as explain
     from barnabas.spark.readable import readable_errors as readable_errors
 
 _PLACES = {
     "UserError": "barnabas.spark.errors",
+    "Watch": "barnabas.spark.query.watch",
     "explain": "barnabas.spark.readable",
     "readable_errors": "barnabas.spark.readable",
     "session": "barnabas.spark.launch",
+    "watch": "barnabas.spark.query.watch",
 }
 
-__all__ = ["UserError", "explain", "readable_errors", "session"]
+__all__ = ["UserError", "Watch", "explain", "readable_errors", "session", "watch"]
 
 
 def __getattr__(name: str) -> object:

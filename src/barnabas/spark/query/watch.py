@@ -10,7 +10,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from py4j.protocol import Py4JError
-from pyspark.sql import SparkSession as ClassicSession
 
 from barnabas.spark.errors import UserError
 from barnabas.spark.query.board import Board, as_json, write_atomically
@@ -56,7 +55,7 @@ class Watch:
         json_file: str | os.PathLike[str] | None,
         refresh_s: float,
     ) -> None:
-        if not isinstance(spark, ClassicSession) or not hasattr(spark, "_jsparkSession"):
+        if not hasattr(spark, "_jsparkSession"):
             raise UserError(
                 "A Spark Connect session cannot be watched: its queries run in another process.",
                 "call watch() in the program that runs Spark itself, with a session of barnabas.spark.session()",
