@@ -1,12 +1,24 @@
 """Barnabas judged by programs its authors did not write. A peer that cannot be had fails its tests."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
+import spark_brokers
 from kafka_tools import KafkaTools
 from peers import Peers
+from spark_contents import Contents, filled
+from spark_queries import session_with_both
 
 from barnabas.testing import Broker
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """PySpark asks for pandas on the way to Arrow, and warns of the newest, of which it needs nothing here."""
+    config.addinivalue_line("filterwarnings", "ignore:PySpark does not yet fully support pandas:FutureWarning")
 
 
 @pytest.fixture(scope="session")
@@ -25,3 +37,31 @@ def broker() -> Iterator[Broker]:
     """Shared: each test takes a topic and a group of its own."""
     with Broker(process=True) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def spark(peers: Peers, tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
+    """With Spark's own Kafka connector in it, and ours."""
+    with session_with_both(peers, tmp_path_factory.mktemp("spark")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def contents_on_barnabas(peers: Peers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Contents]:
+    home = tmp_path_factory.mktemp("barnabas")
+    with spark_brokers.running(spark_brokers.BARNABAS, peers, home) as servers, filled(servers) as contents:
+        yield contents
+
+
+@pytest.fixture(scope="session")
+def contents_on_apache_kafka(peers: Peers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Contents]:
+    home = tmp_path_factory.mktemp("apache-kafka")
+    with spark_brokers.running(spark_brokers.APACHE_KAFKA, peers, home) as servers, filled(servers) as contents:
+        yield contents
+
+
+@pytest.fixture(params=["contents_on_barnabas", "contents_on_apache_kafka"], ids=spark_brokers.BROKERS)
+def contents(request: pytest.FixtureRequest) -> Contents:
+    """Tests come in random order: both brokers stay until the last of them."""
+    found: Contents = request.getfixturevalue(request.param)
+    return found
