@@ -111,8 +111,7 @@ def find_batches(data: Buffer, *, check_crc: bool = True) -> Batches:
 def _not_version_2(magic: int, position: int) -> Exception:
     if magic < MAGIC:
         return UnsupportedForMessageFormat(
-            f"the batch at byte {position} has message format {magic}; brokers before Kafka 4 may still hold such: copy"
-            " the topic with a current producer, or let a broker of version 4 convert it"
+            f"the batch at byte {position} has message format {magic}, and only format {MAGIC} is read"
         )
     return CorruptMessage(f"the batch at byte {position} has message format {magic}, which does not exist")
 

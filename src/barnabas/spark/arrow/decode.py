@@ -19,7 +19,8 @@ from barnabas.spark.arrow.batches import Batches, find_batches, wanted
 from barnabas.spark.arrow.columns import Rows, Wanted, build
 from barnabas.spark.arrow.varints import Octets
 from barnabas.spark.arrow.walk import Bodies, record_starts
-from barnabas.wire.errors import KafkaError, MessageTooLarge
+from barnabas.spark.errors import UserError
+from barnabas.wire.errors import KafkaError, MessageTooLarge, UnsupportedForMessageFormat
 
 STEP_ROWS: Final = 1 << 16
 STEP_BYTES: Final = 32 << 20
@@ -27,7 +28,7 @@ BATCH_BYTES_MAX: Final = 128 << 20
 """What one batch may decompress to. A broker takes batches of a megabyte by default, which seldom hold 10 MB."""
 
 
-class UnreadableRecords(Exception):
+class UnreadableRecords(UserError):
     """The bytes of a partition are not record batches of format 2, or not the records that they claim to be."""
 
 
@@ -91,7 +92,7 @@ def scan(data: Buffer, asked: Wanted, *, check_crc: bool = True) -> Batches:
     try:
         return find_batches(data, check_crc=check_crc)
     except KafkaError as error:
-        raise UnreadableRecords(_explain(error, asked)) from error
+        raise _unreadable(error, asked) from error
 
 
 def decode_batches(
@@ -123,17 +124,20 @@ def decode_batches(
                     yield ready
                 ready = Decoded(batch, int(step.batches.last_offsets[-1]) + 1)
     except KafkaError as error:
-        raise UnreadableRecords(_explain(error, asked)) from error
+        raise _unreadable(error, asked) from error
     yield Decoded(None if ready is None else ready.batch, next_offset)
 
 
-def _explain(error: KafkaError, asked: Wanted) -> str:
-    where = f"{asked.topic}-{asked.partition} from offset {asked.first_offset} on"
+def _unreadable(error: KafkaError, asked: Wanted) -> UnreadableRecords:
+    message = f"Cannot read {asked.topic}-{asked.partition} from offset {asked.first_offset} on: {error}."
     if isinstance(error, MessageTooLarge):
-        return f"cannot read {where}: {error}; let producers write smaller batches (batch.size), or skip the offset"
-    return (
-        f"cannot read {where}: {error}; look at the partition with the broker's tools (kafka-dump-log,"
-        " `barnabas log verify`), and start behind the damage with startingOffsets if it is there too"
+        return UnreadableRecords(message, "let producers write smaller batches (batch.size), or begin behind this one")
+    if isinstance(error, UnsupportedForMessageFormat):
+        return UnreadableRecords(message, "copy the topic with a current producer: Kafka 4 has dropped these formats")
+    return UnreadableRecords(
+        message,
+        "look at the partition with the broker's tools (kafka-dump-log, barnabas log verify); if it is damaged there, "
+        "begin behind the damage with startingOffsets",
     )
 
 

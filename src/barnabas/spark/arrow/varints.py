@@ -86,9 +86,9 @@ def raw_values(words: Words, sizes: Ints | int) -> Words:
     else:
         longest = int(sizes.max())
         kept = words & low_bytes(sizes)
-    raw = kept & 0x7F
+    raw = kept & np.uint64(0x7F)
     for index in range(1, min(longest, WORD_BYTES)):
-        raw |= (kept >> index) & (0x7F << (7 * index))
+        raw |= (kept >> np.uint64(index)) & np.uint64(0x7F << (7 * index))
     return raw
 
 

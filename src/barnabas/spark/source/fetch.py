@@ -1,0 +1,358 @@
+"""Reads one range of offsets from a partition's leader, and yields it as Arrow batches.
+
+One request is always ahead: the next fetch is on its way while this one is decoded, and while Spark works on its rows.
+
+What can happen on the way, and what is done about it:
+
+    leaders move, brokers restart, time-outs   ask again, until nothing came for `poll_timeout_ms`
+    records are gone (retention, truncation)   `fail_on_data_loss`: DataLost. Otherwise told, and on from where there
+                                               are records again, as Spark's Kafka connector does
+    the topic was deleted, or made again       the same, but nothing of another topic is read under the old offsets
+    nothing comes although the log goes on     an error after `poll_timeout_ms`
+
+A range ends at its end offset, whatever lies there: records, markers of transactions, aborted records, or a hole.
+"""
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import Any, Final, Self
+from uuid import UUID
+
+from barnabas.client.cluster import UNKNOWN_TOPIC_PATIENCE_S, Cluster
+from barnabas.client.connection import Connection, FrameBuffer
+from barnabas.client.errors import (
+    BadProperty,
+    CannotConnect,
+    ConnectionClosed,
+    Refused,
+    RequestTimedOut,
+    UnsupportedApi,
+)
+from barnabas.client.offsets import EARLIEST, LATEST
+from barnabas.client.retrying import LEADER_MOVING, Patience
+from barnabas.records.batch import LOG_OVERHEAD
+from barnabas.spark.arrow.columns import Wanted
+from barnabas.spark.arrow.decode import Limits, UnreadableRecords, decode_batches, scan
+from barnabas.spark.errors import UserError
+from barnabas.spark.query.data_loss import Cause, DataLost, Loss, warning
+from barnabas.spark.source.fetch_wire import BY_ID, BY_NAME, Answer, Question, read_answer
+from barnabas.spark.source.ranges import OffsetRange
+from barnabas.wire.errors import ErrorCode
+
+_log = logging.getLogger(__name__)
+
+_UNREACHABLE: Final = (CannotConnect, ConnectionClosed, RequestTimedOut)
+_ANOTHER_TOPIC: Final = frozenset(
+    {ErrorCode.unknown_topic_or_partition, ErrorCode.unknown_topic_id, ErrorCode.inconsistent_topic_id}
+)
+_PASSING: Final = LEADER_MOVING | _ANOTHER_TOPIC | {ErrorCode.unknown_server_error, ErrorCode.request_timed_out}
+_NO_ID: Final = UUID(int=0)
+_NO_LEADER_EPOCH: Final = -1
+_BATCH_LENGTH: Final = Struct(">i")
+_BATCH_LENGTH_POSITION: Final = 8
+_INT32_MAX: Final = (1 << 31) - 1
+
+
+@dataclass(frozen=True)
+class FetchSettings:
+    """How much at once, and how long to wait. A worker holds one answer and the rows of one step of it."""
+
+    max_bytes: int = 8 << 20
+    """Of an answer; a single batch that is larger comes all the same."""
+    partition_max_bytes: int = 8 << 20
+    min_bytes: int = 1
+    max_wait_ms: int = 500
+    """For which the broker holds an answer back that would be empty."""
+    poll_timeout_ms: int = 120_000
+    """How long a reader goes on without getting anything; the connector's default."""
+    check_crc: bool = True
+    limits: Limits = field(default_factory=Limits)
+
+    @classmethod
+    def of(cls, properties: Mapping[str, str], *, poll_timeout_ms: int = 120_000) -> Self:
+        """From Kafka's names for the settings of a consumer, with our own defaults."""
+        return cls(
+            max_bytes=_number(properties, "fetch.max.bytes", cls.max_bytes),
+            partition_max_bytes=_number(properties, "max.partition.fetch.bytes", cls.partition_max_bytes),
+            min_bytes=_number(properties, "fetch.min.bytes", cls.min_bytes),
+            max_wait_ms=_number(properties, "fetch.max.wait.ms", cls.max_wait_ms),
+            poll_timeout_ms=poll_timeout_ms,
+            check_crc=properties.get("check.crcs", "true").strip().lower() != "false",
+        )
+
+
+def _number(properties: Mapping[str, str], name: str, default: int) -> int:
+    text = properties.get(name)
+    if text is None:
+        return default
+    try:
+        number = int(text)
+    except ValueError:
+        number = -1
+    if not 0 <= number <= _INT32_MAX:
+        raise BadProperty(name, f"{text!r} is no number from 0 to {_INT32_MAX}", "give a number, or leave it out")
+    return number
+
+
+def log_loss(loss: Loss) -> None:
+    _log.warning("%s", warning([loss]))
+
+
+def read_range(
+    cluster: Cluster,
+    range: OffsetRange,
+    *,
+    columns: Sequence[str],
+    isolation_level: int,
+    fetch: FetchSettings | None = None,
+    fail_on_data_loss: bool,
+    timestamp_ms: tuple[int | None, int | None] = (None, None),
+    on_loss: Callable[[Loss], None] = log_loss,
+) -> Iterator[Any]:
+    """Arrow batches with these columns of all records in the range; `timestamp_ms` bounds them, the end exclusive.
+
+    `on_loss` is told what is missing where `fail_on_data_loss` is off.
+    """
+    asked = Wanted(range.topic, range.partition, tuple(columns), range.start, range.end, *timestamp_ms)
+    reader = _RangeReader(cluster, range, asked, isolation_level, fetch or FetchSettings())
+    reader.fail_on_data_loss = fail_on_data_loss
+    reader.on_loss = on_loss
+    try:
+        yield from reader.rows()
+    finally:
+        reader.hang_up()
+
+
+class _RangeReader:
+    fail_on_data_loss = True
+    on_loss: Callable[[Loss], None] = staticmethod(log_loss)
+
+    def __init__(
+        self, cluster: Cluster, range: OffsetRange, asked: Wanted, isolation_level: int, settings: FetchSettings
+    ) -> None:
+        self._cluster = cluster
+        self._range = range
+        self._asked = asked
+        self._isolation_level = isolation_level
+        self._settings = settings
+        self._position = range.start
+        """The next offset that is wanted; `end` when there is nothing more to get."""
+        self._bytes_max = settings.partition_max_bytes
+        self._buffer = FrameBuffer()
+        self._topic_id: UUID | None = UUID(range.topic_id) if range.topic_id else None
+        self._node: int | None = None
+        self._leader_epoch = _NO_LEADER_EPOCH
+        self._connection: Connection | None = None
+        """With our request under way on it."""
+        self._version = BY_ID
+        self._patience: Patience | None = None
+        """None while all goes well."""
+
+    def rows(self) -> Iterator[Any]:
+        end = self._range.end
+        while self._position < end:
+            answer = self._answer()
+            if answer is None:
+                continue
+            asked = self._asked._replace(first_offset=self._position)
+            batches = scan(answer.records, asked, check_crc=self._settings.check_crc)
+            if not len(batches.positions):
+                self._nothing_whole(answer)
+                continue
+            self._note_missing(answer, int(batches.base_offsets[0]))
+            reached = batches.next_offset(self._position)
+            if reached <= self._position:
+                raise UnreadableRecords(
+                    f"the leader of {self._place} sent offsets up to {reached - 1} when asked for {self._position}",
+                    "look at the broker's log: its index for this partition may be damaged",
+                )
+            self._position = reached
+            self._patience = None
+            if reached < end:
+                self._ask_ahead()
+            for decoded in decode_batches(
+                answer.records, batches, asked, aborted=answer.aborted, limits=self._settings.limits
+            ):
+                if decoded.batch is not None:
+                    yield decoded.batch
+
+    def hang_up(self) -> None:
+        """An answer that nobody will read must not stay on the connection."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    @property
+    def _place(self) -> str:
+        return f"{self._range.topic}-{self._range.partition}"
+
+    # --- asking ---
+
+    def _answer(self) -> Answer | None:
+        """The answer for the present position; None if there is none to be had and it must be looked at anew."""
+        try:
+            if self._connection is None:
+                self._ask()
+            if self._connection is None:
+                return None
+            body = self._connection.receive_body(self._buffer)
+        except _UNREACHABLE as failure:
+            self._lose_contact()
+            self._rest(failure)
+            return None
+        self._connection = None
+        answer = read_answer(body, self._version, self._range.partition)
+        if answer.error is ErrorCode.none:
+            return answer
+        if answer.error is ErrorCode.offset_out_of_range:
+            self._out_of_range()
+        elif answer.error in _PASSING:
+            self._node = None
+            self._rest(Refused(answer.error, f"{self._place} cannot be read: {answer.error.name.upper()}"))
+        else:
+            raise Refused(answer.error, f"{self._place} cannot be read: {answer.error.name.upper()}")
+        return None
+
+    def _ask_ahead(self) -> None:
+        try:
+            self._ask()
+        except _UNREACHABLE:
+            self._lose_contact()  # noticed here, dealt with when the rows at hand are gone
+
+    def _ask(self) -> None:
+        if self._node is None and not self._find_leader():
+            return
+        assert self._node is not None
+        connection = self._cluster.connection(self._node)
+        settings = self._settings
+        question = Question(
+            topic=self._range.topic,
+            topic_id=self._topic_id if self._version == BY_ID else None,
+            partition=self._range.partition,
+            leader_epoch=self._leader_epoch,
+            offset=self._position,
+            isolation_level=self._isolation_level,
+            max_wait_ms=settings.max_wait_ms,
+            min_bytes=settings.min_bytes,
+            max_bytes=max(settings.max_bytes, self._bytes_max),
+            partition_max_bytes=self._bytes_max,
+        )
+        connection.send_encoded("fetch", self._version, question.encode())
+        self._connection = connection
+
+    def _find_leader(self) -> bool:
+        """Whether there is one; waits a moment if not, or ends the range with a loss."""
+        topic = self._cluster.topics([self._range.topic]).get(self._range.topic)
+        partitions = () if topic is None else topic.partitions
+        found = next((one for one in partitions if one.partition_index == self._range.partition), None)
+        if topic is None or found is None:
+            # One that was just made may be unknown for a moment.
+            if not self._patient(UNKNOWN_TOPIC_PATIENCE_S).rest():
+                self._lose(Cause.GONE, None)
+            return False
+        topic_id = topic.topic_id if topic.topic_id != _NO_ID else None
+        if self._topic_id is not None and topic_id is not None and topic_id != self._topic_id:
+            self._lose(Cause.REMADE, None)
+            return False
+        self._topic_id = self._topic_id or topic_id
+        if found.leader_id < 0:
+            self._rest(Refused(ErrorCode.leader_not_available, f"{self._place} has no leader"))
+            return False
+        self._version = self._cluster.version("fetch", node=found.leader_id, newest=BY_ID if topic_id else BY_NAME)
+        if self._version < BY_NAME:
+            raise UnsupportedApi(
+                f"the leader of {self._place} serves Fetch only up to version {self._version}",
+                "Kafka 2.7 or later is needed",
+            )
+        self._node, self._leader_epoch = found.leader_id, found.leader_epoch
+        return True
+
+    def _lose_contact(self) -> None:
+        self.hang_up()
+        self._cluster.drop_broken(self._node)
+        self._node = None
+
+    # --- waiting ---
+
+    def _patient(self, limit_s: float | None = None) -> Patience:
+        if self._patience is None:
+            total_s = self._settings.poll_timeout_ms / 1000
+            self._patience = Patience(self._cluster.settings, total_s if limit_s is None else min(limit_s, total_s))
+        return self._patience
+
+    def _rest(self, failure: Exception) -> None:
+        if not self._patient().rest():
+            raise failure
+
+    def _nothing_whole(self, answer: Answer) -> None:
+        """Empty: what is wanted is not visible yet, or no longer there. Or not even one batch fits."""
+        size = len(answer.records)
+        if size:
+            needed = 2 * self._bytes_max
+            if size >= LOG_OVERHEAD:
+                (length,) = _BATCH_LENGTH.unpack_from(answer.records, _BATCH_LENGTH_POSITION)
+                needed = LOG_OVERHEAD + length
+            if not self._bytes_max < needed <= _INT32_MAX:
+                raise UnreadableRecords(
+                    f"the leader of {self._place} sent {size} bytes at offset {self._position} that are no whole batch",
+                    "look at the broker's log, and at the partition with its tools (kafka-dump-log)",
+                )
+            self._bytes_max = needed
+        elif not self._patient().rest():
+            self._gave_up_waiting()
+
+    def _gave_up_waiting(self) -> None:
+        earliest, latest = self._available()
+        if not earliest <= self._position < latest:
+            self._out_of_range()
+            return
+        raise UserError(
+            f"Nothing came from {self._place} at offset {self._position} for {self._settings.poll_timeout_ms} ms, "
+            f"although its records reach from {earliest} to {latest}.",
+            "look at the broker's log; if it is only slow, raise the option kafkaConsumer.pollTimeoutMs",
+        )
+
+    # --- what is missing ---
+
+    def _available(self) -> tuple[int, int]:
+        place = (self._range.topic, self._range.partition)
+        earliest = self._cluster.offsets([place], EARLIEST)[place]
+        latest = self._cluster.offsets([place], LATEST, isolation_level=self._isolation_level)[place]
+        for offset in (earliest, latest):
+            if offset.error is not ErrorCode.none:
+                raise Refused(offset.error, f"the offsets of {self._place} cannot be asked for")
+        return earliest.offset, latest.offset
+
+    def _out_of_range(self) -> None:
+        self._node = None  # the leader may have changed with the log
+        try:
+            earliest, latest = self._available()
+        except Refused as refusal:
+            if refusal.code not in _PASSING:
+                raise
+            self._rest(refusal)
+            return
+        if self._position < earliest:
+            self._lose(Cause.EXPIRED, earliest)
+        elif self._position >= latest:
+            self._lose(Cause.CUT_OFF, None)
+        else:  # it was gone and is there again, so somebody is writing a new log
+            failure = Refused(ErrorCode.offset_out_of_range, f"{self._place} has no offset {self._position}")
+            self._rest(failure)
+
+    def _note_missing(self, answer: Answer, first_offset: int) -> None:
+        """Holes are normal; but what lies before the log's start was deleted."""
+        if first_offset > self._position and answer.log_start_offset > self._position:
+            self._lose(Cause.EXPIRED, min(answer.log_start_offset, first_offset))
+
+    def _lose(self, cause: Cause, available: int | None) -> None:
+        """On from `available`, or not at all."""
+        until = self._range.end
+        loss = Loss(self._range.topic, self._range.partition, self._position, available, cause, until)
+        if self.fail_on_data_loss:
+            raise DataLost([loss])
+        self.on_loss(loss)
+        self._position = until if available is None else min(available, until)
+        self._patience = None
