@@ -11,7 +11,7 @@ A driver that comes back runs the same for the same batch. It finds the decision
 written, and goes on with "end". Every step may be done twice, so it may die anywhere.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from barnabas.client.cluster import Cluster
@@ -136,14 +136,12 @@ class DriverSide:
                     f"ended: {code.name.upper()}",
                     "start the query again: it goes on from here",
                 )
-        aborted = self._aborted(over)
-        if aborted:
-            roll_forward(self._cluster, writer, self._log, last, aborted, self._hook)
-
-    def _aborted(self, over: Iterable[TaskEntry]) -> list[TaskEntry]:
+        if not over:
+            return
         aborted = [entry for entry in over if read_outcome(self._cluster, entry) is Outcome.ABORTED]
         self._hook(steps.OUTCOME_READ)
-        return aborted
+        if aborted:
+            roll_forward(self._cluster, writer, self._log, last, aborted, self._hook)
 
     def _lost(self, batch_id: int) -> DecisionLost:
         return DecisionLost(

@@ -1,0 +1,190 @@
+"""A streaming query without Spark: its batches, tasks and drivers are function calls, and a crash is an exception.
+
+The protocol's own code runs against a real broker. What Spark would do around it is done here: split a batch's rows
+over tasks, collect their reports, commit, and after a crash run the last batch again, perhaps split otherwise.
+"""
+
+import itertools
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from random import Random
+
+from barnabas.client.cluster import Cluster
+from barnabas.client.offsets import LATEST
+from barnabas.client.producer import Producer
+from barnabas.client.producer_settings import ProducerSettings
+from barnabas.client.properties import client_settings
+from barnabas.client.transaction import Transactions
+from barnabas.client.transaction_listing import open_transactions
+from barnabas.client.transaction_log import log_bounds, read_log
+from barnabas.records.control import read_marker
+from barnabas.records.record import Record, build_batch, decode_records
+from barnabas.spark.sink.exactly_once.driver_side import DriverSide
+from barnabas.spark.sink.exactly_once.names import query_names
+from barnabas.spark.sink.exactly_once.steps import Hook, no_hook
+from barnabas.spark.sink.exactly_once.task_side import Attempt, TaskReport, run_attempt
+from barnabas.testing import Broker
+
+PARTITIONS = 3
+TIMEOUT_MS = 60_000
+
+
+class Crash(BaseException):
+    """Whoever this happens to does nothing any more: not an Exception, so that nobody mends anything."""
+
+
+def crash_at(step: str, occurrence: int = 1) -> Hook:
+    """The n-th time that this step is passed."""
+    left = itertools.count(occurrence - 1, -1)
+
+    def hook(passed: str) -> None:
+        if passed == step and next(left) == 0:
+            raise Crash(step)
+
+    return hook
+
+
+def at(step: str, act: Callable[[], object], occurrence: int = 1) -> Hook:
+    """Something else happens there."""
+    left = itertools.count(occurrence - 1, -1)
+
+    def hook(passed: str) -> None:
+        if passed == step and next(left) == 0:
+            act()
+
+    return hook
+
+
+class SimulatedQuery:
+    def __init__(self, broker: Broker, *, topic_config: dict[str, str] | None = None) -> None:
+        self.topic = f"out-{uuid.uuid4().hex[:8]}"
+        broker.create_topic(self.topic, partitions=PARTITIONS, config=topic_config)
+        self.names = query_names(None, uuid.uuid4().hex)
+        self.settings = client_settings(
+            {
+                "bootstrap.servers": broker.bootstrap_servers,
+                "retry.backoff.ms": "2",
+                "retry.backoff.max.ms": "20",
+                "default.api.timeout.ms": "10000",
+            }
+        )
+        self.cluster = Cluster(self.settings)
+        self.timeout_ms = TIMEOUT_MS
+        self.steps: list[str] = []
+
+    def close(self) -> None:
+        self.cluster.close()
+
+    def run_batch(self, batch_id: int, rows: Sequence[str], tasks: int, hook: Hook = no_hook) -> None:
+        """As Spark does when nothing goes wrong."""
+        self.commit(batch_id, self.run_tasks(batch_id, rows, tasks, hook), hook)
+
+    def run_tasks(
+        self, batch_id: int, rows: Sequence[str], tasks: int, hook: Hook = no_hook, *, attempt: int = 0
+    ) -> list[TaskReport]:
+        return [self.run_task(batch_id, rows[i::tasks], i, hook, attempt=attempt) for i in range(tasks)]
+
+    def run_task(
+        self,
+        batch_id: int,
+        rows: Iterable[str],
+        partition_id: int,
+        hook: Hook = no_hook,
+        *,
+        attempt: int = 0,
+        looks: bool = True,
+    ) -> TaskReport:
+        """`looks`: False for a zombie that has looked long ago."""
+        who = Attempt(self.names, batch_id, partition_id, attempt, is_replayable=looks)
+        with Cluster(self.settings) as cluster:
+            return run_attempt(
+                cluster,
+                ProducerSettings(),
+                who,
+                lambda producer: self._write(producer, rows),
+                timeout_ms=self.timeout_ms,
+                hook=self._noted(hook),
+            )
+
+    def commit(self, batch_id: int, reports: Sequence[TaskReport], hook: Hook = no_hook) -> None:
+        with Cluster(self.settings) as cluster:
+            self._driver(cluster, hook).commit(batch_id, reports)
+
+    def abort(self, batch_id: int) -> None:
+        with Cluster(self.settings) as cluster:
+            self._driver(cluster, no_hook).abort(batch_id)
+
+    def time_out(self, random: Random | None = None) -> list[str]:
+        """What a timeout does, without waiting for one: open transactions are aborted and their owners fenced.
+
+        With `random`, to some of them.
+        """
+        open_ones = sorted(open_transactions(self.cluster, self.names.base))
+        chosen = [each for each in open_ones if random is None or random.random() < 0.5]
+        for transactional_id in chosen:
+            self.abandon(transactional_id)
+        return chosen
+
+    def abandon(self, transactional_id: str) -> None:
+        Transactions(self.cluster).abandon(transactional_id, timeout_ms=self.timeout_ms)
+
+    def wait_until_stable(self, partition: int) -> None:
+        """Until nothing is open there: readers of committed records get to the end."""
+        place = self.topic, partition
+        patience = self.cluster.patience()
+        while True:
+            ends = [self.cluster.offsets([place], LATEST, isolation_level=level)[place].offset for level in (0, 1)]
+            if ends[0] == ends[1]:
+                return
+            assert patience.rest(), f"readers of committed records wait at {ends[1]} of {ends[0]}"
+
+    def committed(self) -> Counter[str]:
+        """What readers of committed records get, told from the log's markers."""
+        values: Counter[str] = Counter()
+        for partition in range(PARTITIONS):
+            self.wait_until_stable(partition)
+            start, end = log_bounds(self.cluster, self.topic, partition)
+            pending: dict[int, list[str]] = {}
+            for batch in read_log(self.cluster, self.topic, partition, start=start, end=end):
+                producer = batch.header.producer_id
+                if not batch.header.is_control:
+                    found = decode_records(batch, max_bytes=1 << 20)
+                    pending.setdefault(producer, []).extend((each.value or b"").decode() for each in found)
+                    continue
+                ended, marker = pending.pop(producer, []), read_marker(batch)
+                if marker is not None and marker.commit:
+                    values.update(ended)
+        return values
+
+    def open_transactions(self) -> list[str]:
+        return sorted(open_transactions(self.cluster, self.names.base))
+
+    def _driver(self, cluster: Cluster, hook: Hook) -> DriverSide:
+        return DriverSide(cluster, self.names, timeout_ms=self.timeout_ms, hook=self._noted(hook))
+
+    def _noted(self, hook: Hook) -> Hook:
+        def noting(step: str) -> None:
+            self.steps.append(step)
+            hook(step)
+
+        return noting
+
+    def _write(self, producer: Producer, rows: Iterable[str]) -> int:
+        """Two batches to each partition, so that there is a middle to crash in."""
+        rows = list(rows)
+        for half in (rows[: len(rows) // 2], rows[len(rows) // 2 :]):
+            by_partition: dict[int, list[Record]] = {}
+            for row in half:
+                by_partition.setdefault(hash_of(row), []).append(Record(0, 1, row.encode(), row.encode()))
+            for partition, records in sorted(by_partition.items()):
+                producer.send(self.topic, partition, bytearray(build_batch(records)))
+        return len(rows)
+
+
+def hash_of(row: str) -> int:
+    return sum(row.encode()) % PARTITIONS
+
+
+def rows_of(batch_id: int, count: int = 12) -> list[str]:
+    return [f"{batch_id}:{index}" for index in range(count)]
