@@ -1,0 +1,64 @@
+"""What batch and stream writers share: a checked schema, a delivery, and errors that a person can read."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.datasource import WriterCommitMessage
+from pyspark.sql.types import StructType
+
+from barnabas.client.errors import BadProperty, ClientError
+from barnabas.client.producer_settings import ProducerSettings, producer_settings
+from barnabas.spark.errors import UserError
+from barnabas.spark.sink.delivery import delivery_for
+from barnabas.spark.sink.schema import check_schema
+
+if TYPE_CHECKING:
+    from barnabas.client.producer import Producer
+    from barnabas.spark.options.sink import SinkOptions
+
+
+class Writing:
+    """One write. Made on the driver, where it refuses what cannot work; pickled to tasks and to the committer."""
+
+    def __init__(self, options: "SinkOptions", schema: StructType, *, streaming: bool) -> None:
+        check_schema(schema, topic=options.topic)
+        self._options = options
+        self._settings = _producer_settings(options)
+        self._client = options.client()
+        self._delivery = delivery_for(options, streaming=streaming)
+
+    def write(self, batches: Iterator[Any]) -> WriterCommitMessage:
+        from barnabas.client.cluster import Cluster
+        from barnabas.spark.sink.row_writer import RowWriter
+
+        def write_rows(producer: "Producer") -> int:
+            options = self._options
+            return RowWriter(producer, topic=options.topic, partitioner_name=options.partitioner).write(batches)
+
+        with _readable(), Cluster(self._client) as cluster:
+            return self._delivery.write(cluster, self._settings, write_rows)
+
+    def commit(self, messages: Sequence[WriterCommitMessage | None], batch_id: int | None = None) -> None:
+        with _readable():
+            self._delivery.commit(messages, batch_id)
+
+    def abort(self, messages: Sequence[WriterCommitMessage | None], batch_id: int | None = None) -> None:
+        with _readable():
+            self._delivery.abort(messages, batch_id)
+
+
+def _producer_settings(options: "SinkOptions") -> ProducerSettings:
+    try:
+        return producer_settings(options.properties)
+    except BadProperty as problem:
+        raise UserError(f"The option kafka.{problem.name} cannot be used: {problem.problem}.", problem.hint) from None
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    """What a client could not do, as what a person can do about it; the trace of the cause stays."""
+    try:
+        yield
+    except ClientError as error:
+        raise UserError(error.message, error.hint or "look at the broker's log") from error
