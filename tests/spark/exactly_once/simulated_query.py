@@ -20,7 +20,9 @@ from barnabas.client.transaction_listing import open_transactions
 from barnabas.client.transaction_log import log_bounds, read_log
 from barnabas.records.control import read_marker
 from barnabas.records.record import Record, build_batch, decode_records
+from barnabas.spark.sink.exactly_once.decision_log import DecisionLog
 from barnabas.spark.sink.exactly_once.driver_side import DriverSide
+from barnabas.spark.sink.exactly_once.entries import TaskEntry
 from barnabas.spark.sink.exactly_once.names import query_names
 from barnabas.spark.sink.exactly_once.steps import Hook, no_hook
 from barnabas.spark.sink.exactly_once.task_side import Attempt, TaskReport, run_attempt
@@ -140,10 +142,15 @@ class SimulatedQuery:
             assert patience.rest(), f"readers of committed records wait at {ends[1]} of {ends[0]}"
 
     def committed(self) -> Counter[str]:
-        """What readers of committed records get, told from the log's markers."""
-        values: Counter[str] = Counter()
+        """What readers of committed records get when nothing is open any more."""
         for partition in range(PARTITIONS):
             self.wait_until_stable(partition)
+        return self.committed_now()
+
+    def committed_now(self) -> Counter[str]:
+        """Told from the log's markers."""
+        values: Counter[str] = Counter()
+        for partition in range(PARTITIONS):
             start, end = log_bounds(self.cluster, self.topic, partition)
             pending: dict[int, list[str]] = {}
             for batch in read_log(self.cluster, self.topic, partition, start=start, end=end):
@@ -156,6 +163,12 @@ class SimulatedQuery:
                 if marker is not None and marker.commit:
                     values.update(ended)
         return values
+
+    def decided_entries(self) -> tuple[TaskEntry, ...]:
+        log = DecisionLog(self.cluster, self.names)
+        last = log.last()
+        assert last is not None
+        return log.read(last).entries
 
     def open_transactions(self) -> list[str]:
         return sorted(open_transactions(self.cluster, self.names.base))
