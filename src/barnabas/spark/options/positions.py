@@ -56,7 +56,7 @@ def position(values: Values, edge: Edge, default: Position) -> Position:
     text = values.text(for_all)
     if text is not None:
         timestamp_ms = whole_number(text)
-        if timestamp_ms is None:
+        if timestamp_ms is None or timestamp_ms < 0:
             raise UserError(
                 f"The option {for_all} is {text!r}.",
                 "it is one whole number: milliseconds since 1970, like 1767225600000",
@@ -64,7 +64,14 @@ def position(values: Values, edge: Edge, default: Position) -> Position:
         return AtTimestamp(timestamp_ms, for_all)
     text = values.text(for_each)
     if text is not None:
-        return AtTimestamps(_flat(partition_numbers(for_each, text)), for_each)
+        timestamps_ms = _flat(partition_numbers(for_each, text))
+        for partition, timestamp_ms in timestamps_ms.items():
+            if timestamp_ms < 0:
+                raise UserError(
+                    f"The option {for_each} has the time {timestamp_ms} for {partition}.",
+                    "times are milliseconds since 1970, like 1767225600000",
+                )
+        return AtTimestamps(timestamps_ms, for_each)
     text = values.text(offsets)
     if text is None:
         return default

@@ -114,12 +114,12 @@ def stream_options(options: Mapping[str, str]) -> SourceOptions:
     return _common(options, values, position(values, "starting", Latest()), Latest())
 
 
-def general_options(options: Mapping[str, str]) -> None:
+def general_options(options: Mapping[str, str]) -> SourceOptions:
     """What holds for batch and stream alike; for the moment when Spark has not yet said which of the two it will be."""
     values = Values(options)
     check_source_names(options)
     start = position(values, "starting", Earliest())
-    _common(options, values, start, position(values, "ending", Latest()))
+    return _common(options, values, start, position(values, "ending", Latest()))
 
 
 def _common(options: Mapping[str, str], values: Values, start: Position, end: Position) -> SourceOptions:

@@ -1,1 +1,1 @@
-"""Reading topics: which offsets, which tasks, which bytes."""
+"""Reading topics: which offsets, in which tasks, as batch and as stream."""

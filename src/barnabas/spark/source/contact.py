@@ -1,0 +1,81 @@
+"""The driver's line to the cluster: one that stays, and another attempt when it failed.
+
+`Cluster` is patient by itself while brokers restart and leaders move. What is here is the connector's second patience,
+for answers that are wrong for a moment: a topic that not every broker knows yet, a partition that is just being deleted
+(`fetchOffset.numRetries`, `fetchOffset.retryIntervalMs`).
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from barnabas.client.cluster import Cluster
+from barnabas.client.errors import AuthenticationFailed, CannotConnect, ClientError
+from barnabas.spark.errors import UserError
+from barnabas.spark.options.source import SourceOptions
+from barnabas.spark.source.topics import MissingTopic
+
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
+
+FIRST_PATIENCE_S = 10.0
+"""Until somebody has answered once, an address that is wrong is likelier than a broker that restarts."""
+
+
+class Contact:
+    """Not for several threads at once."""
+
+    def __init__(self, options: SourceOptions, *, sleep: Callable[[float], None] = time.sleep) -> None:
+        self._settings = options.client()
+        self._attempts = options.offset_attempts
+        self._pause_s = options.offset_retry_interval_ms / 1000
+        self._sleep = sleep
+        self._cluster: Cluster | None = None
+        self._was_heard = False
+
+    @property
+    def cluster(self) -> Cluster:
+        """Open, or opened when it is first needed."""
+        if self._cluster is None:
+            limit_s = self._settings.api_timeout_s
+            self._cluster = Cluster(
+                self._settings, patience_s=limit_s if self._was_heard else min(FIRST_PATIENCE_S, limit_s)
+            )
+        return self._cluster
+
+    def ask(self, question: Callable[[Cluster], T]) -> T:
+        """The answer, or the reason of the last attempt as a sentence for people."""
+        for attempt in range(1, self._attempts + 1):
+            try:
+                answer = question(self.cluster)
+            except (ClientError, MissingTopic) as failure:
+                self.close()
+                hopeless = isinstance(failure, CannotConnect | AuthenticationFailed)
+                if hopeless or attempt == self._attempts:
+                    raise _for_people(failure) from failure
+                _log.warning("Attempt %d of %d to get offsets failed: %s", attempt, self._attempts, failure)
+                self._sleep(self._pause_s)
+            else:
+                self._note_heard()
+                return answer
+        raise AssertionError("there is at least one attempt")
+
+    def pause(self) -> None:
+        """As long as between two attempts."""
+        self._sleep(self._pause_s)
+
+    def close(self) -> None:
+        if self._cluster is not None:
+            self._cluster.close()
+            self._cluster = None
+
+    def _note_heard(self) -> None:
+        if not self._was_heard and self._cluster is not None:
+            self._was_heard = True
+            self._cluster.patience_s = self._settings.api_timeout_s
+
+
+def _for_people(failure: ClientError | MissingTopic) -> UserError:
+    return failure if isinstance(failure, UserError) else UserError(f"{failure.message}.", failure.hint)

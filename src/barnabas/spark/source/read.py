@@ -1,0 +1,61 @@
+"""What runs in a task: the ranges it was given, one after the other, as Arrow batches.
+
+Spark uses a Python worker for many tasks, one after the other. The connection to the cluster stays open between them.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from barnabas.client.cluster import Cluster
+from barnabas.client.errors import ClientError
+from barnabas.client.settings import ClientSettings
+from barnabas.spark.errors import UserError
+from barnabas.spark.options.source import SourceOptions
+from barnabas.spark.source.fetch import FetchSettings, read_range
+from barnabas.spark.source.ranges import OffsetRange
+
+_IDLE_MAX = 4
+"""Clusters that a worker may keep open: a worker reads one at a time, few applications know more than two."""
+
+_idle: dict[ClientSettings, Cluster] = {}
+
+
+def read_ranges(
+    ranges: Sequence[OffsetRange],
+    options: SourceOptions,
+    columns: tuple[str, ...],
+    *,
+    timestamp_ms: tuple[int | None, int | None] = (None, None),
+) -> Iterator[Any]:
+    if not ranges:
+        return
+    try:
+        fetch = FetchSettings.of(options.properties, poll_timeout_ms=options.poll_timeout_ms)
+        with _borrowed(options.client()) as cluster:
+            for one in ranges:
+                yield from read_range(
+                    cluster,
+                    one,
+                    columns=columns,
+                    isolation_level=options.isolation_level,
+                    fetch=fetch,
+                    fail_on_data_loss=options.fail_on_data_loss,
+                    timestamp_ms=timestamp_ms,
+                )
+    except ClientError as failure:
+        raise UserError(f"{failure.message}.", failure.hint) from failure
+
+
+@contextmanager
+def _borrowed(settings: ClientSettings) -> Iterator[Cluster]:
+    """A cluster of this worker's, given back only in order: one that failed, or was left in mid-answer, is closed."""
+    cluster = _idle.pop(settings, None) or Cluster(settings)
+    try:
+        yield cluster
+    except BaseException:
+        cluster.close()
+        raise
+    while len(_idle) >= _IDLE_MAX:
+        _idle.pop(next(iter(_idle))).close()
+    _idle[settings] = cluster

@@ -1,0 +1,185 @@
+"""The place of a stream: where it begins, how far a batch goes, and what of the log is behind both.
+
+It lives on the driver as long as the query runs and needs nothing of Spark. Everything that must survive the process
+is in the offsets it returns (`offsets`): they are what Spark writes down before a batch runs, and what it hands back.
+
+Two rules keep it exact. The range of a batch follows from its two offsets alone, so that a batch that is run again
+reads the same records. And an offset that does not differ is returned as the very text it came as, so that Spark sees
+that there is nothing to do.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from barnabas.client.cluster import Cluster
+from barnabas.model import TopicPartition
+from barnabas.spark.options.source import SourceOptions
+from barnabas.spark.query.data_loss import Cause, DataLost, Loss, warning
+from barnabas.spark.source import resolution
+from barnabas.spark.source.admission import Delay, limited, waiting
+from barnabas.spark.source.contact import Contact
+from barnabas.spark.source.gaps import is_anew, ranges_between, vanished
+from barnabas.spark.source.offsets import PartitionOffsets, StreamOffsets, as_json, parse
+from barnabas.spark.source.planning import plan
+from barnabas.spark.source.ranges import OffsetRange
+from barnabas.spark.source.topics import Assigned, Topics
+
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
+
+Told = Mapping[str, Any]
+"""Offsets as Spark has them."""
+
+
+class Stream:
+    def __init__(self, options: SourceOptions, *, now_s: Callable[[], float] = time.monotonic) -> None:
+        self._options = options
+        self.contact = Contact(options)
+        self._topics = Topics(options.subscription, cache_ms=options.metadata_cache_ms)
+        self._now_s = now_s
+        self._delay = Delay(options.min_offsets_per_trigger or 0, options.max_trigger_delay_ms)
+        self._initial: dict[str, Any] | None = None
+        self._assigned: Assigned | None = None
+        self._latest: PartitionOffsets | None = None
+        self._target: StreamOffsets | None = None
+        """With AvailableNow: the end of the last batch."""
+        self._is_checked = False
+        """Whether it was looked up, since this process began, that the start of a batch is still in the log."""
+
+    def begin(self, kept: Mapping[TopicPartition, int] | None = None) -> StreamOffsets:
+        """Where a new query starts; `kept` are the offsets of an earlier attempt that has read nothing."""
+
+        def ask(cluster: Cluster) -> StreamOffsets:
+            assigned = self._topics.assigned(cluster)
+            if kept is not None:
+                offsets = {place: offset for place, offset in kept.items() if place in assigned.partitions}
+            else:
+                offsets = resolution.starting(
+                    cluster,
+                    self._options.start,
+                    assigned.partitions,
+                    isolation_level=self._options.isolation_level,
+                    latest_if_no_timestamp=self._options.latest_if_no_timestamp,
+                )
+            return StreamOffsets(offsets, dict(assigned.ids))
+
+        initial = self._ask(ask)
+        self._initial = initial.as_json()
+        return initial
+
+    def stop_at_what_is_there(self) -> None:
+        """AvailableNow: nothing that is written from now on will be read."""
+
+        def ask(cluster: Cluster) -> StreamOffsets:
+            assigned = self._topics.assigned(cluster, missing_is_fine=True)
+            return StreamOffsets(self._ends(cluster, StreamOffsets({}), assigned), dict(assigned.ids))
+
+        self._target = self._ask(ask)
+
+    def end_of_batch(self, start_told: Told, *, everything: bool) -> dict[str, Any]:
+        """The end of the batch that begins there; the start itself if there is none to run."""
+        start = parse(start_told)
+
+        def ask(cluster: Cluster) -> tuple[PartitionOffsets, PartitionOffsets, Assigned]:
+            self._assigned = assigned = self._topics.assigned(cluster, missing_is_fine=True)
+            latest = self._ends(cluster, start, assigned) if self._target is None else _left(self._target, assigned)
+            anew = [place for place in latest if is_anew(place, start, assigned.ids)]
+            begin = {**start.partitions, **resolution.earliest_of_existing(cluster, anew)}
+            return latest, begin, assigned
+
+        latest, begin, assigned = self._ask(ask)
+        if self._options.fail_on_data_loss:
+            self._report(vanished(start, latest, assigned.ids))
+        self._latest = latest
+        end = latest if everything else self._admitted(begin, latest)
+        if end is None or (end == start.partitions and not any(is_anew(place, start, assigned.ids) for place in end)):
+            return dict(start_told)
+        first = start if self._initial is not None and start_told == self._initial else None
+        return StreamOffsets(end, dict(assigned.ids), first).as_json()
+
+    def tasks(self, start_told: Told, end_told: Told) -> list[tuple[OffsetRange, ...]]:
+        """The ranges of each task of the batch between these offsets."""
+        if start_told == end_told:
+            return []
+        end = parse(end_told)
+        start = end.start or parse(start_told)
+        ranges, losses, assigned = self._ask(lambda cluster: self._ranges(cluster, start, end))
+        self._report(losses)
+        self._is_checked = True
+        return plan(
+            ranges,
+            min_partitions=self._options.min_partitions,
+            max_records=self._options.max_records_per_partition,
+            leaders=assigned.leaders,
+        )
+
+    def latest(self) -> dict[str, dict[str, int]] | None:
+        """The end of the log when it was last looked at, for those who want to know how far behind the query is."""
+        return as_json(self._latest) if self._latest else None
+
+    def close(self) -> None:
+        self.contact.close()
+
+    def _ask(self, question: Callable[[Cluster], T]) -> T:
+        def anew(cluster: Cluster) -> T:
+            try:
+                return question(cluster)
+            except Exception:
+                self._topics.forget()
+                raise
+
+        return self.contact.ask(anew)
+
+    def _ends(self, cluster: Cluster, known: StreamOffsets, assigned: Assigned) -> PartitionOffsets:
+        """Where logs end. One that ends before a known offset is asked again: a new leader may not know it yet."""
+        for attempt in range(self._options.offset_attempts):
+            if attempt:
+                self.contact.pause()
+            found = resolution.latest(cluster, assigned.partitions, self._options.isolation_level)
+            if not any(loss.cause is Cause.CUT_OFF for loss in vanished(known, found, assigned.ids)):
+                break
+        return found
+
+    def _admitted(self, begin: PartitionOffsets, latest: PartitionOffsets) -> PartitionOffsets | None:
+        """None: wait for more."""
+        options = self._options
+        # With AvailableNow the rest would wait for ever: nothing is added to what was there.
+        may_wait = options.min_offsets_per_trigger is not None and self._target is None
+        if may_wait and self._delay.holds_back(waiting(begin, latest), self._now_s() * 1000):
+            return None
+        if options.max_offsets_per_trigger is not None:
+            return limited(options.max_offsets_per_trigger, begin, latest)
+        return latest
+
+    def _ranges(
+        self, cluster: Cluster, start: StreamOffsets, end: StreamOffsets
+    ) -> tuple[list[OffsetRange], list[Loss], Assigned]:
+        assigned = self._assigned or self._topics.assigned(cluster, missing_is_fine=True)
+        look_up = frozenset(place for place in end.partitions if not self._is_checked or is_anew(place, start, end.ids))
+        ranges, losses = ranges_between(
+            start,
+            end,
+            ids_now=assigned.ids,
+            looked_up=look_up,
+            earliest=resolution.earliest_of_existing(cluster, look_up),
+        )
+        return ranges, losses, assigned
+
+    def _report(self, losses: Sequence[Loss]) -> None:
+        if not losses:
+            return
+        if self._options.fail_on_data_loss:
+            raise DataLost(losses)
+        _log.warning("%s", warning(losses))
+
+
+def _left(target: StreamOffsets, assigned: Assigned) -> PartitionOffsets:
+    """Of a target that was set when the query began: what was not deleted since."""
+    return {
+        place: offset
+        for place, offset in target.partitions.items()
+        if place in assigned.partitions and not target.is_remade(place.topic, assigned.ids)
+    }

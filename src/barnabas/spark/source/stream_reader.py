@@ -1,0 +1,110 @@
+"""What Spark calls for `spark.readStream`.
+
+One object of this class lives in a Python process on the driver for as long as the query runs, and holds a connection.
+Copies of it go to the tasks and only read.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxRows,
+    ReadMinRows,
+    SupportsTriggerAvailableNow,
+)
+
+from barnabas.client.errors import ClientError
+from barnabas.model import TopicPartition
+from barnabas.spark.errors import UserError
+from barnabas.spark.options.source import SourceOptions
+from barnabas.spark.source.offsets import by_pair, parse
+from barnabas.spark.source.partition import RangesPartition
+
+if TYPE_CHECKING:
+    from barnabas.spark.query.group import QueryGroup
+    from barnabas.spark.source.ranges import OffsetRange
+    from barnabas.spark.source.stream import Stream
+
+
+class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    def __init__(self, options: SourceOptions, columns: tuple[str, ...], start_digest: str) -> None:
+        self._options = options
+        self._columns = columns
+        self._start_digest = start_digest
+        self._stream: Stream | None = None
+        self._group: QueryGroup | None = None
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
+        """Asked by Spark until a first batch is written down; `offsets` says how the answer survives a failed one."""
+        stream, group = self._opened()
+        if group is None:
+            return stream.begin().as_json()
+        try:
+            kept = group.initial()
+            places = None if kept is None else {TopicPartition(*place): offset for place, offset in kept.items()}
+            initial = stream.begin(places)
+            if kept is None:
+                group.keep_initial(by_pair(initial.partitions))
+        except ClientError as failure:
+            raise UserError(f"{failure.message}.", failure.hint) from failure
+        return initial.as_json()
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
+        """Only says whether there is a limit: Spark hands it back with each `latestOffset`, and has no limit of two
+        sides for Python. The numbers are taken from the options."""
+        if self._options.max_offsets_per_trigger is not None:
+            return ReadMaxRows(self._options.max_offsets_per_trigger)
+        if self._options.min_offsets_per_trigger is not None:
+            return ReadMinRows(self._options.min_offsets_per_trigger)
+        return ReadAllAvailable()
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name
+        """The end of the next batch. Spark asks for everything, whatever the options say, with `trigger(once=True)`."""
+        stream, _ = self._opened()
+        return stream.end_of_batch(start, everything=isinstance(limit, ReadAllAvailable))
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
+        stream, _ = self._opened()
+        stream.stop_at_what_is_there()
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
+        stream, _ = self._opened()
+        return [RangesPartition(ranges) for ranges in stream.tasks(start, end)]
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        from barnabas.spark.source.read import read_ranges
+
+        ranges: tuple[OffsetRange, ...] = partition.ranges if isinstance(partition, RangesPartition) else ()
+        return read_ranges(ranges, self._options, self._columns)
+
+    def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802 - Spark's name
+        stream, _ = self._opened()
+        return stream.latest()
+
+    def commit(self, end: dict[str, Any]) -> None:
+        """Spark is done with everything before `end`. Shown in the group; the checkpoint does not depend on it."""
+        _, group = self._opened()
+        if group is not None:
+            group.commit(by_pair(parse(end).partitions))
+
+    def stop(self) -> None:
+        if self._stream is not None:
+            self._stream.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_stream": None, "_group": None}
+
+    def _opened(self) -> "tuple[Stream, QueryGroup | None]":
+        if self._stream is None:
+            from barnabas.spark.query.group import QueryGroup
+            from barnabas.spark.source.stream import Stream
+
+            self._stream = stream = Stream(self._options)
+            if self._options.group_id is not None:
+                self._group = QueryGroup(
+                    lambda: stream.contact.cluster, self._options.group_id, start=self._start_digest
+                )
+        return self._stream, self._group
