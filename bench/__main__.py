@@ -25,7 +25,7 @@ _QUIET_LOAD = 0.3
 
 def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
-    results = _kept(options.load) if options.load else _run(options)
+    results = kept(options.load) if options.load else _run(options)
     if options.chart:
         draw(results, options.chart)
     if options.page:
@@ -39,7 +39,7 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _kept(files: list[Path]) -> Results:
+def kept(files: list[Path]) -> Results:
     results = Results()
     for file in files:
         results.replace(Results.from_json(json.loads(file.read_text())))
@@ -93,14 +93,14 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _end_on_signals() -> None:
+def end_on_signals() -> None:
     """Servers have sessions of their own: however the run ends, it must end them. A shell's `&` ignores SIGINT."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 if __name__ == "__main__":
-    _end_on_signals()
+    end_on_signals()
     try:
         sys.exit(main())
     except KeyboardInterrupt:

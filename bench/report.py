@@ -1,5 +1,7 @@
 """Results as people and as programs read them."""
 
+from collections.abc import Mapping
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -9,16 +11,17 @@ from bench.results import Better, Measure, Results
 BEGIN_MARK = "<!-- figures of `make bench` -->"
 END_MARK = "<!-- end of figures -->"
 
-_COLUMNS = ("barnabas", "kafka", "idle broker")
+TITLES: Mapping[str, str] = {"barnabas": "Barnabas", "kafka": "Apache Kafka", "idle broker": "an idle Barnabas"}
+"""What the columns are called, in their order; another run may call other things by these names."""
 
 
-def print_table(results: Results, console: Console) -> None:
+def print_table(results: Results, console: Console, titles: Mapping[str, str] = TITLES) -> None:
     console.print("  ".join(f"{name} {value}" for name, value in results.machine.items()), markup=False)
-    servers = [name for name in _COLUMNS if any(name in values for values in results.values.values())]
+    servers = [name for name in titles if any(name in values for values in results.values.values())]
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("BENCHMARK")
     for name in servers:
-        table.add_column(name.upper(), justify="right")
+        table.add_column(titles[name].upper(), justify="right")
     table.add_column("UNIT")
     for name in ("RATIO", "WANTED"):
         table.add_column(name, justify="right")
@@ -42,27 +45,28 @@ def print_table(results: Results, console: Console) -> None:
         console.print(sentence, markup=False, highlight=False)
 
 
-def with_figures(page: str, results: Results) -> str:
+def with_figures(
+    page: str, results: Results, titles: Mapping[str, str] = TITLES, *, begin_mark: str = BEGIN_MARK
+) -> str:
     """The page with what stands between its two marks replaced."""
-    before, begin, rest = page.partition(BEGIN_MARK)
+    before, begin, rest = page.partition(begin_mark)
     _, end, after = rest.partition(END_MARK)
     if not begin or not end:
-        raise ValueError(f"the page lacks {BEGIN_MARK} or {END_MARK}")
-    return f"{before}{begin}\n\n{markdown(results)}\n\n{end}{after}"
+        raise ValueError(f"the page lacks {begin_mark} or {END_MARK}")
+    return f"{before}{begin}\n\n{markdown(results, titles)}\n\n{end}{after}"
 
 
-def markdown(results: Results) -> str:
+def markdown(results: Results, titles: Mapping[str, str] = TITLES) -> str:
     machine = "\n".join(f"| {name} | {value} |" for name, value in results.machine.items())
     benchmarks = dict.fromkeys(measure.benchmark for measure in results.values)
-    tables = (f"### {name}\n\n{markdown_table(results, name)}" for name in benchmarks)
+    tables = (f"### {name}\n\n{markdown_table(results, name, titles)}" for name in benchmarks)
     notes = "\n".join(f"- {sentence}" for sentence in results.notes)
     return "\n\n".join((f"| | |\n|---|---|\n{machine}", *tables, notes))
 
 
-def markdown_table(results: Results, benchmark: str) -> str:
+def markdown_table(results: Results, benchmark: str, titles: Mapping[str, str] = TITLES) -> str:
     rows = [measure for measure in results.values if measure.benchmark == benchmark]
-    servers = [name for name in _COLUMNS if any(name in results.values[measure] for measure in rows)]
-    titles = {"barnabas": "Barnabas", "kafka": "Apache Kafka", "idle broker": "an idle Barnabas"}
+    servers = [name for name in titles if any(name in results.values[measure] for measure in rows)]
     head = ["", *(titles[name] for name in servers), "unit", "ratio", "wanted", ""]
     lines = [head, ["---", *("---:" for _ in servers), "---", "---:", "---:", "---"]]
     for measure in rows:

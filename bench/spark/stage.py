@@ -1,0 +1,94 @@
+"""What a benchmark of Spark gets to work with: a session with both connectors, a broker, a place for results."""
+
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from bench.results import Measure, Results
+from bench.servers import Server
+from bench.sockets import HOST
+from bench.spark.sizes import Sizes
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# The names under which results are kept: ours is compared with the other.
+OURS: Final = "barnabas"
+THEIRS: Final = "kafka"
+TITLES: Final = {OURS: 'format("barnabas")', THEIRS: "Spark's connector"}
+
+
+@dataclass(slots=True)
+class SparkStage:
+    sizes: Sizes
+    server: Server
+    spark: "SparkSession"
+    directory: Path
+    """For checkpoints and Parquet files: a real disk, or the figures flatter."""
+    results: Results = field(default_factory=Results)
+    filled: set[str] = field(default_factory=set)
+    """Topics that are there to be read."""
+    _started: float = field(default_factory=time.monotonic)
+
+    @property
+    def servers(self) -> str:
+        return f"{HOST}:{self.server.port}"
+
+    def add(self, measure: Measure, who: str, value: float) -> None:
+        self.results.add(measure, who, value)
+        self.tell(f"{measure.name}: {TITLES[who]} {value:,.4g} {measure.unit}")
+
+    def tell(self, text: str) -> None:
+        print(f"{time.monotonic() - self._started:7.1f}s  {text}", file=sys.stderr, flush=True)
+
+    def alternate(self, turns: Sequence["Turn"]) -> None:
+        """All of them once to warm up, then round by round: whatever the machine does, it does to all of them."""
+        for number in range(self.sizes.rounds + 1):
+            for turn in turns:
+                value = turn.run()
+                if number > 0:
+                    self.add(turn.measure, turn.who, value)
+
+    @contextmanager
+    def scratch(self) -> Iterator[Path]:
+        with tempfile.TemporaryDirectory(dir=self.directory) as place:
+            yield Path(place)
+
+
+class Turn(NamedTuple):
+    measure: Measure
+    who: str
+    run: Callable[[], float]
+    """Measures once."""
+
+
+class Benchmark(NamedTuple):
+    name: str
+    summary: str
+    run: Callable[[SparkStage], None]
+
+
+@contextmanager
+def session_with_both(directory: Path) -> "Iterator[SparkSession]":
+    """Our own session's settings, and the connector's jars; both connectors get the same."""
+    from interop.peers import Peers
+
+    from barnabas.spark import session
+
+    settings: Mapping[str, Any] = {
+        "spark.jars": ",".join(map(str, sorted(Peers().spark_connector_jars.glob("*.jar")))),
+        "spark.driver.memory": "2g",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.warehouse.dir": str(directory / "warehouse"),
+        "spark.local.dir": str(directory / "local"),
+    }
+    running = session("bench", "local[2]", **settings)
+    try:
+        yield running
+    finally:
+        running.stop()
