@@ -16,13 +16,13 @@ class BatchWriter(DataSourceArrowWriter):
     """Appends rows to topics."""
 
     def __init__(self, options: "SinkOptions", schema: StructType) -> None:
-        self._writing = Writing(options, schema, streaming=False)
+        self.writing = Writing(options, schema, streaming=False)
 
     def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
-        return self._writing.write(iterator)
+        return self.writing.write(iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        self._writing.commit(messages)
+        self.writing.commit(messages)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        self._writing.abort(messages)
+        self.writing.abort(messages)

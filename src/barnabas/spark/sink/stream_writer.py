@@ -19,13 +19,13 @@ class StreamWriter(DataSourceStreamArrowWriter):
     """
 
     def __init__(self, options: "SinkOptions", schema: StructType) -> None:
-        self._writing = Writing(options, schema, streaming=True)
+        self.writing = Writing(options, schema, streaming=True)
 
     def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
-        return self._writing.write(iterator)
+        return self.writing.write(iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803, Spark's name
-        self._writing.commit(messages, batchId)
+        self.writing.commit(messages, batchId)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803, Spark's name
-        self._writing.abort(messages, batchId)
+        self.writing.abort(messages, batchId)

@@ -26,7 +26,7 @@ class Writing:
         self._options = options
         self._settings = _producer_settings(options)
         self._client = options.client()
-        self._delivery = delivery_for(options, streaming=streaming)
+        self.delivery = delivery_for(options, streaming=streaming)
 
     def write(self, batches: Iterator[Any]) -> WriterCommitMessage:
         from barnabas.client.cluster import Cluster
@@ -37,15 +37,15 @@ class Writing:
             return RowWriter(producer, topic=options.topic, partitioner_name=options.partitioner).write(batches)
 
         with _readable(), Cluster(self._client) as cluster:
-            return self._delivery.write(cluster, self._settings, write_rows)
+            return self.delivery.write(cluster, self._settings, write_rows)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batch_id: int | None = None) -> None:
         with _readable():
-            self._delivery.commit(messages, batch_id)
+            self.delivery.commit(messages, batch_id)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None], batch_id: int | None = None) -> None:
         with _readable():
-            self._delivery.abort(messages, batch_id)
+            self.delivery.abort(messages, batch_id)
 
 
 def _producer_settings(options: "SinkOptions") -> ProducerSettings:
