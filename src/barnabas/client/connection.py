@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
 
-from barnabas.client.errors import BadAnswer, ConnectionClosed, RequestTimedOut
+from barnabas.client.errors import AuthenticationFailed, BadAnswer, ConnectionClosed, RequestTimedOut
 from barnabas.wire.api_table import APIS
 from barnabas.wire.codec import MalformedMessage, decode_response, encode_request, is_flexible
 from barnabas.wire.frame import skip_tagged_fields
@@ -35,6 +35,9 @@ class _Expected(NamedTuple):
     correlation_id: int
     api_name: str
     version: int
+
+
+_NOTHING: Final = _Expected(-1, "", -1)
 
 
 class FrameBuffer:
@@ -57,6 +60,8 @@ class Connection:
         self.address = address
         self.client_id = client_id
         self.broken = False
+        self.expires_at: float | None = None
+        """On the monotonic clock: when a login is no longer good, and the broker would hang up."""
         self._socket = connected
         self._expected: deque[_Expected] = deque()
         self._next_correlation_id = 0
@@ -97,15 +102,17 @@ class Connection:
 
     def receive(self) -> Any:
         """The response to the oldest unanswered request."""
-        expected = self._expected[0] if self._expected else None
-        body = self.receive_body()
-        assert expected is not None  # receive_body has found one, too
+        expected = self._expected[0] if self._expected else _NOTHING
+        return self.decode(expected.api_name, expected.version, self.receive_body())
+
+    def decode(self, api_name: str, version: int, body: memoryview) -> Any:
+        """What `receive_body` gave, as a response."""
         try:
-            return decode_response(expected.api_name, expected.version, body, 0)
+            return decode_response(api_name, version, body, 0)
         except (MalformedMessage, IndexError, struct.error) as error:
             self.broken = True
             raise BadAnswer(
-                f"the answer of {self.address} to {expected.api_name} v{expected.version} cannot be read: {error}",
+                f"the answer of {self.address} to {api_name} v{version} cannot be read: {error}",
                 "is it a Kafka broker, and is nothing between it and us that changes bytes?",
             ) from error
 
@@ -172,9 +179,29 @@ class Connection:
             return True
         if self._expected:
             return False
+        if self.expires_at is not None and time.monotonic() > self.expires_at:
+            return True
         poll = select.poll()
         poll.register(self._socket, select.POLLIN)
-        return bool(poll.poll(0))
+        return bool(poll.poll(0)) and not self._only_tls_news()
+
+    def _only_tls_news(self) -> bool:
+        """Whether what can be read is TLS's own, like a session ticket, and nothing for us."""
+        if not hasattr(self._socket, "pending"):
+            return False
+        from ssl import SSLWantReadError
+
+        timeout_s = self._socket.gettimeout()
+        self._socket.settimeout(0)
+        try:
+            self._socket.recv(1)
+        except SSLWantReadError:
+            return True
+        except OSError:
+            return False
+        finally:
+            self._socket.settimeout(timeout_s)
+        return False
 
     def close(self) -> None:
         self.broken = True
@@ -197,7 +224,7 @@ class Connection:
                     self.broken = True
                     raise ConnectionClosed(
                         f"{self.address} closed the connection after {got} of {size} bytes",
-                        "is it a Kafka listener for this kind of client? its log says more",
+                        "is it a Kafka listener, and is security.protocol right for it? its log says more",
                     )
                 got += count
                 if got < size and deadline is not None and time.monotonic() > deadline:
@@ -218,6 +245,12 @@ class Connection:
             ) from error
         except OSError as error:
             self.broken = True
+            if "ALERT" in (getattr(error, "reason", None) or ""):
+                # In TLS 1.3 a broker judges our certificate only after the handshake.
+                raise AuthenticationFailed(
+                    f"{self.address} broke off TLS: {error}",
+                    "does it want a certificate of yours? set ssl.keystore.location to a PEM file with key and chain",
+                ) from error
             raise ConnectionClosed(
                 f"the connection to {self.address} broke while {doing}: {error}",
                 "is the broker running? its log says more",

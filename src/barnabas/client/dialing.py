@@ -1,4 +1,4 @@
-"""From an address to a connection that can be used: TCP, then what the listener wants before it serves."""
+"""From an address to a connection that can be used: TCP, then TLS, then a login, as far as the listener wants them."""
 
 import socket
 
@@ -10,13 +10,31 @@ from barnabas.client.settings import Address, ClientSettings
 def open_connection(address: Address, settings: ClientSettings) -> Connection:
     host, port = address
     named = f"{host}:{port}"
+    connected = _dial(address, named, settings.connect_timeout_s)
+    if settings.security.tls is not None:
+        from barnabas.client.tls import wrap
+
+        connected = wrap(connected, host, named, settings.security.tls)
+    connected.settimeout(settings.request_timeout_s)
+    connection = Connection(connected, named, client_id=settings.client_id)
+    if settings.security.login is not None:
+        from barnabas.client.sasl import authenticate
+
+        try:
+            authenticate(connection, settings.security.login)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def _dial(address: Address, named: str, timeout_s: float) -> socket.socket:
     try:
-        connected = socket.create_connection(address, timeout=settings.connect_timeout_s)
+        connected = socket.create_connection(address, timeout=timeout_s)
     except OSError as error:
         raise CannotConnect(
             f"cannot reach {named}: {error.strerror or error}",
             "is the broker running, and is the address right for this machine?",
         ) from error
     connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    connected.settimeout(settings.request_timeout_s)
-    return Connection(connected, named, client_id=settings.client_id)
+    return connected

@@ -1,5 +1,6 @@
 """A broker as its cluster's client sees it: a connection, and the versions that both sides speak."""
 
+import struct
 from typing import Any, Final
 
 from barnabas.client.connection import Connection
@@ -12,15 +13,14 @@ _KNOWN: Final = {api.name: api for api in APIS}
 # From the next version on topics have ids instead of names, and our callers deal in names.
 _VERSION_CAPS: Final = {"offset_commit": 9, "offset_fetch": 9}
 _SOFTWARE: Final = "barnabas"
+_ASKED_VERSION: Final = 3
+_TOO_NEW: Final = struct.pack(">h", ErrorCode.unsupported_version)
 
 
 class Node:
     def __init__(self, connection: Connection) -> None:
-        from barnabas import __version__
-
         self.connection = connection
-        request = ApiVersionsRequest(client_software_name=_SOFTWARE, client_software_version=__version__)
-        self.described = connection.call("api_versions", 3, request)
+        self.described = _describe(connection)
         if self.described.error_code != ErrorCode.none:
             raise Refused(self.described.error_code, f"{connection.address} does not say which versions it speaks")
         self._ranges = {key.api_key: (key.min_version, key.max_version) for key in self.described.api_keys}
@@ -51,3 +51,15 @@ class Node:
         cap = _VERSION_CAPS.get(api_name, known.version_max) if newest is None else newest
         version = min(known.version_max, highest, cap)
         return None if version < max(known.version_min, lowest) else int(version)
+
+
+def _describe(connection: Connection) -> Any:
+    from barnabas import __version__
+
+    request = ApiVersionsRequest(client_software_name=_SOFTWARE, client_software_version=__version__)
+    connection.send("api_versions", _ASKED_VERSION, request)
+    body = connection.receive_body()
+    if bytes(body[:2]) == _TOO_NEW:
+        # A broker that does not know the version says so in the oldest one.
+        return connection.call("api_versions", 0, ApiVersionsRequest())
+    return connection.decode("api_versions", _ASKED_VERSION, body)

@@ -7,7 +7,7 @@ other calls to that broker get a second one: an answer must not be taken for ano
 from collections.abc import Iterable
 
 from barnabas.client.dialing import open_connection
-from barnabas.client.errors import CannotConnect, ClientError
+from barnabas.client.errors import CannotConnect, ClientError, ConnectionClosed, RequestTimedOut
 from barnabas.client.node import Node
 from barnabas.client.settings import Address, ClientSettings
 
@@ -35,11 +35,11 @@ class Nodes:
         if node_id is not None:
             return self._named(node_id, free=True)
         addresses = list(dict.fromkeys([*self._open, *self._settings.bootstrap, *self._addresses.values()]))
-        failures: list[CannotConnect] = []
+        failures: list[ClientError] = []
         for address in addresses:
             try:
                 return self._at(address, free=True)
-            except CannotConnect as failure:
+            except (CannotConnect, ConnectionClosed, RequestTimedOut) as failure:
                 failures.append(failure)
         if len(failures) == 1:
             raise failures[0]

@@ -1,19 +1,13 @@
 """Kafka's client properties, by the names of its Java clients, become the settings of ours."""
 
 from collections.abc import Mapping
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from barnabas.client.errors import BadProperty
+from barnabas.client.property_names import KINDNESSES
 from barnabas.client.property_names import unknown as unknown
-from barnabas.client.settings import (
-    DEFAULT_PORT,
-    PLAINTEXT,
-    READ_COMMITTED,
-    READ_UNCOMMITTED,
-    Address,
-    ClientSettings,
-    Security,
-)
+from barnabas.client.security_properties import security
+from barnabas.client.settings import DEFAULT_PORT, READ_COMMITTED, READ_UNCOMMITTED, Address, ClientSettings
 
 T = TypeVar("T")
 
@@ -29,9 +23,10 @@ _TIMES_MS: Final = {
 
 def client_settings(properties: Mapping[str, str]) -> ClientSettings:
     """From Kafka's names, without "kafka." in front; BadProperty on nonsense."""
+    properties = {KINDNESSES.get(name, name): value for name, value in properties.items()}
     if not properties.get("bootstrap.servers", "").strip():
         raise BadProperty("bootstrap.servers", "it is missing", "give the brokers' addresses, like localhost:9092")
-    settings: dict[str, object] = {"bootstrap": _addresses(properties["bootstrap.servers"])}
+    settings: dict[str, Any] = {"bootstrap": _addresses(properties["bootstrap.servers"])}
     for name, attribute in _TIMES_MS.items():
         if name in properties:
             settings[attribute] = _milliseconds(name, properties[name])
@@ -39,10 +34,7 @@ def client_settings(properties: Mapping[str, str]) -> ClientSettings:
         settings["client_id"] = properties["client.id"]
     if "isolation.level" in properties:
         settings["isolation_level"] = _choice("isolation.level", properties["isolation.level"], _ISOLATION_LEVELS)
-    protocol = properties.get("security.protocol", PLAINTEXT).upper()
-    if protocol != PLAINTEXT:
-        raise BadProperty("security.protocol", f"{protocol} is not spoken", f"use {PLAINTEXT}")
-    return ClientSettings(security=Security(protocol), properties=dict(properties), **settings)  # type: ignore[arg-type]
+    return ClientSettings(security=security(properties), properties=dict(properties), **settings)
 
 
 def parse_address(server: str) -> Address:

@@ -1,4 +1,7 @@
-"""What a client needs to know to reach its cluster. Frozen, and can be pickled: Spark sends it to every task."""
+"""What a client needs to know to reach its cluster. Frozen, and can be pickled: Spark sends it to every task.
+
+Passwords, keys and tokens are in it, but never in its `repr`: logs and error messages may show it.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,6 +10,7 @@ from typing import Final
 DEFAULT_PORT: Final = 9092
 
 PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL = "PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"
+PLAIN, SCRAM_SHA_256, SCRAM_SHA_512, OAUTHBEARER = "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"
 
 READ_UNCOMMITTED, READ_COMMITTED = 0, 1
 
@@ -14,8 +18,41 @@ Address = tuple[str, int]
 
 
 @dataclass(frozen=True)
+class Tls:
+    """Files are read when a connection is made, on the machine that makes it, as Kafka's own clients do."""
+
+    trusted_file: str | None = None
+    trusted_pem: str | None = None
+    """Certificates of those who may vouch for brokers; without either, those that the system trusts."""
+    own_file: str | None = None
+    """Our certificate with its chain; our key too, unless `key_file` has it."""
+    key_file: str | None = None
+    own_pem: str | None = field(default=None, repr=False)
+    """The same as text: key and certificates."""
+    key_password: str | None = field(default=None, repr=False)
+    check_host_name: bool = True
+    versions: tuple[str, ...] = ("TLSv1.2", "TLSv1.3")
+
+
+@dataclass(frozen=True)
+class Login:
+    mechanism: str
+    username: str = ""
+    password: str = field(default="", repr=False)
+    token: str | None = field(default=None, repr=False)
+    """For OAUTHBEARER."""
+    unsecured_claims: tuple[tuple[str, object], ...] = ()
+    """For OAUTHBEARER without a token: what an unsigned one shall say, as test set-ups of Kafka accept it."""
+    unsecured_lifetime_s: int = 3600
+    extensions: tuple[tuple[str, str], ...] = ()
+    """For OAUTHBEARER: sent along with the token."""
+
+
+@dataclass(frozen=True)
 class Security:
     protocol: str = PLAINTEXT
+    tls: Tls | None = None
+    login: Login | None = None
 
 
 @dataclass(frozen=True)
@@ -35,7 +72,7 @@ class ClientSettings:
     isolation_level: int = READ_UNCOMMITTED
     security: Security = field(default_factory=Security)
     properties: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
-    """All properties as they were given, for what other rooms read from them; not shown, there are passwords in it."""
+    """All properties as they were given, for what other rooms read from them."""
 
     @property
     def bootstrap_servers(self) -> str:
