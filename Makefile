@@ -13,7 +13,7 @@ setup: $(STAMP) ## Make .venv with everything in it
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev --editable '.[client,spark]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev --editable '.[client,spark,java]'
 	@touch $(STAMP)
 
 demo: setup ## Run the main job: producers, a group, a killed member, a killed broker, a proof
