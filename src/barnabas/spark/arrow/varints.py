@@ -4,9 +4,8 @@ A gather of eight bytes costs hardly more than one of a single byte, and arithme
 of it. So a `Cursor` fetches the next eight bytes of every record as one 64-bit word (the first byte lowest), and reads
 number after number out of those words until they run dry.
 
-In a word, the first byte without its top bit ends the number: `~word & 0x8080...` has the candidates, its lowest set
-bit is the end. Where all records of a column have numbers of one size, which is nearly always, the size is a plain
-number instead of a column.
+In a word, the first byte without its top bit ends the number. Where all records of a column have numbers of one size,
+which is nearly always, that size is a plain number instead of a column.
 
 Nothing is read outside the buffer. A position at or past its end is an error. The last seven bytes are read by a word
 that begins earlier and is shifted, so that zeros follow the end; a number that was cut off there ends in a position
@@ -29,7 +28,6 @@ Bools = npt.NDArray[np.bool_]
 
 WORD_BYTES: Final = 8
 _TOP_BITS: Final = 0x8080808080808080
-_ALL_BITS: Final = 0xFFFFFFFFFFFFFFFF
 _VARINT_BYTES_MAX: Final = 5
 _BUFFER_BYTES_MAX: Final = (1 << 31) - 1
 """Arrow's binary columns have 32-bit offsets. Fetches are bounded far below."""
@@ -48,145 +46,151 @@ class Octets:
         padded = data if self.size >= WORD_BYTES else bytes(data).ljust(WORD_BYTES, b"\0")
         self.array: Final[npt.NDArray[np.uint8]] = np.frombuffer(padded, np.uint8)
         self.buffer: Final = pa.py_buffer(padded)
-        self._last_word: Final = max(self.size, WORD_BYTES) - WORD_BYTES
+        self.last_word: Final = max(self.size, WORD_BYTES) - WORD_BYTES
         # A word begins at every byte: the stride is one.
-        self.words: Final[Words] = np.ndarray((self._last_word + 1,), np.dtype("<u8"), self.array.data, 0, (1,))
+        self.words: Final[Words] = np.ndarray((self.last_word + 1,), np.dtype("<u8"), self.array.data, 0, (1,))
 
     def words_at(self, positions: Ints) -> Words:
         """The eight bytes from each position on (never negative); zeros stand for what follows the end."""
         if not len(positions):
             return np.empty(0, np.uint64)
         last = int(positions.max())
-        if last <= self._last_word:
+        if last <= self.last_word:
             return self.words[positions]
         if last >= self.size:
             raise InvalidRecord("the batch ends inside a record")
-        inside = np.minimum(positions, self._last_word)
+        inside = np.minimum(positions, self.last_word)
         return self.words[inside] >> ((positions - inside) << 3).view(np.uint64)
 
 
-def sizes_of(words: Words) -> Ints | int:
-    """Bytes of the varint that begins each word, as one number if all have it; 9 where eight bytes do not end it."""
-    ends = ~words & _TOP_BITS
-    lowest = ends & (~ends + 1)
-    first = int(lowest[0])
-    if first and (lowest == first).all():
-        return first.bit_length() >> 3
-    # `lowest - 1` has a bit for every bit before the end; none at all found wraps to 64 of them.
-    sizes: Ints = ((np.bitwise_count(lowest - 1) + 1) >> 3).astype(np.int64)
-    sizes += lowest == 0
-    return sizes
+def numbers_at(words: Words) -> tuple[Words, Ints | int]:
+    """The numbers that begin the words, as on the wire (zigzag not undone), and their sizes in bytes.
 
-
-def raw_values(words: Words, sizes: Ints | int) -> Words:
-    """The numbers of these sizes, as they are on the wire: zigzag not undone."""
-    if isinstance(sizes, int):
-        longest = sizes
-        kept = words
+    One size stands for all if it is the same; it is 9 for a number that eight bytes do not end.
+    """
+    size = _one_size(words)
+    if size:
+        raw = words & np.uint64(0x7F)
+        for index in range(1, size):
+            raw |= (words >> np.uint64(index)) & np.uint64(0x7F << (7 * index))
+        return raw, size
+    raw = words & np.uint64(0x7F)
+    goes_on = (words >> np.uint64(7)) & np.uint64(1)  # 1 or 0 in each
+    sizes = np.ones(len(words), np.uint64)
+    for index in range(1, WORD_BYTES):
+        sizes += goes_on
+        raw |= ((words >> np.uint64(index)) & np.uint64(0x7F << (7 * index))) * goes_on
+        goes_on &= words >> np.uint64(8 * index + 7)
+        if not goes_on.any():
+            break
     else:
-        longest = int(sizes.max())
-        kept = words & low_bytes(sizes)
-    raw = kept & np.uint64(0x7F)
-    for index in range(1, min(longest, WORD_BYTES)):
-        raw |= (kept >> np.uint64(index)) & np.uint64(0x7F << (7 * index))
-    return raw
+        sizes += goes_on
+    return raw, sizes.view(np.int64)
 
 
-def low_bytes(sizes: Ints) -> Words:
-    """Masks with the bits of so many bytes; of all eight, if there are more."""
-    unused = np.maximum(WORD_BYTES - sizes, 0) << 3
-    masks: Words = np.uint64(_ALL_BITS) >> unused.view(np.uint64)
-    return masks
+def _one_size(words: Words) -> int:
+    """Bytes of the numbers that begin the words, if it is the same for all; otherwise 0."""
+    end = ~int(words[0]) & _TOP_BITS
+    size = (end & -end).bit_length() >> 3
+    tops = _TOP_BITS & ((1 << (8 * size)) - 1)
+    return size if size and ((words & np.uint64(tops)) == np.uint64(tops >> 8)).all() else 0
 
 
 def unzigzag(raw: Words) -> Ints:
-    return ((raw >> 1) ^ (~(raw & 1) + 1)).view(np.int64)
+    one = np.uint64(1)
+    return ((raw >> one) ^ (np.uint64(0) - (raw & one))).view(np.int64)
 
 
 class Cursor:
-    """Reads the fields of many records in step; `positions` is where each record is now. Positions never go back."""
+    """Reads the fields of many records in step. Positions never go back."""
 
     def __init__(self, octets: Octets, positions: Ints) -> None:
-        self.positions = positions
         self._octets: Final = octets
+        self._positions = positions
+        self._ahead = 0  # what is still to be added to all positions
         self._words: Words = np.empty(0, np.uint64)
         self._left = 0  # bytes that every word still has
 
-    def skip(self, distances: Ints | int) -> None:
-        self.positions = self.positions + distances
+    @property
+    def positions(self) -> Ints:
+        """Where each record is now."""
+        if self._ahead:
+            self._positions = self._positions + self._ahead
+            self._ahead = 0
+        return self._positions
+
+    def skip(self, distances: Ints) -> None:
+        self._positions = self.positions + distances
         self._left = 0
 
     def keep(self, chosen: Bools) -> None:
         """Go on with these records only."""
-        self.positions = self.positions[chosen]
+        self._positions = self.positions[chosen]
         self._left = 0
 
     def skip_byte(self) -> None:
-        self._advance(1)
+        self._advance(1, 1)
 
     def skip_varint(self) -> None:
         """Past a number that nobody asks for."""
-        sizes = self._next_sizes()
-        if isinstance(sizes, int) or int(sizes.max()) <= WORD_BYTES:
-            self._advance(sizes)
-        else:
-            self._read_slowly(VARLONG_BITS)
+        self.read_varlong()
 
     def read_varint(self) -> Ints:
         """Numbers of 32 bits."""
-        sizes = self._next_sizes()
-        longest = sizes if isinstance(sizes, int) else int(sizes.max())
-        if longest > _VARINT_BYTES_MAX:
+        raw, sizes, longest = self._next()
+        if longest > _VARINT_BYTES_MAX or (longest == _VARINT_BYTES_MAX and int(raw.max()) >> VARINT_BITS):
             raise InvalidRecord(f"a number in a record has more than {VARINT_BITS} bits")
-        raw = raw_values(self._words, sizes)
-        if longest == _VARINT_BYTES_MAX and int(raw.max()) >> VARINT_BITS:
-            raise InvalidRecord(f"a number in a record has more than {VARINT_BITS} bits")
-        self._advance(sizes)
+        self._advance(sizes, longest)
         return unzigzag(raw)
 
     def read_varlong(self) -> Ints:
         """Numbers of 64 bits."""
-        sizes = self._next_sizes()
-        if not isinstance(sizes, int) and int(sizes.max()) > WORD_BYTES:
-            return self._read_slowly(VARLONG_BITS)
-        raw = raw_values(self._words, sizes)
-        self._advance(sizes)
+        raw, sizes, longest = self._next()
+        if longest > WORD_BYTES:
+            return self._read_slowly()
+        self._advance(sizes, longest)
         return unzigzag(raw)
 
-    def _next_sizes(self) -> Ints | int:
-        """With words that hold the next number whole, unless it has more than eight bytes."""
-        fresh = self._left == 0
+    def _next(self) -> tuple[Words, Ints | int, int]:
+        """The next numbers, their sizes, and the largest size: 9 if a number has more than eight bytes."""
+        if not len(self._positions):
+            return np.empty(0, np.uint64), 0, 0
+        fresh = not self._left
         if fresh:
             self._fill()
-        sizes = sizes_of(self._words) if len(self._words) else 1
+        raw, sizes = numbers_at(self._words)
         longest = sizes if isinstance(sizes, int) else int(sizes.max())
-        if longest > self._left and not fresh:  # what was shifted in is not the number's end
+        if longest > self._left and not fresh:  # zeros were shifted in behind, and seemed to be the number's end
             self._fill()
-            sizes = sizes_of(self._words)
-        return sizes
+            raw, sizes = numbers_at(self._words)
+            longest = sizes if isinstance(sizes, int) else int(sizes.max())
+        return raw, sizes, longest
 
     def _fill(self) -> None:
         self._words = self._octets.words_at(self.positions)
         self._left = WORD_BYTES
 
-    def _advance(self, sizes: Ints | int) -> None:
-        self.positions = self.positions + sizes
-        longest = sizes if isinstance(sizes, int) else int(sizes.max())
+    def _advance(self, sizes: Ints | int, longest: int) -> None:
         self._left = max(self._left - longest, 0)
-        if self._left:
-            bits = np.asarray(sizes, np.int64) << 3
-            self._words = self._words >> bits.view(np.uint64)
+        if isinstance(sizes, int):
+            self._ahead += sizes
+            if self._left:
+                self._words = self._words >> np.uint64(8 * sizes)
+        else:
+            self._positions = self._positions + sizes
+            if self._left:
+                self._words = self._words >> (sizes << 3).view(np.uint64)
 
-    def _read_slowly(self, bits: int) -> Ints:
+    def _read_slowly(self) -> Ints:
         """Nine bytes and more: only timestamps millions of years apart have them, one by one they shall be read."""
         data = bytes(self._octets.data)
-        values = np.empty(len(self.positions), np.int64)
+        values = np.empty(len(self._positions), np.int64)
         positions = self.positions.tolist()
         for index, position in enumerate(positions):
             try:
-                values[index], positions[index] = read_varint(data, position, bits)
+                values[index], positions[index] = read_varint(data, position, VARLONG_BITS)
             except IndexError:
                 raise InvalidRecord("the batch ends inside a record") from None
-        self.positions = np.array(positions, np.int64)
+        self._positions = np.array(positions, np.int64)
         self._left = 0
         return values
