@@ -7,10 +7,8 @@ import pytest
 from barnabas.spark.query.lag import PartitionLag, PartitionMeter, RateWindow, catch_up_s, total_rate
 
 
-def measured(meter: PartitionMeter, now_s: float, position: int, end: int, **more: float) -> PartitionLag:
-    return meter.measure(
-        now_s, position=position, log_start=0, log_end=end, oldest_unread_ms=None, batch_duration_s=more.get("batch", 0)
-    )
+def measured(meter: PartitionMeter, now_s: float, position: int, end: int, *, pace_s: float | None = 0) -> PartitionLag:
+    return meter.measure(now_s, position=position, log_start=0, log_end=end, oldest_unread_ms=None, pace_s=pace_s)
 
 
 def test_lag_and_rates_of_a_query_that_catches_up() -> None:
@@ -22,6 +20,14 @@ def test_lag_and_rates_of_a_query_that_catches_up() -> None:
     assert second.catch_up_s == 15
     third = measured(meter, 20, 1100, 1100)
     assert (third.lag, third.catch_up_s, third.age_s(now_ms=5)) == (0, 0, 0)
+
+
+def test_before_the_first_batch_nobody_knows_how_fast_it_will_be() -> None:
+    meter = PartitionMeter("orders", 0)
+    measured(meter, 0, 0, 1000, pace_s=None)
+    waiting = measured(meter, 10, 0, 1000, pace_s=None)
+    assert (waiting.in_per_second, waiting.out_per_second, waiting.catch_up_s) == (0, None, None)
+    assert measured(meter, 20, 500, 1000).out_per_second == 25
 
 
 def test_a_backlog_that_grows_is_never_caught_up() -> None:
@@ -38,11 +44,11 @@ def test_the_window_forgets_what_is_older_than_a_minute() -> None:
     assert rate.per_second == 0, "nothing has come for the last 95 seconds"
 
 
-def test_a_window_covers_several_long_batches() -> None:
+def test_a_window_covers_several_batches_that_are_long_or_rare() -> None:
     meter = PartitionMeter("orders", 0)
     # Batches of 100 s, measured every 5: the place moves by 1,000 at the end of each.
     for now_s in range(0, 600, 5):
-        lag = measured(meter, now_s, now_s // 100 * 1000, 10_000, batch=100)
+        lag = measured(meter, now_s, now_s // 100 * 1000, 10_000, pace_s=100)
     assert lag.out_per_second == pytest.approx(10, rel=0.25)
 
 

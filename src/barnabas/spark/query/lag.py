@@ -3,7 +3,7 @@
 - *lag*: offsets between what the finished batches have read and the end of the log (the last stable offset, where the
   query reads committed records only). Offsets, not records: markers of transactions and compaction leave holes.
 - *rates*: how fast the log grows, how fast the query's place moves. The place moves once per batch, so a rate is
-  measured over a window of several batches.
+  measured over a window of several batches, and is not known before the first.
 - *catch up*: lag / (out - in). Infinite where the query is not faster than its producers.
 - *age*: how long ago the oldest record that was not read yet was written.
 - *headroom*: offsets between the place and the start of the log. Negative: retention has overtaken the query.
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 WINDOW_S_MIN = 60.0
 """Long enough to smooth triggers of a few seconds, short enough for an alert."""
 BATCHES_PER_WINDOW = 3
-"""With long batches the window grows, or the rate would be nothing between two of them."""
+"""With rare or long batches the window grows, or the rate would be nothing between two of them."""
 _SAMPLES_MAX = 256
 """Per series: measures come every few seconds and with each batch; past this every second one is dropped."""
 
@@ -99,9 +99,10 @@ class PartitionMeter:
         log_start: int,
         log_end: int,
         oldest_unread_ms: int | None,
-        batch_duration_s: float = 0.0,
+        pace_s: float | None,
     ) -> PartitionLag:
-        window_s = max(WINDOW_S_MIN, BATCHES_PER_WINDOW * batch_duration_s)
+        """`pace_s`: how long it takes from one batch to the next; None before the first is done."""
+        window_s = max(WINDOW_S_MIN, BATCHES_PER_WINDOW * (pace_s or 0.0))
         self._ends.add(now_s, log_end, window_s)
         self._positions.add(now_s, position, window_s)
         return PartitionLag(
@@ -111,7 +112,7 @@ class PartitionMeter:
             log_start,
             log_end,
             self._ends.per_second,
-            self._positions.per_second,
+            None if pace_s is None else self._positions.per_second,
             oldest_unread_ms,
         )
 

@@ -49,6 +49,9 @@ class SourceWatch:
         start = start_digest(planned.options)
         self._group = None if group_id is None else QueryGroup(self._opened, group_id, start=start)
         self._positions: dict[Partition, int] = {}
+        self._moved_s: float | None = None
+        self._pace_s: float | None = None
+        """Seconds between the last two batches that have read something; 0 after the first."""
         self._meters: dict[Partition, PartitionMeter] = {}
         self._ages: dict[Partition, tuple[int, int]] = {}
         """By partition: where we asked, and the timestamp there. It is asked for again when the place has moved."""
@@ -64,16 +67,19 @@ class SourceWatch:
         """A batch up to these offsets is done, and Spark has written that down."""
         if not end:
             return
+        if dict(end) != self._positions or self._pace_s is None:
+            self._pace_s = 0.0 if self._moved_s is None else now_s - self._moved_s
+            self._moved_s = now_s
         self._positions = dict(end)
         self._commit(now_s, anew=False)
 
-    def measure(self, now_s: float, now_ms: int, batch_duration_s: float) -> None:
+    def measure(self, now_s: float, now_ms: int) -> None:
         """Ask the broker; after a failure the last figures stay, with the reason beside them."""
         try:
             if not self._positions and self._group is not None:
                 self._positions = self._group.committed()
             if self._positions:
-                self._lags = self._measured(now_s, batch_duration_s)
+                self._lags = self._measured(now_s)
                 self._measured_ms = now_ms
             self._trouble = None
         except ClientError as error:
@@ -114,7 +120,7 @@ class SourceWatch:
         else:
             self._committed_s = now_s
 
-    def _measured(self, now_s: float, batch_duration_s: float) -> tuple[PartitionLag, ...]:
+    def _measured(self, now_s: float) -> tuple[PartitionLag, ...]:
         cluster = self._opened()
         ends = cluster.offsets(self._positions, LATEST, isolation_level=self._settings.isolation_level)
         starts = cluster.offsets(self._positions, EARLIEST)
@@ -139,7 +145,7 @@ class SourceWatch:
                     log_start=starts[place].offset,
                     log_end=ends[place].offset,
                     oldest_unread_ms=None if age is None else age[1],
-                    batch_duration_s=batch_duration_s,
+                    pace_s=self._pace_s,
                 )
             )
         return tuple(lags)

@@ -142,9 +142,8 @@ class Watcher:
     def _measure(self, run: _Run) -> None:
         run.measured_s = self._clock()
         run.moved = False
-        duration_s = 0.0 if run.last is None else run.last.batch_duration_ms / 1000
         for _, source in run.started.sources:
-            source.measure(self._clock(), round(self._wall_clock() * 1000), duration_s)
+            source.measure(self._clock(), round(self._wall_clock() * 1000))
 
     def _forget_old_runs(self) -> None:
         newest = {run.started.query_id: run_id for run_id, run in self._runs.items()}
