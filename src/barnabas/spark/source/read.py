@@ -47,6 +47,12 @@ def read_ranges(
         raise UserError(f"{failure.message}.", failure.hint) from failure
 
 
+def close_idle() -> None:
+    """Hang up everywhere. A worker need not: its sockets end with it."""
+    while _idle:
+        _idle.popitem()[1].close()
+
+
 @contextmanager
 def _borrowed(settings: ClientSettings) -> Iterator[Cluster]:
     """A cluster of this worker's, given back only in order: one that failed, or was left in mid-answer, is closed."""

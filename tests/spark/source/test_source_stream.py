@@ -1,0 +1,391 @@
+"""A stream's place against a real broker, without Spark: the test does what Spark does with the offsets."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+from source_world import (
+    add_partitions,
+    delete_records,
+    delete_topic,
+    numbered,
+    remake_topic,
+    virtual_broker,
+    write,
+)
+
+from barnabas.spark.errors import UserError
+from barnabas.spark.options.source import stream_options
+from barnabas.spark.query.data_loss import DataLost
+from barnabas.spark.source.read import read_ranges
+from barnabas.spark.source.stream import Stream
+from barnabas.testing import Broker
+from barnabas.testing.client import Client, create_topic
+
+
+class Query:
+    """A streaming query as Spark runs it: an offset is written down before its batch, and the batch is then run."""
+
+    def __init__(self, bootstrap: str, topic: str, **options: str) -> None:
+        self._given = {
+            "kafka.bootstrap.servers": bootstrap,
+            "subscribe": topic,
+            "fetchOffset.retryIntervalMs": "0",
+            **options,
+        }
+        if "subscribePattern" in options:
+            del self._given["subscribe"]
+        self.log: list[str] = []
+        """Ends of batches; all but the last are done."""
+        self.is_done = True
+        self.rows: list[bytes] = []
+        self.now_s = 0.0
+        self.stream = Stream(stream_options(self._given))
+        self.start()
+
+    def start(self, **options: str) -> None:
+        """A new process: all that is left is the log."""
+        self.close()
+        self._given |= options
+        self.options = stream_options(self._given)
+        self.stream = Stream(self.options, now_s=lambda: self.now_s)
+
+    def close(self) -> None:
+        self.stream.close()
+
+    def plan(self, *, everything: bool = False) -> bool:
+        """Write the end of the next batch down; whether there is one."""
+        start = self.log[-1] if self.log else json.dumps(self.stream.begin().as_json())
+        limited = self.options.max_offsets_per_trigger or self.options.min_offsets_per_trigger
+        end = json.dumps(self.stream.end_of_batch(json.loads(start), everything=everything or not limited))
+        if end == start:
+            return False
+        self.log.append(end)
+        self.is_done = False
+        return True
+
+    def run(self) -> list[bytes]:
+        """The batch that is written down last: its rows, now and when it is run again."""
+        before = self.log[-2] if len(self.log) > 1 else json.dumps(self.stream.begin().as_json())
+        tasks = self.stream.tasks(json.loads(before), json.loads(self.log[-1]))
+        rows = [
+            value.as_py()
+            for ranges in tasks
+            for batch in read_ranges(ranges, self.options, ("value",))
+            for value in batch.column(0)
+        ]
+        self.is_done = True
+        return rows
+
+    def trigger(self, *, everything: bool = False) -> list[bytes]:
+        """One trigger: what it read."""
+        if self.is_done and not self.plan(everything=everything):
+            return []
+        rows = self.run()
+        self.rows += rows
+        return rows
+
+    def drain(self) -> list[list[bytes]]:
+        batches = []
+        while rows := self.trigger():
+            batches.append(rows)
+        return batches
+
+    def offsets(self) -> Mapping[str, Any]:
+        told: Mapping[str, Any] = json.loads(self.log[-1])
+        return {topic: partitions for topic, partitions in told.items() if not topic.startswith("$")}
+
+
+Start = Callable[..., Query]
+
+
+@pytest.fixture
+def start(broker: Broker, barnabas_topic: str) -> Iterator[Start]:
+    with ExitStack() as ends:
+
+        def started(bootstrap: str = broker.bootstrap_servers, topic: str = barnabas_topic, **options: str) -> Query:
+            query = Query(bootstrap, topic, **options)
+            ends.callback(query.close)
+            return query
+
+        yield started
+
+
+@pytest.fixture
+def topic(broker: Broker, barnabas_topic: str) -> str:
+    broker.create_topic(barnabas_topic)
+    return barnabas_topic
+
+
+@pytest.fixture
+def put(broker: Broker, topic: str) -> Callable[..., None]:
+    return lambda values, partition=0: write(broker.bootstrap_servers, topic, values, partition=partition)
+
+
+Put = Callable[..., None]
+
+
+def test_from_the_beginning_or_from_now_on(start: Start, put: Put) -> None:
+    put(numbered(0, 5))
+    early, late = start(startingOffsets="earliest"), start()
+    assert not late.plan()
+    assert early.trigger() == numbered(0, 5)
+    assert early.trigger() == []
+    late_start = late.stream.begin().as_json()
+    put(numbered(5, 3))
+    assert early.trigger() == numbered(5, 3)
+    end = late.stream.end_of_batch(late_start, everything=True)
+    late.log = [json.dumps(late_start), json.dumps(end)]
+    assert late.run() == numbered(5, 3)
+
+
+def test_a_failed_first_batch_begins_where_it_began(start: Start, put: Put) -> None:
+    """Spark asks again for initial offsets after a restart, and "latest" has moved meanwhile."""
+    put(numbered(0, 5))
+    query = start()
+    query.stream.begin()
+    initial = json.dumps(query.stream.begin().as_json())
+    put(numbered(5, 4))
+    query.log = [json.dumps(query.stream.end_of_batch(json.loads(initial), everything=True))]
+    put(numbered(9, 2))
+    # The process dies before the batch has run; the next one has only Spark's log.
+    query.start()
+    assert query.run() == numbered(5, 4)
+    query.start()
+    assert query.run() == numbered(5, 4)
+    query.start()
+    assert query.trigger() == numbered(9, 2)
+    assert "$from" not in query.log[-1]
+
+
+def test_limits_share_out_and_nothing_is_lost_over_restarts(start: Start, put: Put, broker: Broker, topic: str) -> None:
+    add_partitions(broker.bootstrap_servers, topic, 2)
+    put(numbered(0, 90))
+    put(numbered(90, 10), 1)
+    query = start(startingOffsets="earliest", maxOffsetsPerTrigger="20")
+    sizes = []
+    while rows := query.trigger():
+        sizes.append(len(rows))
+        query.start()
+    # 18 and 2 of each, as the connector rounds.
+    assert sizes == [20, 20, 20, 20, 20]
+    assert sorted(query.rows) == sorted(numbered(0, 100))
+
+
+def test_everything_means_everything(start: Start, put: Put) -> None:
+    put(numbered(0, 50))
+    query = start(startingOffsets="earliest", maxOffsetsPerTrigger="20")
+    assert query.trigger(everything=True) == numbered(0, 50)
+
+
+def test_small_batches_wait(start: Start, put: Put) -> None:
+    query = start(
+        startingOffsets="earliest", minOffsetsPerTrigger="10", maxOffsetsPerTrigger="12", maxTriggerDelay="60s"
+    )
+    put(numbered(0, 3))
+    assert query.trigger() == numbered(0, 3)  # the first does not wait
+    put(numbered(3, 9))
+    assert query.trigger() == []
+    put(numbered(12, 10))
+    assert query.trigger() == numbered(3, 12)
+    query.now_s += 59
+    assert query.trigger() == []
+    query.now_s += 1
+    assert query.trigger() == numbered(15, 7)
+
+
+def test_new_partitions_are_read_from_their_first_record(start: Start, put: Put, broker: Broker, topic: str) -> None:
+    put(numbered(0, 5))
+    query = start(maxOffsetsPerTrigger="100")
+    assert query.trigger() == []
+    initial = query.stream.begin().as_json()
+    add_partitions(broker.bootstrap_servers, topic, 3)
+    put(numbered(5, 2))
+    put(numbered(7, 4), 1)
+    query.log = [json.dumps(query.stream.end_of_batch(initial, everything=False))]
+    assert sorted(query.run()) == sorted(numbered(5, 6))
+    put(numbered(11, 1), 2)
+    assert query.trigger() == numbered(11, 1)
+
+
+def test_a_new_topic_that_matches_is_read_from_its_first_record(
+    start: Start, broker: Broker, barnabas_topic: str
+) -> None:
+    query = start(subscribePattern=f"^{barnabas_topic}-")
+    assert query.trigger() == []
+    broker.create_topic(f"{barnabas_topic}-a")
+    write(broker.bootstrap_servers, f"{barnabas_topic}-a", numbered(0, 3))
+    assert query.stream.end_of_batch({}, everything=True)[f"{barnabas_topic}-a"] == {"0": 3}
+    query.log = ["{}"]
+    assert query.trigger() == numbered(0, 3)
+    delete_topic(broker.bootstrap_servers, f"{barnabas_topic}-a")
+    with pytest.raises(DataLost, match="no longer exists"):
+        query.trigger()
+    query.start(failOnDataLoss="false")
+    assert query.trigger() == []
+    assert query.offsets() == {}
+
+
+def test_retention_under_the_query(
+    start: Start, put: Put, broker: Broker, topic: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    put(numbered(0, 10))
+    query = start(startingOffsets="earliest")
+    assert query.trigger() == numbered(0, 10)
+    put(numbered(10, 20))
+    delete_records(broker.bootstrap_servers, topic, 0, 15)
+    query.start()
+    with pytest.raises(DataLost, match="Up to 5 records are gone") as stopped:
+        query.trigger()
+    assert 'option("failOnDataLoss", "false")' in str(stopped.value)
+    query.start(failOnDataLoss="false")
+    assert query.trigger() == numbered(15, 15)
+    assert "Up to 5 records are gone" in caplog.text
+    assert query.trigger() == []
+
+
+def test_retention_under_a_query_that_runs_is_noticed_by_its_tasks(
+    start: Start, put: Put, broker: Broker, topic: str
+) -> None:
+    query = start(startingOffsets="earliest")
+    put(numbered(0, 1))
+    assert query.trigger() == numbered(0, 1)
+    put(numbered(1, 9))
+    assert query.plan()
+    delete_records(broker.bootstrap_servers, topic, 0, 6)
+    with pytest.raises(DataLost, match="Up to 5 records are gone"):
+        query.run()
+
+
+def test_a_topic_that_was_made_again_is_noticed_though_it_is_longer(
+    start: Start, put: Put, broker: Broker, topic: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    put(numbered(0, 5))
+    query = start(startingOffsets="earliest")
+    assert query.trigger() == numbered(0, 5)
+    remake_topic(broker, topic)
+    put(numbered(100, 8))
+    with pytest.raises(DataLost, match="deleted and made again"):
+        query.trigger()
+    query.start(failOnDataLoss="false")
+    assert query.trigger() == numbered(100, 8)
+    assert "deleted and made again" in caplog.text
+    assert query.trigger() == []
+    put(numbered(108, 1))
+    assert query.trigger() == numbered(108, 1)
+
+
+def test_a_planned_batch_of_a_topic_that_was_made_again_reads_nothing_of_it(
+    start: Start, put: Put, broker: Broker, topic: str
+) -> None:
+    put(numbered(0, 5))
+    query = start(startingOffsets="earliest", failOnDataLoss="false")
+    assert query.plan()
+    remake_topic(broker, topic)
+    put(numbered(100, 8))
+    query.start()
+    assert query.trigger() == []
+    assert query.trigger() == numbered(100, 8)
+
+
+def test_a_deleted_topic_stops_the_query_or_leaves_it(start: Start, put: Put, broker: Broker, topic: str) -> None:
+    put(numbered(0, 5))
+    query = start(startingOffsets="earliest")
+    assert query.trigger() == numbered(0, 5)
+    delete_topic(broker.bootstrap_servers, topic)
+    with pytest.raises(DataLost, match="no longer exists"):
+        query.trigger()
+    query.start(failOnDataLoss="false")
+    assert query.trigger() == []
+    broker.create_topic(topic)
+    put(numbered(5, 2))
+    assert query.trigger() == numbered(5, 2)
+
+
+def test_a_new_query_on_a_topic_that_is_not_there_is_refused(start: Start) -> None:
+    with pytest.raises(UserError, match="There is no topic"):
+        start().trigger()
+
+
+def test_the_broker_restarts(start: Start, barnabas_topic: str) -> None:
+    with Broker() as broker:
+        broker.create_topic(barnabas_topic)
+        write(broker.bootstrap_servers, barnabas_topic, numbered(0, 5))
+        query = start(broker.bootstrap_servers, startingOffsets="earliest")
+        assert query.trigger() == numbered(0, 5)
+        broker.restart()
+        assert query.trigger() == []
+        write(broker.bootstrap_servers, barnabas_topic, numbered(5, 5))
+        assert query.plan()
+        broker.restart()
+        assert query.run() == numbered(5, 5)
+
+
+def test_available_now_stops_at_what_was_there_also_over_restarts(
+    start: Start, put: Put, broker: Broker, topic: str
+) -> None:
+    put(numbered(0, 25))
+    query = start(startingOffsets="earliest", maxOffsetsPerTrigger="10", minOffsetsPerTrigger="10")
+    query.stream.stop_at_what_is_there()
+    put(numbered(25, 5))
+    assert query.trigger() == numbered(0, 10)
+    assert query.plan()
+    query.start()  # dies with a batch written down
+    query.stream.stop_at_what_is_there()
+    add_partitions(broker.bootstrap_servers, topic, 2)
+    put(numbered(30, 5), 1)
+    assert query.trigger() == numbered(10, 10)
+    assert query.drain() == [numbered(20, 10)]
+    query.start()
+    query.stream.stop_at_what_is_there()
+    assert query.drain() == [numbered(30, 5)]
+    assert query.drain() == []
+
+
+def test_a_checkpoint_is_resumed_after_a_week_of_retention(start: Start) -> None:
+    day_ms = 24 * 3600 * 1000
+    with virtual_broker() as broker:
+        host, _, port = broker.bootstrap_servers.partition(":")
+        with Client(host, int(port)) as client:
+            create_topic(client, "t", config={"retention.ms": str(3 * day_ms), "segment.ms": str(day_ms)})
+
+        def put(number: int) -> None:
+            write(broker.bootstrap_servers, "t", numbered(number, 1), timestamp=broker.clock.now_ms())
+
+        put(0)
+        query = start(broker.bootstrap_servers, "t", startingOffsets="earliest")
+        assert query.trigger() == numbered(0, 1)
+        for number in range(1, 8):
+            broker.elapse(day_ms)
+            put(number)
+        broker.elapse(3600 * 1000)
+        query.start()
+        with pytest.raises(DataLost, match="deleted by retention"):
+            query.trigger()
+        query.start(failOnDataLoss="false")
+        left = query.trigger()
+        assert left == numbered(8 - len(left), len(left))
+        assert 3 <= len(left) <= 5
+        assert query.trigger() == []
+
+
+def test_the_latest_offsets_are_known_for_lag(start: Start, put: Put, topic: str) -> None:
+    query = start(startingOffsets="earliest", maxOffsetsPerTrigger="3")
+    assert query.stream.latest() is None
+    put(numbered(0, 9))
+    query.trigger()
+    assert query.stream.latest() == {topic: {"0": 9}}
+    assert query.offsets() == {topic: {"0": 3}}
+
+
+def test_starting_offsets_of_partitions_may_be_earliest_and_latest(
+    start: Start, put: Put, broker: Broker, topic: str
+) -> None:
+    add_partitions(broker.bootstrap_servers, topic, 3)
+    for partition in range(3):
+        put(numbered(10 * partition, 4), partition)
+    offsets = json.dumps({topic: {"0": -2, "1": -1, "2": 3}})
+    query = start(startingOffsets=offsets)
+    assert sorted(query.trigger()) == sorted([*numbered(0, 4), *numbered(23, 1)])
