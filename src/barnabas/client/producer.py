@@ -13,7 +13,7 @@ will end. A producer that has raised is of no more use: make a new one.
 import time
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import NamedTuple, NoReturn, Self
 
 from barnabas.client.cluster import Cluster
 from barnabas.client.errors import ClientError
@@ -69,6 +69,7 @@ class Producer:
         self._held_bytes = 0
         self._renewing = False
         self._turn = 0
+        self._failure: ClientError | None = None
         self.batch_bytes_max: dict[str, int] = {}
         """For topics that have refused a batch as too large: what to try from now on."""
 
@@ -107,6 +108,7 @@ class Producer:
 
         Returns when there is room for more; a refusal is raised by a later `send` or by `flush`.
         """
+        self._check_usable()
         view = memoryview(batch)
         lane = self._lane(topic, partition)
         count = read_header(view).last_offset_delta + 1
@@ -121,6 +123,7 @@ class Producer:
 
     def flush(self) -> dict[Partition, Offsets]:
         """Wait until everything is acknowledged. The offsets of all that this producer wrote, by partition."""
+        self._check_usable()
         while any(lane.queue for lane in self._lanes.values()):
             if not self._dispatch():
                 self._wait()
@@ -141,6 +144,15 @@ class Producer:
                 self.flush()
         finally:
             self.close()
+
+    def _check_usable(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    def _fail(self, failure: ClientError) -> NoReturn:
+        """Batches have been given up, so what follows them must not be sent."""
+        self._failure = failure
+        raise failure
 
     @property
     def _numbers(self) -> bool:
@@ -245,7 +257,8 @@ class Producer:
         waiting = [lane for lane in self._lanes.values() if lane.queue]
         for lane in waiting:
             if now > lane.queue[0].deadline:
-                raise DeliveryTimedOut(lane.topic, lane.partition, self.settings.delivery_timeout_s, lane.failure)
+                timeout_s = self.settings.delivery_timeout_s
+                self._fail(DeliveryTimedOut(lane.topic, lane.partition, timeout_s, lane.failure))
         if not len(self._window):
             time.sleep(max(0.0, min((lane.not_before for lane in waiting), default=now) - now))
             return
@@ -257,10 +270,14 @@ class Producer:
         for lane, pending in cargo:
             answer = answers.get((lane.topic, lane.partition))
             if answer is None:
-                raise ClientError(
-                    f"the broker's answer says nothing of {lane.topic}-{lane.partition}", "look at the broker's log"
-                )
+                missing = f"the broker's answer says nothing of {lane.topic}-{lane.partition}"
+                self._fail(ClientError(missing, "look at the broker's log"))
             self._settle(lane, pending, answer)
+            if lane.has_lost_its_place:
+                if self._given is not None:
+                    code = ErrorCode.out_of_order_sequence_number
+                    self._fail(fatal_error(code, lane.failure, lane, pending.size, self._identity))
+                self._renewing = True
 
     def _settle(self, lane: Lane, pending: Pending, answer: Answer) -> None:
         reason = answer.message or answer.code.name
@@ -274,17 +291,21 @@ class Producer:
                 self._again(lane, pending, reason)
             case Fate.SPLIT if pending.record_count > 1:
                 self._split(lane, pending, reason)
-            case Fate.SEQUENCE_LOST if lane.draining:
-                self._again(lane, pending, lane.failure)
-            case Fate.SEQUENCE_LOST if self._given is None and self._numbers:
+            case Fate.OUT_OF_ORDER if lane.has_passed(pending):
+                self._acknowledge(lane, pending, -1)
+            case Fate.OUT_OF_ORDER if self._numbers:
+                self._again(lane, pending, lane.failure if lane.draining else reason, doubted=True)
+            case Fate.PRODUCER_LOST if self._given is None and self._numbers:
                 self._renewing = True
                 self._again(lane, pending, reason)
             case _:
-                raise fatal_error(answer.code, answer.message, lane.topic, lane.partition, pending.size, self._identity)
+                self._fail(fatal_error(answer.code, answer.message, lane, pending.size, self._identity))
 
     def _acknowledge(self, lane: Lane, pending: Pending, base_offset: int) -> None:
         self._held_bytes -= pending.size
-        lane.acknowledge(pending, base_offset)
+        for proven in lane.acknowledge(pending, base_offset):
+            self._held_bytes -= proven.size
+            self._unsent_bytes -= proven.size
 
     def _split(self, lane: Lane, pending: Pending, reason: str) -> None:
         parts = [Pending(half, read_header(half).record_count, pending.deadline) for half in split(pending.batch)]
@@ -298,9 +319,9 @@ class Producer:
             self._unsent_bytes += part.size
             self._held_bytes += part.size
 
-    def _again(self, lane: Lane, pending: Pending, failure: str) -> None:
+    def _again(self, lane: Lane, pending: Pending, failure: str, *, doubted: bool = False) -> None:
         self._unsent_bytes += pending.size
-        lane.fail(failure, self._cluster.settings.retry_pause_s)
+        lane.fail(failure, self._cluster.settings.retry_pause_s, doubted=pending if doubted else None)
 
     def _take_back(self, lost: NodeLost) -> None:
         self._topics.stale = True

@@ -6,6 +6,7 @@ from typing import Final
 from barnabas.client.errors import Refused
 from barnabas.client.producer_errors import ProducerFenced, record_too_large
 from barnabas.client.producer_identity import ProducerIdentity
+from barnabas.client.producer_lane import Lane
 from barnabas.wire.errors import ErrorCode
 
 
@@ -15,8 +16,10 @@ class Fate(Enum):
     RETRY_ELSEWHERE = auto()
     """Ask for the leader first."""
     SPLIT = auto()
-    SEQUENCE_LOST = auto()
-    """The broker does not know this producer, or expects another sequence."""
+    OUT_OF_ORDER = auto()
+    """The broker expects another sequence."""
+    PRODUCER_LOST = auto()
+    """The broker does not know this producer any more."""
     REFUSED = auto()
 
 
@@ -41,10 +44,10 @@ _FATES: Final = {
     ErrorCode.concurrent_transactions: Fate.RETRY,
     ErrorCode.message_too_large: Fate.SPLIT,
     ErrorCode.record_list_too_large: Fate.SPLIT,
-    ErrorCode.out_of_order_sequence_number: Fate.SEQUENCE_LOST,
-    ErrorCode.unknown_producer_id: Fate.SEQUENCE_LOST,
-    ErrorCode.invalid_producer_epoch: Fate.SEQUENCE_LOST,
-    ErrorCode.invalid_producer_id_mapping: Fate.SEQUENCE_LOST,
+    ErrorCode.out_of_order_sequence_number: Fate.OUT_OF_ORDER,
+    ErrorCode.unknown_producer_id: Fate.PRODUCER_LOST,
+    ErrorCode.invalid_producer_epoch: Fate.PRODUCER_LOST,
+    ErrorCode.invalid_producer_id_mapping: Fate.PRODUCER_LOST,
 }
 
 
@@ -53,12 +56,12 @@ def fate_of(code: ErrorCode) -> Fate:
 
 
 def fatal_error(
-    code: ErrorCode, message: str | None, topic: str, partition: int, size_bytes: int, identity: ProducerIdentity | None
+    code: ErrorCode, message: str | None, lane: Lane, size_bytes: int, identity: ProducerIdentity | None
 ) -> Refused:
     """Why it ends here, in words."""
     if fate_of(code) is Fate.SPLIT:
-        return record_too_large(topic, size_bytes, message)
-    what = f"{topic}-{partition} refused a batch: {message or code.name}"
+        return record_too_large(lane.topic, size_bytes, message)
+    what = f"{lane.topic}-{lane.partition} refused a batch: {message or code.name}"
     if identity is not None and identity.transactional_id is not None:
         return ProducerFenced(
             code,
