@@ -90,12 +90,10 @@ def find_batches(data: Buffer, *, check_crc: bool = True) -> Batches:
     unpack = _PREFIX.unpack_from
     positions: list[int] = []
     position = 0
-    while size - position > MAGIC_POSITION:
-        if view[position + MAGIC_POSITION] != MAGIC:
-            raise _not_version_2(view[position + MAGIC_POSITION], position)
-        if size - position < HEADER_SIZE:
-            break
-        base_offset, length, _, _, crc = unpack(view, position)
+    while position + HEADER_SIZE <= size:
+        base_offset, length, _, magic, crc = unpack(view, position)
+        if magic != MAGIC:
+            raise _not_version_2(magic, position)
         if length < HEADER_SIZE - LOG_OVERHEAD:
             raise CorruptMessage(f"the batch at byte {position} has length {length}, less than its header")
         end = position + LOG_OVERHEAD + length
@@ -105,6 +103,9 @@ def find_batches(data: Buffer, *, check_crc: bool = True) -> Batches:
             raise CorruptMessage(f"the batch at offset {base_offset} does not have the CRC that it states")
         positions.append(position)
         position = end
+    if MAGIC_POSITION < size - position < HEADER_SIZE and view[position + MAGIC_POSITION] != MAGIC:
+        # Messages of the old formats can be shorter than a header of today.
+        raise _not_version_2(view[position + MAGIC_POSITION], position)
     return _columns(view, np.array(positions, np.int64), position)
 
 

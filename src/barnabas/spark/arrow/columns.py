@@ -41,17 +41,25 @@ class Wanted(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Records and what their batches say of them, one row per record."""
+    """Records of neighbouring batches. The last columns have one row per batch, the others one per record."""
 
     starts: Ints
     ends: Ints
-    batch_of: Ints
-    """Index into the columns below, which have one row per batch."""
+    counts: Ints
+    """Records of each batch; at least one."""
     base_offsets: Ints
     last_offset_deltas: Ints
     attributes: Ints
     base_timestamps: Ints
     max_timestamps: Ints
+
+    def spread(self, column: Ints) -> Ints:
+        """What a batch says, for each of its records."""
+        return np.repeat(column, self.counts)
+
+    @property
+    def append_time(self) -> Bools:
+        return self.attributes & LOG_APPEND_TIME_FLAG != 0
 
 
 def build(octets: Octets, rows: Rows, wanted: Wanted) -> Any:
@@ -60,7 +68,6 @@ def build(octets: Octets, rows: Rows, wanted: Wanted) -> Any:
     cursor = Cursor(octets, rows.starts)
     cursor.skip_varint()  # the length, which the walk has read
     cursor.skip_byte()  # attributes, without meaning so far
-    ends, batch_of = rows.ends, rows.batch_of
     timestamps = offsets = None
     if wanted.by_timestamp or "timestamp" in columns:
         timestamps = _timestamps(cursor.read_varlong(), rows)
@@ -74,24 +81,23 @@ def build(octets: Octets, rows: Rows, wanted: Wanted) -> Any:
     else:
         cursor.skip_varint()
 
+    built: dict[str, Any] = {}
+    ends = rows.ends
     chosen = _chosen(wanted, offsets if cuts else None, timestamps)
     if chosen is not None:
         cursor.keep(chosen)
-        ends, batch_of = ends[chosen], batch_of[chosen]
+        ends = ends[chosen]
         offsets = None if offsets is None else offsets[chosen]
         timestamps = None if timestamps is None else timestamps[chosen]
     count = len(ends)
     if not count:
         return None
-
-    built: dict[str, Any] = {}
     if "offset" in columns:
         built["offset"] = pa.array(offsets)
     if "timestamp" in columns and timestamps is not None:
         built["timestamp"] = _timestamp_column(timestamps)
     if "timestampType" in columns:
-        kinds = rows.attributes & LOG_APPEND_TIME_FLAG != 0
-        built["timestampType"] = pa.array(kinds.astype(np.int32)[batch_of])
+        built["timestampType"] = _timestamp_types(rows, chosen)
     if "topic" in columns:
         built["topic"] = _constant(wanted.topic, count)
     if "partition" in columns:
@@ -101,29 +107,48 @@ def build(octets: Octets, rows: Rows, wanted: Wanted) -> Any:
 
 
 def _timestamps(deltas: Ints, rows: Rows) -> Ints:
-    append_time = rows.attributes & LOG_APPEND_TIME_FLAG != 0
-    bases = rows.base_timestamps
-    lowest, highest = int(bases.min()) + int(deltas.min()), int(bases.max()) + int(deltas.max())
-    if not -_INT64_MAX <= lowest <= highest <= _INT64_MAX:
-        sums = deltas.astype(object) + bases[rows.batch_of].astype(object)
-        own = ~append_time[rows.batch_of]
-        if any(not -_INT64_MAX - 1 <= timestamp <= _INT64_MAX for timestamp in sums[own]):
-            raise InvalidRecord("a timestamp has more than 64 bits")
-    if not append_time.any():
-        return deltas + bases[rows.batch_of]
+    append_time = rows.append_time
     if append_time.all():
-        return rows.max_timestamps[rows.batch_of]
-    return np.where(append_time, rows.max_timestamps, bases)[rows.batch_of] + np.where(
-        append_time[rows.batch_of], 0, deltas
-    )
+        return rows.spread(rows.max_timestamps)
+    if append_time.any():
+        deltas = np.where(rows.spread(append_time), 0, deltas)
+    bases = np.where(append_time, rows.max_timestamps, rows.base_timestamps)
+    # Numbers of Python have no bounds, so that it shows whether a sum could have passed those of 64 bits.
+    lowest, highest = int(bases.min()) + int(deltas.min()), int(bases.max()) + int(deltas.max())
+    if lowest < -_INT64_MAX - 1 or highest > _INT64_MAX:
+        sums = zip(deltas.tolist(), rows.spread(bases).tolist(), strict=True)
+        if any(not -_INT64_MAX - 1 <= delta + base <= _INT64_MAX for delta, base in sums):
+            raise InvalidRecord("a timestamp has more than 64 bits")
+    return deltas + rows.spread(bases)
+
+
+def _timestamp_column(timestamps_ms: Ints) -> Any:
+    if int(timestamps_ms.max()) > _TIMESTAMP_MS_MAX or int(timestamps_ms.min()) < -_TIMESTAMP_MS_MAX:
+        raise InvalidRecord("a record's timestamp does not fit into Spark's type; read without the column `timestamp`")
+    return pa.array(timestamps_ms * _US_PER_MS).view(TIMESTAMP_TYPE)
+
+
+def _timestamp_types(rows: Rows, chosen: Bools | None) -> Any:
+    kinds = rows.append_time.astype(np.int32)
+    if (kinds == kinds[0]).all():
+        count = int(rows.counts.sum()) if chosen is None else int(np.count_nonzero(chosen))
+        return _constant(int(kinds[0]), count)
+    spread = np.repeat(kinds, rows.counts)
+    return pa.array(spread if chosen is None else spread[chosen])
 
 
 def _offsets(deltas: Ints, rows: Rows) -> Ints:
-    same_batch = rows.batch_of[1:] == rows.batch_of[:-1]
-    ascend = (deltas[1:] > deltas[:-1]) | ~same_batch
-    if int(deltas.min()) < 0 or not ascend.all() or (deltas > rows.last_offset_deltas[rows.batch_of]).any():
+    """Batches have disjoint offsets in ascending order: so must have their records, between first and last."""
+    offsets = deltas + rows.spread(rows.base_offsets)
+    last_of_batch = np.cumsum(rows.counts) - 1
+    first_of_batch = last_of_batch - rows.counts + 1
+    if (
+        not (offsets[1:] > offsets[:-1]).all()
+        or (deltas[first_of_batch] < 0).any()
+        or (deltas[last_of_batch] > rows.last_offset_deltas).any()
+    ):
         raise InvalidRecord("the offsets of a batch's records do not ascend within the batch")
-    return deltas + rows.base_offsets[rows.batch_of]
+    return offsets
 
 
 def _chosen(wanted: Wanted, offsets: Ints | None, timestamps: Ints | None) -> Bools | None:
@@ -139,14 +164,6 @@ def _chosen(wanted: Wanted, offsets: Ints | None, timestamps: Ints | None) -> Bo
         return None
     chosen = np.logical_and.reduce(tests)
     return None if chosen.all() else chosen
-
-
-def _timestamp_column(timestamps_ms: Ints) -> Any:
-    if int(timestamps_ms.max()) > _TIMESTAMP_MS_MAX or int(timestamps_ms.min()) < -_TIMESTAMP_MS_MAX:
-        raise InvalidRecord(
-            "a record's timestamp does not fit into Spark's type; leave the column `timestamp` out to read the topic"
-        )
-    return pa.array(timestamps_ms * _US_PER_MS).view(TIMESTAMP_TYPE)
 
 
 @lru_cache(maxsize=16)
@@ -165,15 +182,9 @@ def _build_contents(octets: Octets, cursor: Cursor, ends: Ints, columns: Sequenc
     """Keys, values and headers, as far as any of them is asked for."""
     needed = max(("key" in columns) * 1, ("value" in columns) * 2, ("headers" in columns) * 3)
     if needed >= 1:
-        lengths = _field_lengths(cursor)
-        if "key" in columns:
-            built["key"] = _slices(octets, cursor.positions, lengths)
-        cursor.skip(np.maximum(lengths, 0))
+        built["key"] = _read_field(octets, cursor, build="key" in columns)
     if needed >= 2:
-        lengths = _field_lengths(cursor)
-        if "value" in columns:
-            built["value"] = _slices(octets, cursor.positions, lengths)
-        cursor.skip(np.maximum(lengths, 0))
+        built["value"] = _read_field(octets, cursor, build="value" in columns)
     if needed >= 3:
         counts = cursor.read_varint()
         built["headers"], cursor = _headers(octets, cursor, counts, ends)
@@ -183,31 +194,40 @@ def _build_contents(octets: Octets, cursor: Cursor, ends: Ints, columns: Sequenc
         raise InvalidRecord("a record's fields are longer than the record")
 
 
-def _field_lengths(cursor: Cursor) -> Ints:
+def _read_field(octets: Octets, cursor: Cursor, *, build: bool) -> Any:
+    """A key or a value of all records, built only if anybody wants it."""
+    lengths, is_null = _field_lengths(cursor)
+    if is_null is not None and is_null.all():
+        return pa.nulls(len(lengths), pa.binary())
+    column = _slices(octets, cursor.positions, lengths, is_null) if build else None
+    cursor.skip(lengths)
+    return column
+
+
+def _field_lengths(cursor: Cursor) -> tuple[Ints, Bools | None]:
+    """Lengths, with 0 for null; and which are null, if any is."""
     lengths = cursor.read_varint()
-    if int(lengths.min()) < -1:
+    lowest = int(lengths.min())
+    if lowest >= 0:
+        return lengths, None
+    if lowest < -1:
         raise InvalidRecord("the length of a field is negative")
-    return lengths
+    return np.maximum(lengths, 0), lengths < 0
 
 
-def _slices(octets: Octets, starts: Ints, lengths: Ints) -> Any:
-    """A binary array of these bytes; null where the length is -1."""
+def _slices(octets: Octets, starts: Ints, lengths: Ints, is_null: Bools | None) -> Any:
+    """A binary array of these bytes."""
     count = len(starts)
-    is_null = lengths < 0
-    if is_null.all():
-        return pa.nulls(count, pa.binary())
-    some_null = bool(is_null.any())
-    ends = starts + (np.maximum(lengths, 0) if some_null else lengths)
-    if int(ends.max()) > octets.size:
-        raise InvalidRecord("a field is longer than the batch")
     # Elements are, in turn, what lies before a slice, and the slice.
     bounds = np.empty(2 * count + 1, np.int32)
     bounds[0] = 0
     bounds[1::2] = starts
+    ends = starts + lengths
+    if int(ends.max()) > octets.size:
+        raise InvalidRecord("a field is longer than the batch")
     bounds[2::2] = ends
     elements = pa.Array.from_buffers(pa.binary(), 2 * count, [None, pa.py_buffer(bounds), octets.buffer])
-    chosen = np.arange(1, 2 * count, 2, dtype=np.int32)
-    return elements.take(pa.array(chosen, mask=is_null if some_null else None))
+    return elements.take(pa.array(np.arange(1, 2 * count, 2, dtype=np.int32), mask=is_null))
 
 
 def _headers(octets: Octets, cursor: Cursor, counts: Ints, ends: Ints) -> tuple[Any, Cursor]:
@@ -221,26 +241,30 @@ def _headers(octets: Octets, cursor: Cursor, counts: Ints, ends: Ints) -> tuple[
         return pa.nulls(len(counts), HEADERS_TYPE), cursor
     at = at.copy()
     key_starts, key_lengths, value_starts, value_lengths = (np.empty(total, np.int64) for _ in range(4))
+    value_is_null = np.empty(total, np.bool_)
     rows = np.flatnonzero(counts)
     slots = (list_ends - counts)[rows]
     left = counts[rows]
     while len(rows):  # the first header of all records, the second of those that have one, ...
         step = Cursor(octets, at[rows])
-        key_lengths[slots] = lengths = _field_lengths(step)
-        if int(lengths.min()) < 0:
+        lengths, no_key = _field_lengths(step)
+        key_lengths[slots] = lengths
+        if no_key is not None:
             raise InvalidRecord("a header has no key")
         key_starts[slots] = step.positions
         step.skip(lengths)
-        value_lengths[slots] = lengths = _field_lengths(step)
+        lengths, no_value = _field_lengths(step)
+        value_lengths[slots] = lengths
+        value_is_null[slots] = False if no_value is None else no_value
         value_starts[slots] = step.positions
-        at[rows] = step.positions + np.maximum(lengths, 0)
+        at[rows] = step.positions + lengths
         left = left - 1
         more = left > 0
         rows, slots, left = rows[more], slots[more] + 1, left[more]
     if (at > ends).any():
         raise InvalidRecord("a record's headers are longer than the record")
-    keys = _strings(_slices(octets, key_starts, key_lengths))
-    values = _slices(octets, value_starts, value_lengths)
+    keys = _strings(_slices(octets, key_starts, key_lengths, None))
+    values = _slices(octets, value_starts, value_lengths, value_is_null)
     headers = pa.StructArray.from_arrays([keys, values], fields=list(HEADER_TYPE))
     bounds = np.empty(len(counts) + 1, np.int32)
     bounds[0] = 0

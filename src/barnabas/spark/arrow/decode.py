@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from barnabas.records.batch import CODEC_MASK, HEADER_SIZE, Buffer
 from barnabas.records.compression import Codec, decompress
@@ -71,7 +72,10 @@ def decode(
     unbounded = Limits(rows=1 << 31, bytes=1 << 31)
     asked = Wanted(topic, partition, tuple(columns), first_offset, end_offset, *timestamp_ms)
     steps = list(decode_in_steps(data, asked, aborted=aborted, limits=unbounded, check_crc=check_crc))
-    return steps[-1]
+    batches = [step.batch for step in steps if step.batch is not None]
+    if len(batches) > 1:  # compressed and uncompressed ones are decoded apart
+        batches = pa.Table.from_batches(batches).combine_chunks().to_batches()
+    return Decoded(batches[0] if batches else None, steps[-1].next_offset)
 
 
 def decode_in_steps(
@@ -143,61 +147,73 @@ def _unreadable(error: KafkaError, asked: Wanted) -> UnreadableRecords:
 
 def _steps(data: Buffer, batches: Batches, limits: Limits) -> Iterator[_Step]:
     """Neighbouring batches, decompressed, as many as fit."""
-    count = len(batches.positions)
-    codecs = (batches.attributes & CODEC_MASK).tolist()
-    starts, ends = (batches.positions + HEADER_SIZE).tolist(), batches.ends.tolist()
-    records = batches.record_counts.tolist()
     view = memoryview(data)
+    is_compressed = batches.attributes & CODEC_MASK != Codec.NONE
+    ends_of_records = np.cumsum(batches.record_counts)
     first = 0
-    while first < count:
-        pieces: list[Buffer] = []
-        size = rows = 0
-        compressed = False
-        index = first
-        while index < count and (index == first or (rows + records[index] <= limits.rows and size < limits.bytes)):
-            body: Buffer = view[starts[index] : ends[index]]
-            if codecs[index] != Codec.NONE:
-                compressed = True
-                body = decompress(codecs[index], body, max_bytes=limits.batch_bytes)
-            elif not compressed and index > first and size + len(body) > limits.bytes:
-                break
-            pieces.append(body)
-            size += len(body)
-            rows += records[index]
-            index += 1
-        part = batches.where(slice(first, index))
-        if compressed:
-            sizes = np.array([len(piece) for piece in pieces], np.int64)
-            body_ends = np.cumsum(sizes)
-            bodies = Bodies(body_ends - sizes, body_ends, part.record_counts)
-            joined = pieces[0] if len(pieces) == 1 else b"".join(pieces)
-            pieces.clear()
-            yield _Step(Octets(joined), bodies, part)
+    while first < len(batches.positions):
+        before = int(ends_of_records[first] - batches.record_counts[first])
+        # Past the rows that fit; and as far as all batches are compressed, or none is.
+        stop = int(np.searchsorted(ends_of_records, before + limits.rows, side="right"))
+        changes = np.flatnonzero(is_compressed[first:stop] != is_compressed[first])
+        stop = max(first + int(changes[0]) if len(changes) else stop, first + 1)
+        if is_compressed[first]:
+            step = _decompressed(view, batches.where(slice(first, stop)), limits)
         else:
-            low, high = starts[first], ends[index - 1]
-            bodies = Bodies(part.positions + (HEADER_SIZE - low), part.ends - low, part.record_counts)
-            yield _Step(Octets(view[low:high]), bodies, part)
-        first = index
+            low = int(batches.positions[first])
+            stop = max(int(np.searchsorted(batches.ends[:stop], low + limits.bytes, side="right")), first + 1)
+            step = _uncompressed(view, batches.where(slice(first, stop)))
+        yield step
+        first += len(step.bodies.counts)
+
+
+def _uncompressed(view: memoryview, batches: Batches) -> _Step:
+    """Where they are: headers of batches lie between the records, and do no harm."""
+    low, high = int(batches.positions[0]), int(batches.ends[-1])
+    bodies = Bodies(batches.positions + (HEADER_SIZE - low), batches.ends - low, batches.record_counts)
+    return _Step(Octets(view[low:high]), bodies, batches)
+
+
+def _decompressed(view: memoryview, batches: Batches, limits: Limits) -> _Step:
+    """The first of them, as many as fit, in one new buffer."""
+    codecs = (batches.attributes & CODEC_MASK).tolist()
+    pieces: list[bytes] = []
+    sizes: list[int] = []
+    rows = zip(codecs, (batches.positions + HEADER_SIZE).tolist(), batches.ends.tolist(), strict=True)
+    for codec, start, end in rows:
+        pieces.append(decompress(codec, view[start:end], max_bytes=limits.batch_bytes))
+        sizes.append(len(pieces[-1]))
+        if sum(sizes) >= limits.bytes:
+            break
+    ends = np.cumsum(np.array(sizes, np.int64))
+    part = batches.where(slice(len(sizes)))
+    joined = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+    return _Step(Octets(joined), Bodies(ends - sizes, ends, part.record_counts), part)
 
 
 def _decode_step(step: _Step, asked: Wanted, rows_max: int) -> Iterator[Any]:
     starts = record_starts(step.octets, step.bodies)
     counts = step.bodies.counts
+    ends_of_batches = np.cumsum(counts)
     ends = np.empty_like(starts)
     ends[:-1] = starts[1:]
-    ends[np.cumsum(counts) - 1] = step.bodies.ends
-    batch_of = np.repeat(np.arange(len(counts), dtype=np.int64), counts)
+    ends[ends_of_batches - 1] = step.bodies.ends
     for low in range(0, len(starts), rows_max):
-        part = slice(low, low + rows_max)
+        high = min(low + rows_max, len(starts))
+        # The batches that have records among these, and how many.
+        first = int(np.searchsorted(ends_of_batches, low, side="right"))
+        stop = int(np.searchsorted(ends_of_batches, high, side="left")) + 1
+        batches = step.batches.where(slice(first, stop))
+        edges = np.minimum(ends_of_batches[first:stop], high)
         rows = Rows(
-            starts[part],
-            ends[part],
-            batch_of[part],
-            step.batches.base_offsets,
-            step.batches.last_offset_deltas,
-            step.batches.attributes,
-            step.batches.base_timestamps,
-            step.batches.max_timestamps,
+            starts[low:high],
+            ends[low:high],
+            np.diff(edges, prepend=low),
+            batches.base_offsets,
+            batches.last_offset_deltas,
+            batches.attributes,
+            batches.base_timestamps,
+            batches.max_timestamps,
         )
         batch = build(step.octets, rows, asked)
         if batch is not None:
