@@ -17,8 +17,9 @@ from barnabas.client.cluster import Cluster
 from barnabas.client.group_offsets import fetch_offsets
 from barnabas.client.properties import client_settings
 from barnabas.client.settings import ClientSettings
-from barnabas.spark.query.backlog import first_timestamp_ms, oldest_unread_ms
+from barnabas.spark.query.backlog import dated, first_timestamp_ms, oldest_unread_ms
 from barnabas.spark.query.board import Board, as_json, write_atomically
+from barnabas.spark.query.data_loss import Cause, Loss
 from barnabas.spark.query.group import QueryGroup, start_digest
 from barnabas.spark.query.plan import PlannedSource
 from barnabas.spark.query.progress import read_progress
@@ -27,6 +28,7 @@ from barnabas.spark.query.source_watch import RECOMMIT_EVERY_S, SourceWatch
 from barnabas.spark.query.views import FAILED, RUNNING, STOPPED, QueryView
 from barnabas.spark.query.watcher import ENDED_KEPT_MAX, Ended, Started, Watcher
 from barnabas.testing import Broker
+from barnabas.testing.ports import pick_free_port
 
 WRITTEN_MS = 1_700_000_000_000
 
@@ -296,6 +298,21 @@ def test_the_first_unread_record_is_dated_inside_a_batch(
             found = oldest_unread_ms(cluster, {(barnabas_topic, 0): position})
             assert found == {(barnabas_topic, 0): WRITTEN_MS + position}
         assert oldest_unread_ms(cluster, {(barnabas_topic, 0): 100, ("nowhere", 0): 0}) == {}
+
+
+def test_a_report_of_losses_is_dated_where_records_are_left(world: World) -> None:
+    losses = [
+        Loss(world.topic, 0, 1, 4),
+        Loss(world.topic, 1, 1, None, Cause.GONE),
+        Loss("nowhere", 0, 1, 4),
+    ]
+    servers = {"bootstrap.servers": world.broker.bootstrap_servers}
+    with Cluster(client_settings(servers)) as cluster:
+        found = dated(cluster, losses)
+    assert [loss.oldest_left_ms for loss in found] == [WRITTEN_MS + 4000, None, None]
+    nobody = client_settings({"bootstrap.servers": f"127.0.0.1:{pick_free_port('127.0.0.1')}"})
+    with Cluster(nobody, patience_s=0) as cluster:
+        assert dated(cluster, losses) == losses
 
 
 def test_append_time_dates_a_batch_as_the_broker_did(barnabas_broker: Broker, barnabas_topic: str) -> None:

@@ -1,17 +1,20 @@
-"""Of when is the oldest record that a query has not read yet? The broker is asked for one batch at that place.
+"""Of when is the oldest record that a query has not read yet, or that is left to it? The broker is asked for a batch.
 
 ListOffsets finds offsets by time, not times by offset. So a Fetch of one byte is sent: brokers answer with the whole
 first batch however large it is, and with that of the first partition only, so each partition is asked for by itself,
 all of them one after the other on the leader's connection without waiting in between.
 """
 
+import dataclasses
 import datetime
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from barnabas.client.cluster import Cluster
+from barnabas.client.errors import ClientError
 from barnabas.records.batch import NO_TIMESTAMP, split_batches
 from barnabas.records.record import decode_records
+from barnabas.spark.query.data_loss import Cause, Loss
 from barnabas.spark.query.progress import Partition
 from barnabas.wire.errors import ErrorCode, KafkaError
 from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
@@ -33,6 +36,22 @@ def oldest_unread_ms(cluster: Cluster, positions: Mapping[Partition, int]) -> di
         for first in range(0, len(places), _IN_FLIGHT_MAX):
             found.update(_ask(cluster, leader, {place: positions[place] for place in places[first:][:_IN_FLIGHT_MAX]}))
     return found
+
+
+def dated(cluster: Cluster, losses: Iterable[Loss]) -> list[Loss]:
+    """The same losses, with the times of the oldest records that are left. A report must not fail for want of them."""
+    losses = list(losses)
+    left = {(loss.topic, loss.partition): loss.available for loss in losses if loss.cause is Cause.EXPIRED}
+    try:
+        found = oldest_unread_ms(cluster, {place: offset for place, offset in left.items() if offset is not None})
+    except ClientError:
+        return losses
+    return [
+        dataclasses.replace(loss, oldest_left_ms=found.get((loss.topic, loss.partition)))
+        if loss.cause is Cause.EXPIRED
+        else loss
+        for loss in losses
+    ]
 
 
 def first_timestamp_ms(records: bytes | memoryview, position: int) -> int | None:

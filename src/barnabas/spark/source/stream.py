@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from barnabas.client.cluster import Cluster
 from barnabas.model import TopicPartition
 from barnabas.spark.options.source import SourceOptions
+from barnabas.spark.query.backlog import dated
 from barnabas.spark.query.data_loss import Cause, DataLost, Loss, warning
 from barnabas.spark.source import resolution
 from barnabas.spark.source.admission import Delay, limited, waiting
@@ -171,6 +172,7 @@ class Stream:
     def _report(self, losses: Sequence[Loss]) -> None:
         if not losses:
             return
+        losses = dated(self.contact.cluster, losses)
         if self._options.fail_on_data_loss:
             raise DataLost(losses)
         _log.warning("%s", warning(losses))
