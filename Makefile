@@ -53,6 +53,10 @@ bench: setup ## Measure beside Apache Kafka (half an hour, 25 GB of disk), for d
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group bench
 	$(BIN)/python -m bench --page docs/performance.md --chart docs/images/performance.png
 
+bench-spark: setup ## Measure our Spark source and sink beside Spark's own connector, for docs/performance-spark.md
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group bench
+	$(BIN)/python -m bench.spark --page docs/performance-spark.md --chart docs/images/performance-spark.png
+
 messages: setup ## Generate wire/messages from kio's schemas
 	$(BIN)/python tools/generate_messages.py
 
@@ -65,4 +69,4 @@ kcat: # Debian's kcat is one of the clients in the tests
 clean: ## Remove .venv and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
-.PHONY: help setup demo test interop soak bench fuzz check format messages compatibility kcat clean
+.PHONY: help setup demo test interop soak bench bench-spark fuzz check format messages compatibility kcat clean
