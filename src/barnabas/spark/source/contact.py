@@ -55,7 +55,9 @@ class Contact:
                 hopeless = isinstance(failure, CannotConnect | AuthenticationFailed)
                 if hopeless or attempt == self._attempts:
                     raise _for_people(failure) from failure
-                _log.warning("Attempt %d of %d to get offsets failed: %s", attempt, self._attempts, failure)
+                # A topic that is missing is most likely misspelt: that is said once, at the end.
+                level = logging.INFO if isinstance(failure, MissingTopic) else logging.WARNING
+                _log.log(level, "Attempt %d of %d to get offsets failed: %s", attempt, self._attempts, failure)
                 self._sleep(self._pause_s)
             else:
                 self._note_heard()
