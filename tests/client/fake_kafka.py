@@ -28,6 +28,7 @@ from barnabas.wire.messages.sasl_handshake import SaslHandshakeResponse
 
 _NAMES = {api.key: api.name for api in APIS}
 _SERVED = ("api_versions", "sasl_handshake", "sasl_authenticate", "metadata")
+_BY_SCRIPT = (*_SERVED, "create_topics", "find_coordinator", "list_offsets", "offset_fetch")
 
 
 class Request(NamedTuple):
@@ -135,11 +136,11 @@ class FakeKafka:
             connected.close()
 
 
-def api_versions() -> ApiVersionsResponse:
+def api_versions(served: tuple[str, ...] = _SERVED) -> ApiVersionsResponse:
     keys = tuple(
         ApiVersion(api_key=api.key, min_version=api.version_min, max_version=api.version_max)
         for api in APIS
-        if api.name in _SERVED
+        if api.name in served
     )
     return ApiVersionsResponse(api_keys=keys)
 
@@ -156,6 +157,28 @@ def _serve_one(peer: Peer, request: Request) -> None:
     else:
         broker = MetadataResponseBroker(node_id=1, host="127.0.0.1", port=peer.port)
         peer.answer(request, MetadataResponse(brokers=(broker,), cluster_id="fake"))
+
+
+class Scripted:
+    """Answers each API with the next of the responses laid out for it, and with the last one from then on.
+
+    None hangs up instead.
+    """
+
+    def __init__(self, **responses: list[object]) -> None:
+        self._responses = responses
+        self.asked: list[str] = []
+
+    def serve(self, peer: Peer) -> None:
+        peer.answer(peer.request(), api_versions(_BY_SCRIPT))
+        while True:
+            request = peer.request()
+            self.asked.append(request.api_name)
+            left = self._responses[request.api_name]
+            response = left.pop(0) if len(left) > 1 else left[0]
+            if response is None:
+                return
+            peer.answer(request, response)
 
 
 class Logins:
