@@ -59,7 +59,9 @@ class Rows(NamedTuple):
 
     @property
     def append_time(self) -> Bools:
-        return self.attributes & LOG_APPEND_TIME_FLAG != 0
+        """Which batches have the broker's time instead of the producers'."""
+        is_set: Bools = self.attributes & LOG_APPEND_TIME_FLAG != 0
+        return is_set
 
 
 def build(octets: Octets, rows: Rows, wanted: Wanted) -> Any:
@@ -111,7 +113,7 @@ def _timestamps(deltas: Ints, rows: Rows) -> Ints:
     if append_time.all():
         return rows.spread(rows.max_timestamps)
     if append_time.any():
-        deltas = np.where(rows.spread(append_time), 0, deltas)
+        deltas = np.where(np.repeat(append_time, rows.counts), 0, deltas)
     bases = np.where(append_time, rows.max_timestamps, rows.base_timestamps)
     # Numbers of Python have no bounds, so that it shows whether a sum could have passed those of 64 bits.
     lowest, highest = int(bases.min()) + int(deltas.min()), int(bases.max()) + int(deltas.max())

@@ -15,6 +15,7 @@ A range ends at its end offset, whatever lies there: records, markers of transac
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from struct import Struct
 from typing import Any, Final, Self
@@ -244,7 +245,8 @@ class _RangeReader:
 
     def _find_leader(self) -> bool:
         """Whether there is one; waits a moment if not, or ends the range with a loss."""
-        topic = self._cluster.topics([self._range.topic]).get(self._range.topic)
+        with self._hurrying():
+            topic = self._cluster.topics([self._range.topic]).get(self._range.topic)
         partitions = () if topic is None else topic.partitions
         found = next((one for one in partitions if one.partition_index == self._range.partition), None)
         if topic is None or found is None:
@@ -260,7 +262,9 @@ class _RangeReader:
         if found.leader_id < 0:
             self._rest(Refused(ErrorCode.leader_not_available, f"{self._place} has no leader"))
             return False
-        self._version = self._cluster.version("fetch", node=found.leader_id, newest=BY_ID if topic_id else BY_NAME)
+        newest = BY_ID if self._topic_id else BY_NAME
+        with self._hurrying():
+            self._version = self._cluster.version("fetch", node=found.leader_id, newest=newest)
         if self._version < BY_NAME:
             raise UnsupportedApi(
                 f"the leader of {self._place} serves Fetch only up to version {self._version}",
@@ -281,6 +285,17 @@ class _RangeReader:
             total_s = self._settings.poll_timeout_ms / 1000
             self._patience = Patience(self._cluster.settings, total_s if limit_s is None else min(limit_s, total_s))
         return self._patience
+
+    @contextmanager
+    def _hurrying(self) -> Iterator[None]:
+        """The cluster has a patience of its own, which may be longer than what is left of ours."""
+        own_s = self._cluster.patience_s
+        left_s = self._patience.remaining_s if self._patience else self._settings.poll_timeout_ms / 1000
+        self._cluster.patience_s = min(own_s, left_s)
+        try:
+            yield
+        finally:
+            self._cluster.patience_s = own_s
 
     def _rest(self, failure: Exception) -> None:
         if not self._patient().rest():
@@ -318,8 +333,9 @@ class _RangeReader:
 
     def _available(self) -> tuple[int, int]:
         place = (self._range.topic, self._range.partition)
-        earliest = self._cluster.offsets([place], EARLIEST)[place]
-        latest = self._cluster.offsets([place], LATEST, isolation_level=self._isolation_level)[place]
+        with self._hurrying():
+            earliest = self._cluster.offsets([place], EARLIEST)[place]
+            latest = self._cluster.offsets([place], LATEST, isolation_level=self._isolation_level)[place]
         for offset in (earliest, latest):
             if offset.error is not ErrorCode.none:
                 raise Refused(offset.error, f"the offsets of {self._place} cannot be asked for")
