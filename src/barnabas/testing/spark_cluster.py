@@ -149,13 +149,15 @@ class SparkCluster:
         self.close()
 
     def _worker_launcher(self, index: int) -> "Callable[[int], _Process]":
-        arguments = ["--host", HOST, "--cores", str(self._cores), "--memory", self._memory]
+        # Each on an address of its own: Spark runs no second attempt of a task on the host where the first one runs.
+        host = f"127.0.0.{index + 1}"
+        arguments = ["--host", host, "--cores", str(self._cores), "--memory", self._memory]
         arguments += ["--work-dir", str(self._home / "work" / str(index))]
         return lambda web_port: self._launch(
-            f"worker-{index}", _WORKER, *arguments, "--webui-port", str(web_port), self.url
+            f"worker-{index}", _WORKER, *arguments, "--webui-port", str(web_port), self.url, host=host
         )
 
-    def _launch(self, name: str, main_class: str, *arguments: str) -> "_Process":
+    def _launch(self, name: str, main_class: str, *arguments: str, host: str = HOST) -> "_Process":
         import pyspark
 
         spark_home = Path(pyspark.__file__).parent
@@ -163,7 +165,7 @@ class SparkCluster:
             **os.environ,
             "JAVA_HOME": str(find_java().home),
             "SPARK_HOME": str(spark_home),
-            "SPARK_LOCAL_IP": HOST,
+            "SPARK_LOCAL_IP": host,
             "SPARK_LOCAL_DIRS": str(self._home / "local"),
             "SPARK_DAEMON_MEMORY": "256m",  # of master and worker, which only keep the books
         }

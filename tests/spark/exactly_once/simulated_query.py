@@ -5,6 +5,7 @@ over tasks, collect their reports, commit, and after a crash run the last batch 
 """
 
 import itertools
+import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -189,7 +190,8 @@ class SimulatedQuery:
         for half in (rows[: len(rows) // 2], rows[len(rows) // 2 :]):
             by_partition: dict[int, list[Record]] = {}
             for row in half:
-                by_partition.setdefault(hash_of(row), []).append(Record(0, 1, row.encode(), row.encode()))
+                record = Record(0, int(time.time() * 1000), row.encode(), row.encode())
+                by_partition.setdefault(hash_of(row), []).append(record)
             for partition, records in sorted(by_partition.items()):
                 producer.send(self.topic, partition, bytearray(build_batch(records)))
         return len(rows)

@@ -1,0 +1,43 @@
+"""python -m barnabas.testing.spark_kills --rounds 50 --seed 1: exits with 1 unless every row came out exactly once."""
+
+import argparse
+import json
+import random
+import sys
+
+from barnabas.testing.spark_kills.rounds import Result, run_rounds
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m barnabas.testing.spark_kills", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=50)
+    parser.add_argument("--seed", type=int, default=None, help="of all random choices; printed where it is not given")
+    parser.add_argument(
+        "--at-least-once", action="store_true", help="without exactlyOnce: exits with 1 if none doubled"
+    )
+    arguments = parser.parse_args()
+    seed = random.randrange(1 << 32) if arguments.seed is None else arguments.seed
+    print(f"seed {seed}", flush=True)
+    result = run_rounds(
+        arguments.rounds, seed, exactly_once=not arguments.at_least_once, tell=lambda line: print(line, flush=True)
+    )
+    print(report(result))
+    if arguments.at_least_once:
+        return 0 if result.doubled and not result.missing else 1
+    return 0 if result.is_exact else 1
+
+
+def report(result: Result) -> str:
+    lines = [
+        f"seed {result.seed}: {result.rounds} rounds in {result.seconds:.0f} s",
+        f"kills: {json.dumps(dict(sorted(result.kills.items())))}; starts of the driver: {result.driver_starts}",
+        f"second and later attempts of tasks: {result.second_attempts}; aborted records: {result.aborted_records}",
+        f"steps passed: {json.dumps(dict(sorted(result.steps.items())))}",
+        f"rows in: {result.rows_in}, out: {result.rows_out}, missing: {result.missing}, doubled: {result.doubled}, "
+        f"foreign: {result.foreign}",
+    ]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

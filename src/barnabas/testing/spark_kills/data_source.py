@@ -1,0 +1,86 @@
+"""The data source with steps that kill: `format("barnabas-killed")`, otherwise the same.
+
+    killAt      a step of the protocol (`barnabas.spark.sink.exactly_once.steps`)
+    killWhat    a process id; or `self`, the process that passes the step; or `driver`, for one of the driver's own
+                processes: the program, its JVM and the process that passes the step
+    killOnce    a file: it is made at the kill, and where it is there already nobody is killed
+    stepsTo     a file to which the steps are written as they are passed, with the attempt that passed them
+
+Several kills are given as several values with `;` between them.
+"""
+
+import dataclasses
+import os
+import signal
+import time
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSourceStreamWriter
+
+from barnabas.spark.data_source import BarnabasDataSource
+from barnabas.spark.sink.exactly_once import ExactlyOnce
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+OPTIONS = ("killAt", "killWhat", "killOnce", "stepsTo")
+
+
+@dataclasses.dataclass(frozen=True)
+class Kill:
+    step: str
+    what: str
+    once: str
+
+    def passed(self, step: str) -> None:
+        if step != self.step:
+            return
+        try:
+            os.close(os.open(self.once, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return
+        if self.what == "driver":
+            # It was started in a session of its own, and is the first process and the first group in it.
+            os.killpg(os.getsid(0), signal.SIGKILL)
+        os.kill(os.getpid() if self.what in ("self", "driver") else int(self.what), signal.SIGKILL)
+
+
+@dataclasses.dataclass(frozen=True)
+class KillingHook:
+    kills: tuple[Kill, ...]
+    steps_to: str | None
+
+    def __call__(self, step: str) -> None:
+        if self.steps_to is not None:
+            with open(self.steps_to, "a") as steps:
+                steps.write(f"{time.time():.3f} {os.getpid()} {_attempt()} {step}\n")
+        for kill in self.kills:
+            kill.passed(step)
+
+
+def _attempt() -> str:
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    return "driver" if context is None else f"{context.partitionId()}/{context.attemptNumber()}"
+
+
+class KilledDataSource(BarnabasDataSource):
+    def __init__(self, options: dict[str, str]) -> None:
+        super().__init__(options)
+        kills = zip(*(self.options.pop(name, "").split(";") for name in OPTIONS[:3]), strict=True)
+        self._hook = KillingHook(
+            tuple(Kill(step, what, once) for step, what, once in kills if step),
+            self.options.pop("stepsTo", None),
+        )
+
+    @classmethod
+    def name(cls) -> str:
+        return "barnabas-killed"
+
+    def streamWriter(self, schema: "StructType", overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802, Spark's name
+        writer = super().streamWriter(schema, overwrite)
+        delivery = writer.writing.delivery  # type: ignore[attr-defined]  # our own StreamWriter
+        if isinstance(delivery, ExactlyOnce):
+            writer.writing.delivery = dataclasses.replace(delivery, hook=self._hook)  # type: ignore[attr-defined]
+        return writer

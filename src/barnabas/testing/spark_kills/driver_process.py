@@ -1,0 +1,76 @@
+"""The driver as a process that can be killed, paused and started again from its checkpoint."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+
+class DriverProcess:
+    """In a session of its own. A kill takes the Python program and the JVM, and not at once what they have started:
+    Python workers notice that they are alone when they next read or write, as those of a machine that was cut off.
+    """
+
+    def __init__(self, settings: dict[str, Any], log: Path) -> None:
+        self._settings = settings
+        self._log = log
+        self._popen: subprocess.Popen[bytes] | None = None
+        self.starts = 0
+
+    @property
+    def pid(self) -> int:
+        assert self._popen is not None
+        return self._popen.pid
+
+    def start(self, **changes: Any) -> None:
+        self.starts += 1
+        arguments = json.dumps({**self._settings, **changes})
+        with open(self._log, "ab") as output:
+            output.write(f"--- start {self.starts}\n".encode())
+            output.flush()
+            self._popen = subprocess.Popen(
+                [sys.executable, "-m", "barnabas.testing.spark_kills.driver", arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def is_running(self) -> bool:
+        return self._popen is not None and self._popen.poll() is None
+
+    def is_started(self) -> bool:
+        """Whether its query has begun."""
+        return self._log.read_text(errors="replace").rpartition("--- start ")[2].count("\nstarted\n") > 0
+
+    def kill(self) -> None:
+        """SIGKILL for the program and its JVM."""
+        if self.is_running():
+            os.killpg(self.pid, signal.SIGKILL)
+            assert self._popen is not None
+            self._popen.wait()
+
+    def close(self) -> None:
+        """SIGKILL for all that is left of it and of its workers."""
+        if self._popen is None:
+            return
+        self.kill()
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit() and _session(entry) == self.pid:
+                try:
+                    os.kill(int(entry.name), signal.SIGKILL)
+                except ProcessLookupError:
+                    continue
+
+    def log_end(self) -> str:
+        return self._log.read_text(errors="replace")[-3000:]
+
+
+def _session(entry: Path) -> int:
+    try:
+        return int((entry / "stat").read_text().rpartition(")")[2].split()[3])
+    except OSError:  # it has just ended
+        return -1

@@ -1,0 +1,227 @@
+"""Rounds of a query's life: new rows come in, something is killed at a random moment, all rows must come out.
+
+    driver     SIGKILL for its program and JVM; started again from its checkpoint
+    executor   SIGKILL for the executors of one worker, which starts others
+    worker     SIGKILL for a worker, its executors and their Python processes; started again
+    task       SIGKILL for one Python process in which tasks run
+    broker     SIGKILL; started again on its port and data
+
+A driver whose query fails ends, and is started again. Every second start has transactions that time out after two
+seconds, and the others such that never do. All choices come from the seed, but the moments are those of real clocks.
+"""
+
+import shutil
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+from barnabas.testing.broker import Broker
+from barnabas.testing.spark_cluster import SparkCluster
+from barnabas.testing.spark_kills.driver_process import DriverProcess
+from barnabas.testing.spark_kills.topics import (
+    INPUT,
+    INPUT_PARTITIONS,
+    OUTPUT,
+    OUTPUT_PARTITIONS,
+    OutputReader,
+    produce,
+    read_committed,
+)
+
+VICTIMS: Final = ("driver", "executor", "worker", "task", "broker")
+ROWS_PER_ROUND: Final = 120
+ROWS_PER_BATCH: Final = 50
+KILL_WITHIN_S: Final = 4.0
+ROUND_TIMEOUT_S: Final = 300.0
+LOOK_AGAIN_S: Final = 0.2
+_TIMEOUTS_MS: Final = ("900000", "2000")
+
+Print = Callable[[str], None]
+
+
+class RowsMissing(Exception):
+    """Not all rows came out in time; with the end of the driver's log."""
+
+
+@dataclass
+class Result:
+    seed: int
+    rounds: int = 0
+    kills: Counter[str] = field(default_factory=Counter)
+    driver_starts: int = 0
+    steps: Counter[str] = field(default_factory=Counter)
+    second_attempts: int = 0
+    aborted_records: int = 0
+    rows_in: int = 0
+    rows_out: int = 0
+    missing: int = 0
+    doubled: int = 0
+    foreign: int = 0
+    seconds: float = 0.0
+
+    @property
+    def is_exact(self) -> bool:
+        return self.rows_in == self.rows_out and not (self.missing or self.doubled or self.foreign)
+
+
+def run_rounds(
+    rounds: int, seed: int, *, exactly_once: bool = True, tell: Print = print, deadline_s: float | None = None
+) -> Result:
+    """`deadline_s`: begin no round after so many seconds."""
+    home = Path(tempfile.mkdtemp(prefix="barnabas-spark-kills-"))
+    began = time.monotonic()
+    properties = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "200"}
+    try:
+        with (
+            Broker(process=True, properties=properties) as broker,
+            SparkCluster(workers=2, cores=2, memory="1g") as spark,
+        ):
+            broker.create_topic(INPUT, partitions=INPUT_PARTITIONS)
+            broker.create_topic(OUTPUT, partitions=OUTPUT_PARTITIONS)
+            run = _Run(home, broker, spark, seed, exactly_once=exactly_once, tell=tell)
+            try:
+                for number in range(rounds):
+                    if deadline_s is not None and time.monotonic() - began > deadline_s:
+                        break
+                    run.round(number)
+                return run.result(time.monotonic() - began)
+            finally:
+                run.close()
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+class _Run:
+    def __init__(
+        self, home: Path, broker: Broker, spark: SparkCluster, seed: int, *, exactly_once: bool, tell: Print
+    ) -> None:
+        self._broker = broker
+        self._spark = spark
+        self._random = Random(seed)
+        self._tell = tell
+        self._seed = seed
+        self._steps = home / "steps"
+        self._exactly_once = exactly_once
+        self._expected: list[str] = []
+        self._rounds = 0
+        self._kills: Counter[str] = Counter()
+        self._reader = OutputReader(broker.bootstrap_servers)
+        self._driver = DriverProcess(self._driver_settings(home), home / "driver.log")
+        self._start_driver()
+        self._wait_until(self._driver.is_started)
+
+    def round(self, number: int) -> None:
+        began = time.monotonic()
+        values = [f"{number}:{index}" for index in range(ROWS_PER_ROUND)]
+        produce(self._broker.bootstrap_servers, values)
+        self._expected += values
+        time.sleep(self._random.uniform(0.0, KILL_WITHIN_S))
+        victim = self._random.choice(VICTIMS)
+        self._kill(victim)
+        self._kills[victim] += 1
+        self._wait_until(self._all_are_out)
+        self._rounds += 1
+        self._tell(f"round {number + 1}: {victim} killed, all rows are out after {time.monotonic() - began:.1f} s")
+
+    def result(self, seconds: float) -> Result:
+        self._driver.kill()
+        seen = read_committed(self._broker.bootstrap_servers)
+        expected = Counter(self._expected)
+        passed = [line.split() for line in self._steps.read_text().splitlines()] if self._steps.exists() else []
+        return Result(
+            seed=self._seed,
+            rounds=self._rounds,
+            kills=self._kills,
+            driver_starts=self._driver.starts,
+            steps=Counter(step for *_, step in passed),
+            second_attempts=sum(
+                step == "task-begun" and attempt.partition("/")[2] not in ("", "0") for _, _, attempt, step in passed
+            ),
+            aborted_records=self._reader.aborted_records,
+            rows_in=expected.total(),
+            rows_out=seen.total(),
+            missing=len(expected - seen),
+            doubled=sum(count - 1 for value, count in seen.items() if value in expected),
+            foreign=len(set(seen) - set(expected)),
+            seconds=seconds,
+        )
+
+    def close(self) -> None:
+        self._driver.close()
+        self._reader.close()
+
+    def _driver_settings(self, home: Path) -> dict[str, Any]:
+        sink = {"exactlyOnce": str(self._exactly_once).lower(), "stepsTo": str(self._steps)}
+        conf = {
+            "spark.cores.max": "2",
+            "spark.executor.cores": "1",
+            "spark.executor.memory": "512m",
+            "spark.driver.memory": "600m",
+            "spark.task.maxFailures": "8",
+            "spark.speculation": "true",
+            "spark.speculation.interval": "100ms",
+            "spark.speculation.multiplier": "1.2",
+            "spark.speculation.quantile": "0.3",
+            "spark.speculation.minTaskRuntime": "100ms",
+            "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+        }
+        return {
+            "master": self._spark.url,
+            "conf": conf,
+            "bootstrap": self._broker.bootstrap_servers,
+            "input": INPUT,
+            "output": OUTPUT,
+            "checkpoint": str(home / "checkpoint"),
+            "rows_per_batch": ROWS_PER_BATCH,
+            "tasks": 3,
+            "sink": sink,
+        }
+
+    def _start_driver(self) -> None:
+        sink = {"exactlyOnce": str(self._exactly_once).lower(), "stepsTo": str(self._steps)}
+        sink["kafka.transaction.timeout.ms"] = _TIMEOUTS_MS[self._driver.starts % 2]
+        self._driver.start(sink=sink)
+
+    def _kill(self, victim: str) -> None:
+        worker = self._random.choice(self._spark.workers)
+        if victim == "driver":
+            self._driver.kill()
+        elif victim == "executor":
+            worker.kill_executors()
+        elif victim == "worker":
+            worker.restart()
+        elif victim == "task":
+            self._kill_task()
+        else:
+            self._broker.kill()
+            self._broker.start()
+
+    def _kill_task(self) -> None:
+        import os
+        import signal
+
+        processes = sorted(pid for worker in self._spark.workers for pid in worker.python_workers())
+        if processes:
+            try:
+                os.kill(self._random.choice(processes), signal.SIGKILL)
+            except ProcessLookupError:  # its task has just ended
+                return
+
+    def _all_are_out(self) -> bool:
+        self._reader.read()
+        return not Counter(self._expected) - self._reader.seen
+
+    def _wait_until(self, condition: Callable[[], bool]) -> None:
+        """And start the driver again whenever it has ended."""
+        deadline = time.monotonic() + ROUND_TIMEOUT_S
+        while not condition():
+            if not self._driver.is_running():
+                self._start_driver()
+            if time.monotonic() > deadline:
+                raise RowsMissing(f"seed {self._seed}: not all rows came out in time\n{self._driver.log_end()}")
+            time.sleep(LOOK_AGAIN_S)
