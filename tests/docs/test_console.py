@@ -21,11 +21,16 @@ from barnabas.testing.ports import pick_free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("docs/getting-started.md", "docs/configuration.md", "docs/operations.md")
+PAGES_WITH_SPARK = ("docs/spark-operations.md",)
+"""Their Python is a program in a file; the block begins with a comment that is the file's name."""
 PATIENCE_S = 60.0
+PATIENCE_WITH_SPARK_S = 240.0
+"""A JVM and a Python worker start before the first batch, on a machine that may be busy."""
 DONE = "the command has ended with status"
 
 _CONSOLE = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
-_PORT = re.compile(r"(?<=:)9\d\d\d\b")
+_PROGRAM = re.compile(r"^```python\n# (\S+\.py)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_PORT = re.compile(r"(?<=[:=])9\d\d\d\b")
 _VARIES = re.compile(r"\d[\d.,]*")
 
 
@@ -34,6 +39,7 @@ class Shell:
 
     def __init__(self, home: Path) -> None:
         self._home = home
+        self.patience_s = PATIENCE_S
         self._brokers: dict[int, int] = {}
         """Process ids by port."""
         self._ports: dict[str, int] = {}
@@ -54,6 +60,9 @@ class Shell:
             text=True,
             start_new_session=True,
         )
+
+    def write(self, name: str, program: str) -> None:
+        (self._home / name).write_text(self._with_ports(program))
 
     def run_block(self, commands: list[tuple[str, list[str]]]) -> None:
         earlier, self._to_interrupt = self._to_interrupt, []
@@ -104,7 +113,7 @@ class Shell:
 
     def _expect(self, command: str, expected: list[str]) -> None:
         wants_error = bool(expected) and expected[0].startswith("error:")
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + self.patience_s
         while True:
             status, output = self._ask(self._with_ports(command))
             missing = {_comparable(line) for line in expected} - {_comparable(line) for line in output}
@@ -136,11 +145,12 @@ class Shell:
             process.wait()
         for pid in self._brokers.values():
             self._ask(f"kill -9 {pid}; wait {pid}")
+        self._ask("kill $(jobs -p); wait")  # what a page has left running
         self._process.communicate("exit\n", timeout=PATIENCE_S)
 
 
 def _may_be_repeated(command: str) -> bool:
-    return bool(re.search(r"describe|verify|--dry-run|consume|kafka-", command))
+    return bool(re.search(r"describe|verify|--dry-run|consume|kafka-|curl", command))
 
 
 def _comparable(line: str) -> str:
@@ -174,4 +184,15 @@ def test_commands_run(page: str, shell: Shell) -> None:
     blocks = blocks_of(page)
     assert blocks
     for commands in blocks:
+        shell.run_block(commands)
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(3 * PATIENCE_WITH_SPARK_S)
+@pytest.mark.parametrize("page", PAGES_WITH_SPARK)
+def test_commands_run_with_spark(page: str, shell: Shell) -> None:
+    shell.patience_s = PATIENCE_WITH_SPARK_S
+    for name, program in _PROGRAM.findall((ROOT / page).read_text()):
+        shell.write(name, program)
+    for commands in blocks_of(page):
         shell.run_block(commands)
