@@ -3,7 +3,7 @@
 import re
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -47,17 +47,23 @@ class KafkaServer:
         *,
         properties: Mapping[str, str] | None = None,
         static_voters: bool = False,
+        listeners: Iterable[str] = (),
     ) -> None:
-        """Voters are recorded in the quorum (kraft.version 1), or stand in every node's configuration (0)."""
+        """Voters are recorded in the quorum (kraft.version 1), or stand in every node's configuration (0).
+
+        `listeners`: security protocols to listen with beside PLAINTEXT, each at its place in `addresses`.
+        """
         port, controller_port = pick_free_port(), pick_free_port()
         self.bootstrap_servers = f"127.0.0.1:{port}"
+        self.addresses = {protocol: f"127.0.0.1:{pick_free_port()}" for protocol in listeners}
+        more = "".join(f",{protocol}://{address}" for protocol, address in self.addresses.items())
         self._peers = peers
         self._static_voters = static_voters
         controller = f"127.0.0.1:{controller_port}"
         voters = {"controller.quorum.voters": f"{NODE_ID}@{controller}"}
         self._properties = {
             **_PROPERTIES,
-            "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://{controller}",
+            "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://{controller}{more}",
             **(voters if static_voters else {"controller.quorum.bootstrap.servers": controller}),
             "log.dirs": str(data_dir),
             **(properties or {}),

@@ -1,0 +1,204 @@
+"""Our client at the guarded doors of Apache Kafka: TLS, logins of every kind, and what it says when they stay shut."""
+
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+from kafka_server import KafkaServer
+from kafka_tools import KafkaTools
+from peers import Peers
+
+from barnabas.client.cluster import Cluster
+from barnabas.client.errors import AuthenticationFailed, BadProperty, ClientError
+from barnabas.client.group_offsets import Committed, commit_offsets, fetch_offsets
+from barnabas.client.offsets import LATEST
+from barnabas.client.properties import client_settings
+from barnabas.client.sasl import unsecured_token
+from barnabas.client.settings import Login
+
+CERTIFICATES: Final = Path(__file__).parent.parent / "tests" / "client" / "certificates"
+AUTHORITY: Final = str(CERTIFICATES / "authority.pem")
+TRUST: Final = {"ssl.truststore.type": "PEM", "ssl.truststore.location": AUTHORITY}
+PATIENCE_SECONDS: Final = 60.0
+PASSWORD: Final = "wonder-land-1"
+
+_MODULES: Final = "org.apache.kafka.common.security"
+_JAAS: Final = {
+    "plain": f'{_MODULES}.plain.PlainLoginModule required user_alice="{PASSWORD}";',
+    "scram-sha-256": f"{_MODULES}.scram.ScramLoginModule required;",
+    "scram-sha-512": f"{_MODULES}.scram.ScramLoginModule required;",
+    "oauthbearer": f'{_MODULES}.oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="kafka";',
+}
+_UNSECURED: Final = f"{_MODULES}.oauthbearer.internals.unsecured.OAuthBearerUnsecuredValidatorCallbackHandler"
+_PROPERTIES: Final = {
+    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SSL:SSL,SASL_SSL:SASL_SSL",
+    "ssl.keystore.type": "PEM",
+    "ssl.keystore.location": str(CERTIFICATES / "broker.pem"),
+    "ssl.truststore.type": "PEM",
+    "ssl.truststore.location": AUTHORITY,
+    "listener.name.ssl.ssl.client.auth": "required",
+    "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER",
+    "listener.name.sasl_ssl.oauthbearer.sasl.server.callback.handler.class": _UNSECURED,
+    "connections.max.reauth.ms": "3000",
+    **{f"listener.name.sasl_ssl.{mechanism}.sasl.jaas.config": text for mechanism, text in _JAAS.items()},
+}
+
+
+@pytest.fixture(scope="module")
+def kafka(peers: Peers, tools: KafkaTools, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaServer]:
+    home = tmp_path_factory.mktemp("guarded")
+    server = KafkaServer(peers, home / "data", home, properties=_PROPERTIES, listeners=("SSL", "SASL_SSL"))
+    server.format(tools)
+    with server:
+        tools.run("TopicCommand", "--bootstrap-server", server.bootstrap_servers, "--create", "--topic", "seen")
+        for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512"):
+            change = ("--alter", "--entity-type", "users", "--entity-name", "alice", "--add-config")
+            credential = f"{mechanism}=[iterations=4096,password={PASSWORD}]"
+            tools.run("ConfigCommand", "--bootstrap-server", server.bootstrap_servers, *change, credential)
+            _wait_for_login(server, mechanism)
+        yield server
+
+
+def _cluster(server: KafkaServer, protocol: str, properties: dict[str, str]) -> Cluster:
+    address = {"bootstrap.servers": server.addresses[protocol], "security.protocol": protocol}
+    return Cluster(client_settings({**address, **properties}), patience_s=5)
+
+
+def _login(mechanism: str, password: str = PASSWORD) -> dict[str, str]:
+    module = "plain.PlainLoginModule" if mechanism == "PLAIN" else "scram.ScramLoginModule"
+    jaas = f'{_MODULES}.{module} required username="alice" password="{password}";'
+    return {**TRUST, "sasl.mechanism": mechanism, "sasl.jaas.config": jaas}
+
+
+def _wait_for_login(server: KafkaServer, mechanism: str) -> None:
+    """A credential is known to the broker a moment after it was made."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            with _cluster(server, "SASL_SSL", _login(mechanism)) as cluster:
+                cluster.topics()
+                return
+        except AuthenticationFailed:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
+def test_passwords_open(kafka: KafkaServer, mechanism: str) -> None:
+    with _cluster(kafka, "SASL_SSL", _login(mechanism)) as cluster:
+        assert "seen" in cluster.topics()
+        assert cluster.offsets([("seen", 0)], LATEST)["seen", 0].offset == 0
+        commit_offsets(cluster, f"group-{mechanism}", {("seen", 0): (0, mechanism)})
+        assert fetch_offsets(cluster, f"group-{mechanism}", None) == {("seen", 0): Committed(0, mechanism, -1)}
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
+def test_wrong_passwords_do_not(kafka: KafkaServer, mechanism: str) -> None:
+    with (
+        _cluster(kafka, "SASL_SSL", _login(mechanism, "guessed")) as cluster,
+        pytest.raises(AuthenticationFailed, match=r"refuses the login: Authentication failed.*; check sasl\.username"),
+    ):
+        cluster.topics()
+
+
+def test_unsecured_tokens_open_where_they_are_accepted(kafka: KafkaServer) -> None:
+    jaas = f'{_MODULES}.oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="alice";'
+    bearer = {**TRUST, "sasl.mechanism": "OAUTHBEARER"}
+    with _cluster(kafka, "SASL_SSL", {**bearer, "sasl.jaas.config": jaas}) as cluster:
+        assert "seen" in cluster.topics()
+    expired = unsecured_token(Login("OAUTHBEARER", unsecured_claims=(("sub", "alice"),)), time.time() - 7200)
+    with (
+        _cluster(kafka, "SASL_SSL", {**bearer, "sasl.oauthbearer.token": expired}) as cluster,
+        pytest.raises(AuthenticationFailed, match=r"invalid_token.*; get a fresh token"),
+    ):
+        cluster.topics()
+
+
+def test_a_login_is_made_anew_before_it_ends(kafka: KafkaServer) -> None:
+    """The broker would hang up in the middle of our requests."""
+    with _cluster(kafka, "SASL_SSL", _login("SCRAM-SHA-512")) as cluster:
+        cluster.patience_s = 0  # so that nothing is asked twice
+        first = cluster.connection(cluster.leader("seen", 0))
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while cluster.connection(cluster.leader("seen", 0)) is first:
+            assert time.monotonic() < deadline
+            assert "seen" in cluster.topics()
+
+
+def test_certificates_open(kafka: KafkaServer) -> None:
+    own = {"ssl.keystore.location": str(CERTIFICATES / "client-encrypted.pem"), "ssl.key.password": "open-sesame"}
+    with _cluster(kafka, "SSL", {**TRUST, **own}) as cluster:
+        assert "seen" in cluster.topics()
+    with _cluster(kafka, "SSL", TRUST) as cluster, pytest.raises(ClientError) as caught:
+        cluster.topics()
+    assert "certificate of yours" in caught.value.hint or isinstance(caught.value, ConnectionError)
+
+
+def test_a_broker_that_is_not_trusted_is_not_talked_to(kafka: KafkaServer) -> None:
+    with _cluster(kafka, "SSL", {}) as cluster, pytest.raises(AuthenticationFailed, match="is not trusted"):
+        cluster.topics()
+
+
+@pytest.mark.parametrize(
+    ("listener", "spoken", "hint"),
+    [
+        ("PLAINTEXT", "SSL", "security.protocol"),
+        ("PLAINTEXT", "SASL_PLAINTEXT", "security.protocol"),
+        ("SSL", "PLAINTEXT", "security.protocol"),
+        ("SASL_SSL", "SSL", "security.protocol"),
+    ],
+)
+def test_the_wrong_protocol_is_told(kafka: KafkaServer, listener: str, spoken: str, hint: str) -> None:
+    address = kafka.addresses.get(listener, kafka.bootstrap_servers)
+    login = {"sasl.mechanism": "PLAIN", "sasl.username": "alice", "sasl.password": PASSWORD}
+    settings = client_settings({"bootstrap.servers": address, "security.protocol": spoken, **TRUST, **login})
+    with Cluster(settings, patience_s=0) as cluster, pytest.raises(ClientError) as caught:
+        cluster.topics()
+    assert hint in caught.value.hint
+
+
+@pytest.mark.parametrize("kind", ["JKS", "PKCS12"])
+def test_what_we_say_of_java_stores_makes_pem_of_them(kafka: KafkaServer, tmp_path: Path, kind: str) -> None:
+    trust, own = tmp_path / f"trust.{kind.lower()}", tmp_path / f"own.{kind.lower()}"
+    stores = ("-storetype", kind, "-storepass", "changeit", "-noprompt")
+    _keytool("-importcert", "-file", AUTHORITY, "-alias", "authority", "-keystore", trust, *stores)
+    source = ("-srckeystore", CERTIFICATES / "client.p12", "-srcstorepass", "open-sesame")
+    target = ("-destkeystore", own, "-deststoretype", kind, "-deststorepass", "changeit", "-destkeypass", "changeit")
+    _keytool("-importkeystore", "-srcalias", "1", *source, *target, "-noprompt")
+
+    _do_as_told({"ssl.truststore.type": kind, "ssl.truststore.location": str(trust)}, "changeit")
+    own_store = {"ssl.keystore.type": kind, "ssl.keystore.location": str(own)}
+    if kind == "JKS":
+        _do_as_told(own_store, "between between changeit", "between new-phrase new-phrase")
+    else:
+        _do_as_told(own_store, "changeit new-phrase new-phrase")
+    properties = {
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": str(tmp_path / "trust.pem"),
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": str(tmp_path / "own.pem"),
+        "ssl.key.password": "new-phrase",
+    }
+    with _cluster(kafka, "SSL", properties) as cluster:
+        assert "seen" in cluster.topics()
+
+
+def _keytool(*arguments: object) -> None:
+    subprocess.run(["keytool", *map(str, arguments)], check=True, capture_output=True)
+
+
+def _do_as_told(properties: dict[str, str], *typed: str) -> None:
+    """With what is typed in at each of the commands."""
+    with pytest.raises(BadProperty) as caught:
+        client_settings({"bootstrap.servers": "x:1", "security.protocol": "SSL", **properties})
+    commands = caught.value.hint.removeprefix("run: ").partition(" - then set ")[0].split(" && ")
+    for command, words in zip(commands, typed, strict=True):
+        lines = "".join(f"{word}\n" for word in words.split())
+        # Without a terminal, passwords are read from the standard input.
+        subprocess.run(
+            command, shell=True, check=True, input=lines, text=True, capture_output=True, start_new_session=True
+        )
