@@ -30,6 +30,9 @@ soak: setup ## End it at every step of its work, 200 times under load, then chec
 	$(BIN)/python -m barnabas.testing.crash --jobs 2
 	BARNABAS_KILL_ROUNDS=200 $(BIN)/python -m pytest -s -p no:xdist tests/crash/test_kill_under_load.py
 	$(BIN)/python -m barnabas.testing.checker run --workload all --minutes 6
+	$(BIN)/python -m barnabas.testing.spark_kills --every-step
+	$(BIN)/python -m barnabas.testing.spark_kills --rounds 50
+	$(BIN)/python -m barnabas.testing.spark_kills --rounds 10 --at-least-once
 
 check: setup ## What CI runs: lint, types, imports, tests
 	$(BIN)/ruff check src tests tools demo interop bench fuzz

@@ -1,9 +1,9 @@
 from collections.abc import Iterator
 
 import pytest
-from simulated_query import SimulatedQuery
 
 from barnabas.testing import Broker
+from barnabas.testing.simulated_query import SimulatedQuery
 from barnabas.wire.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 
 _DOWNGRADE = 2
@@ -25,6 +25,6 @@ def broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
 
 @pytest.fixture
 def query(broker: Broker) -> Iterator[SimulatedQuery]:
-    simulated = SimulatedQuery(broker)
+    simulated = SimulatedQuery(broker.bootstrap_servers)
     yield simulated
     simulated.close()

@@ -4,11 +4,11 @@ from collections import Counter
 from random import Random
 
 import pytest
-from simulated_query import Crash, SimulatedQuery, at, crash_at, rows_of
 
 from barnabas.client.transaction_log import log_bounds
 from barnabas.spark.sink.exactly_once import steps
 from barnabas.testing import Broker
+from barnabas.testing.simulated_query import Crash, SimulatedQuery, at, crash_at, rows_of
 
 TASKS_BEFORE, TASKS_AFTER = 3, 2
 SEED = 11
@@ -131,7 +131,7 @@ def test_batches_without_rows(query: SimulatedQuery) -> None:
 
 
 def test_two_queries_write_to_one_topic(broker: Broker, query: SimulatedQuery) -> None:
-    other = SimulatedQuery(broker)
+    other = SimulatedQuery(broker.bootstrap_servers)
     other.topic = query.topic
     try:
         with pytest.raises(Crash):

@@ -5,11 +5,11 @@ from contextlib import suppress
 from random import Random
 
 import pytest
-from simulated_query import Crash, SimulatedQuery, rows_of
 
 from barnabas.client.errors import Refused
 from barnabas.spark.sink.exactly_once import steps
 from barnabas.spark.sink.exactly_once.errors import OlderThanDecided
+from barnabas.testing.simulated_query import Crash, SimulatedQuery, rows_of
 
 WALKS = 12
 BATCHES = 4

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 import pytest
-from simulated_query import PARTITIONS, Crash, SimulatedQuery, at, crash_at, rows_of
 
 from barnabas.client.errors import Refused
 from barnabas.client.transaction import Transactions
@@ -17,6 +16,7 @@ from barnabas.spark.sink.exactly_once.errors import DecisionLost, RecordsGone
 from barnabas.spark.sink.exactly_once.names import DECISIONS_TOPIC
 from barnabas.spark.sink.exactly_once.roll_forward import aborted_batches
 from barnabas.testing import Broker
+from barnabas.testing.simulated_query import PARTITIONS, Crash, SimulatedQuery, at, crash_at, rows_of
 from barnabas.wire.errors import ErrorCode
 from barnabas.wire.messages.delete_groups import DeleteGroupsRequest
 from barnabas.wire.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
@@ -104,7 +104,7 @@ def test_records_that_compaction_has_removed_are_missed(query: SimulatedQuery) -
 
 
 def test_a_topic_that_stamps_records_itself(broker: Broker) -> None:
-    query = SimulatedQuery(broker, topic_config={"message.timestamp.type": "LogAppendTime"})
+    query = SimulatedQuery(broker.bootstrap_servers, topic_config={"message.timestamp.type": "LogAppendTime"})
     decided_and_dead(query)
     query.time_out()
     query.run_batch(0, rows_of(0), 2)
@@ -137,7 +137,7 @@ def impatient() -> Iterator[Broker]:
 
 
 def test_transactions_that_really_time_out(impatient: Broker) -> None:
-    query = SimulatedQuery(impatient)
+    query = SimulatedQuery(impatient.bootstrap_servers)
     query.timeout_ms = 50
     query.run_batch(0, rows_of(0), 3, at(steps.DRIVER_BEGUN, lambda: wait_for_end_of_all(query)))
     query.timeout_ms = 60_000
@@ -154,7 +154,7 @@ def wait_for_end_of_all(query: SimulatedQuery) -> None:
 
 def test_ids_that_expired(impatient: Broker) -> None:
     """A query that rests for longer than brokers remember transactional ids (a week), then comes back."""
-    query = SimulatedQuery(impatient)
+    query = SimulatedQuery(impatient.bootstrap_servers)
     with pytest.raises(Crash):
         query.run_batch(0, rows_of(0), 3, crash_at(steps.TASKS_ENDED))
     impatient.properties["transactional.id.expiration.ms"] = "1"
@@ -175,7 +175,7 @@ def test_ids_that_expired(impatient: Broker) -> None:
 @pytest.mark.parametrize("step", [steps.TASK_FLUSHED, *steps.COMMIT_STEPS])
 def test_the_broker_restarts(impatient: Broker, step: str) -> None:
     """In one life of the driver: it goes on when the broker is back."""
-    query = SimulatedQuery(impatient)
+    query = SimulatedQuery(impatient.bootstrap_servers)
     query.run_batch(0, rows_of(0), 3, at(step, impatient.restart))
     query.run_batch(1, rows_of(1), 3)
     assert query.committed() == expected(2)
@@ -183,7 +183,7 @@ def test_the_broker_restarts(impatient: Broker, step: str) -> None:
 
 
 def test_the_topic_of_decisions_is_deleted(impatient: Broker) -> None:
-    query = SimulatedQuery(impatient)
+    query = SimulatedQuery(impatient.bootstrap_servers)
     decided_and_dead(query)
     reports = query.run_tasks(0, rows_of(0), 2)
     assert all(report.is_decided for report in reports)

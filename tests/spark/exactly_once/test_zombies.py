@@ -4,12 +4,12 @@ from collections import Counter
 from contextlib import suppress
 
 import pytest
-from simulated_query import SimulatedQuery, at, rows_of
 
 from barnabas.client.errors import Refused
 from barnabas.spark.sink.exactly_once import driver_side, steps
 from barnabas.spark.sink.exactly_once.decision_log import DecisionLog
 from barnabas.spark.sink.exactly_once.errors import OlderThanDecided
+from barnabas.testing.simulated_query import SimulatedQuery, at, rows_of
 
 
 def expected(batches: int) -> Counter[str]:

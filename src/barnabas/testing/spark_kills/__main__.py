@@ -1,10 +1,11 @@
-"""python -m barnabas.testing.spark_kills --rounds 50 --seed 1: exits with 1 unless every row came out exactly once."""
+"""Kill Spark and the broker while a query runs. The exit status is 1 unless every row came out exactly once."""
 
 import argparse
 import json
 import random
 import sys
 
+from barnabas.testing.spark_kills.named_steps import every_step, run_lives
 from barnabas.testing.spark_kills.rounds import Result, run_rounds
 
 
@@ -15,7 +16,10 @@ def main() -> int:
     parser.add_argument(
         "--at-least-once", action="store_true", help="without exactlyOnce: exits with 1 if none doubled"
     )
+    parser.add_argument("--every-step", action="store_true", help="instead of rounds: a kill at each named step")
     arguments = parser.parse_args()
+    if arguments.every_step:
+        return kill_at_every_step()
     seed = random.randrange(1 << 32) if arguments.seed is None else arguments.seed
     print(f"seed {seed}", flush=True)
     result = run_rounds(
@@ -24,6 +28,13 @@ def main() -> int:
     print(report(result))
     if arguments.at_least_once:
         return 0 if result.doubled and not result.missing else 1
+    return 0 if result.is_exact else 1
+
+
+def kill_at_every_step() -> int:
+    result = run_lives(list(every_step()), lambda line: print(line, flush=True))
+    print(f"{result.lives} lives; steps passed: {json.dumps(dict(sorted(result.steps.items())))}")
+    print(f"rows in: {result.rows_in.total()}, out: {result.rows_out.total()}, equal: {result.is_exact}")
     return 0 if result.is_exact else 1
 
 

@@ -9,8 +9,9 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 from barnabas.client.cluster import Cluster
 from barnabas.client.properties import client_settings
@@ -23,10 +24,9 @@ from barnabas.testing.spark_kills.driver_process import DriverProcess
 from barnabas.testing.spark_kills.rounds import LOOK_AGAIN_S, ROUND_TIMEOUT_S, RowsMissing
 from barnabas.testing.spark_kills.topics import (
     INPUT,
-    INPUT_PARTITIONS,
     OUTPUT,
-    OUTPUT_PARTITIONS,
     OutputReader,
+    create_topics,
     produce,
     read_committed,
 )
@@ -71,39 +71,47 @@ class StepResult(NamedTuple):
         return self.rows_in == self.rows_out
 
 
-def run_lives(lives: Sequence[Life], tell: Callable[[str], None] = print) -> StepResult:
+class Server(Protocol):
+    """Any Kafka that runs."""
+
+    @property
+    def bootstrap_servers(self) -> str: ...
+
+
+def run_lives(
+    lives: Sequence[Life], tell: Callable[[str], None] = print, *, server: Server | None = None
+) -> StepResult:
+    """On a broker of its own, or on another one (that cannot be killed)."""
     home = Path(tempfile.mkdtemp(prefix="barnabas-spark-steps-"))
-    try:
-        with Broker(process=True) as broker:
-            broker.create_topic(INPUT, partitions=INPUT_PARTITIONS)
-            broker.create_topic(OUTPUT, partitions=OUTPUT_PARTITIONS)
-            run = _Run(home, broker, tell)
-            try:
-                for life in lives:
-                    run.life(life)
-                return run.finish()
-            finally:
-                run.close()
-    finally:
-        shutil.rmtree(home, ignore_errors=True)
+    with ExitStack() as stack:
+        stack.callback(shutil.rmtree, home, ignore_errors=True)
+        broker = stack.enter_context(Broker(process=True)) if server is None else None
+        bootstrap = broker.bootstrap_servers if broker is not None else server.bootstrap_servers if server else ""
+        create_topics(bootstrap)
+        run = _Run(home, bootstrap, broker, tell)
+        stack.callback(run.close)
+        for life in lives:
+            run.life(life)
+        return run.finish()
 
 
 class _Run:
-    def __init__(self, home: Path, broker: Broker, tell: Callable[[str], None]) -> None:
+    def __init__(self, home: Path, bootstrap: str, broker: Broker | None, tell: Callable[[str], None]) -> None:
         self._home = home
+        self._bootstrap = bootstrap
         self._broker = broker
         self._tell = tell
         self._lives = 0
         self._expected: list[str] = []
         self._steps = home / "steps"
-        self._reader = OutputReader(broker.bootstrap_servers)
+        self._reader = OutputReader(bootstrap)
         self._driver = DriverProcess(self._settings(), home / "driver.log")
 
     def life(self, life: Life) -> None:
         self._lives += 1
         self._produce()
         made = [self._home / f"killed-{self._lives}-{number}" for number in range(len(life.kills))]
-        pids = {"broker": str(self._broker.pid)}
+        pids = {"broker": str(self._broker.pid)} if self._broker is not None else {}
         kills = {
             "killAt": ";".join(step for step, _ in life.kills),
             "killWhat": ";".join(pids.get(what, what) for _, what in life.kills),
@@ -114,8 +122,7 @@ class _Run:
         self._wait_until(lambda: not self._driver.is_running(), produces=True)
         if not made[-1].exists():
             raise RowsMissing(f"the driver ended without being killed at {life.kills[-1][0]}\n{self._driver.log_end()}")
-        if not self._broker.is_running():
-            self._broker.start()
+        self._restart_broker()
         timed_out = self._time_out() if life.times_out else 0
         self._tell(
             f"life {self._lives}: killed {', '.join(f'{what} at {step}' for step, what in life.kills)}; "
@@ -127,7 +134,7 @@ class _Run:
         self._wait_until(self._all_are_out)
         self._driver.kill()
         passed = Counter(line.split()[-1] for line in self._steps.read_text().splitlines())
-        rows_out = read_committed(self._broker.bootstrap_servers)
+        rows_out = read_committed(self._bootstrap)
         return StepResult(self._lives, passed, Counter(self._expected), rows_out)
 
     def close(self) -> None:
@@ -138,7 +145,7 @@ class _Run:
         return {
             "master": "local[2,8]",  # two cores, and so many attempts of a task
             "conf": {"spark.driver.memory": "600m", "spark.sql.streaming.noDataMicroBatches.enabled": "false"},
-            "bootstrap": self._broker.bootstrap_servers,
+            "bootstrap": self._bootstrap,
             "input": INPUT,
             "output": OUTPUT,
             "checkpoint": str(self._home / "checkpoint"),
@@ -150,15 +157,19 @@ class _Run:
     def _produce(self) -> None:
         start = len(self._expected)
         values = [f"{start + index}" for index in range(ROWS_PER_LIFE)]
-        produce(self._broker.bootstrap_servers, values)
+        produce(self._bootstrap, values)
         self._expected += values
 
     def _time_out(self) -> int:
-        with Cluster(client_settings({"bootstrap.servers": self._broker.bootstrap_servers})) as cluster:
+        with Cluster(client_settings({"bootstrap.servers": self._bootstrap})) as cluster:
             open_ones = open_transactions(cluster, DEFAULT_PREFIX)
             for transactional_id in open_ones:
                 Transactions(cluster).abandon(transactional_id, timeout_ms=_TIMEOUT_MS)
         return len(open_ones)
+
+    def _restart_broker(self) -> None:
+        if self._broker is not None and not self._broker.is_running():
+            self._broker.start()
 
     def _all_are_out(self) -> bool:
         self._reader.read()
@@ -167,9 +178,8 @@ class _Run:
     def _wait_until(self, condition: Callable[[], bool], *, produces: bool = False) -> None:
         deadline = time.monotonic() + ROUND_TIMEOUT_S
         while not condition():
-            if not self._broker.is_running():
-                self._broker.start()
-            elif produces and self._all_are_out():
+            self._restart_broker()
+            if produces and self._all_are_out():
                 self._produce()
             if time.monotonic() > deadline:
                 raise RowsMissing(f"it did not come to that in time\n{self._driver.log_end()}")

@@ -25,10 +25,9 @@ from barnabas.testing.spark_cluster import SparkCluster
 from barnabas.testing.spark_kills.driver_process import DriverProcess
 from barnabas.testing.spark_kills.topics import (
     INPUT,
-    INPUT_PARTITIONS,
     OUTPUT,
-    OUTPUT_PARTITIONS,
     OutputReader,
+    create_topics,
     produce,
     read_committed,
 )
@@ -81,8 +80,7 @@ def run_rounds(
             Broker(process=True, properties=properties) as broker,
             SparkCluster(workers=2, cores=2, memory="1g") as spark,
         ):
-            broker.create_topic(INPUT, partitions=INPUT_PARTITIONS)
-            broker.create_topic(OUTPUT, partitions=OUTPUT_PARTITIONS)
+            create_topics(broker.bootstrap_servers)
             run = _Run(home, broker, spark, seed, exactly_once=exactly_once, tell=tell)
             try:
                 for number in range(rounds):

@@ -5,15 +5,27 @@ from collections import Counter
 from typing import Final
 
 from barnabas.client.cluster import Cluster
+from barnabas.client.errors import check
 from barnabas.client.producer import Producer
 from barnabas.client.properties import client_settings
 from barnabas.client.transaction_log import read_log
 from barnabas.records.control import read_marker
 from barnabas.records.record import Record, build_batch, decode_records
+from barnabas.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 
 INPUT, OUTPUT = "kills-in", "kills-out"
 INPUT_PARTITIONS, OUTPUT_PARTITIONS = 2, 3
 _BATCH_BYTES_MAX: Final = 16 * 1024 * 1024
+
+
+def create_topics(bootstrap: str) -> None:
+    wanted = ((INPUT, INPUT_PARTITIONS), (OUTPUT, OUTPUT_PARTITIONS))
+    topics = tuple(
+        CreatableTopic(name=name, num_partitions=partitions, replication_factor=1) for name, partitions in wanted
+    )
+    with Cluster(client_settings({"bootstrap.servers": bootstrap})) as cluster:
+        for made in cluster.call("create_topics", CreateTopicsRequest(topics=topics)).topics:
+            check(made.error_code, made.error_message)
 
 
 def produce(bootstrap: str, values: list[str]) -> None:

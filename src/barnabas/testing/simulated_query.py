@@ -1,17 +1,19 @@
 """A streaming query without Spark: its batches, tasks and drivers are function calls, and a crash is an exception.
 
 The protocol's own code runs against a real broker. What Spark would do around it is done here: split a batch's rows
-over tasks, collect their reports, commit, and after a crash run the last batch again, perhaps split otherwise.
+over tasks, collect their reports, commit, and after a crash run the last batch again, perhaps split otherwise. Works
+against any Kafka.
 """
 
 import itertools
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
 
 from barnabas.client.cluster import Cluster
+from barnabas.client.errors import check
 from barnabas.client.offsets import LATEST
 from barnabas.client.producer import Producer
 from barnabas.client.producer_settings import ProducerSettings
@@ -27,7 +29,7 @@ from barnabas.spark.sink.exactly_once.entries import TaskEntry
 from barnabas.spark.sink.exactly_once.names import query_names
 from barnabas.spark.sink.exactly_once.steps import Hook, no_hook
 from barnabas.spark.sink.exactly_once.task_side import Attempt, TaskReport, run_attempt
-from barnabas.testing import Broker
+from barnabas.wire.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 
 PARTITIONS = 3
 TIMEOUT_MS = 60_000
@@ -60,13 +62,13 @@ def at(step: str, act: Callable[[], object], occurrence: int = 1) -> Hook:
 
 
 class SimulatedQuery:
-    def __init__(self, broker: Broker, *, topic_config: dict[str, str] | None = None) -> None:
+    def __init__(self, bootstrap_servers: str, *, topic_config: Mapping[str, str] | None = None) -> None:
+        """With a topic and a name of its own."""
         self.topic = f"out-{uuid.uuid4().hex[:8]}"
-        broker.create_topic(self.topic, partitions=PARTITIONS, config=topic_config)
         self.names = query_names(None, uuid.uuid4().hex)
         self.settings = client_settings(
             {
-                "bootstrap.servers": broker.bootstrap_servers,
+                "bootstrap.servers": bootstrap_servers,
                 "retry.backoff.ms": "2",
                 "retry.backoff.max.ms": "20",
                 "default.api.timeout.ms": "10000",
@@ -75,6 +77,7 @@ class SimulatedQuery:
         self.cluster = Cluster(self.settings)
         self.timeout_ms = TIMEOUT_MS
         self.steps: list[str] = []
+        self._create_topic(topic_config or {})
 
     def close(self) -> None:
         self.cluster.close()
@@ -173,6 +176,12 @@ class SimulatedQuery:
 
     def open_transactions(self) -> list[str]:
         return sorted(open_transactions(self.cluster, self.names.base))
+
+    def _create_topic(self, config: Mapping[str, str]) -> None:
+        configs = tuple(CreatableTopicConfig(name=name, value=value) for name, value in config.items())
+        topic = CreatableTopic(name=self.topic, num_partitions=PARTITIONS, replication_factor=1, configs=configs)
+        (made,) = self.cluster.call("create_topics", CreateTopicsRequest(topics=(topic,))).topics
+        check(made.error_code, made.error_message)
 
     def _driver(self, cluster: Cluster, hook: Hook) -> DriverSide:
         return DriverSide(cluster, self.names, timeout_ms=self.timeout_ms, hook=self._noted(hook))
