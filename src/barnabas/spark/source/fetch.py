@@ -18,8 +18,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from struct import Struct
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 from uuid import UUID
+from weakref import WeakKeyDictionary
 
 from barnabas.client.cluster import UNKNOWN_TOPIC_PATIENCE_S, Cluster
 from barnabas.client.connection import Connection, FrameBuffer
@@ -50,7 +51,6 @@ _ANOTHER_TOPIC: Final = frozenset(
 )
 _PASSING: Final = LEADER_MOVING | _ANOTHER_TOPIC | {ErrorCode.unknown_server_error, ErrorCode.request_timed_out}
 _NO_ID: Final = UUID(int=0)
-_NO_LEADER_EPOCH: Final = -1
 _BATCH_LENGTH: Final = Struct(">i")
 _BATCH_LENGTH_POSITION: Final = 8
 _INT32_MAX: Final = (1 << 31) - 1
@@ -126,6 +126,18 @@ def read_range(
         reader.hang_up()
 
 
+class _Leader(NamedTuple):
+    topic_id: UUID | None
+    node: int
+    epoch: int
+    version: int
+    """Of Fetch."""
+
+
+_leaders: Final[WeakKeyDictionary[Cluster, dict[tuple[str, int], _Leader]]] = WeakKeyDictionary()
+"""As each cluster last told. A task may have many small ranges; a leader that has moved says so itself."""
+
+
 class _RangeReader:
     fail_on_data_loss = True
     on_loss: Callable[[Loss], None] = staticmethod(log_loss)
@@ -143,11 +155,11 @@ class _RangeReader:
         self._bytes_max = settings.partition_max_bytes
         self._buffer = FrameBuffer()
         self._topic_id: UUID | None = UUID(range.topic_id) if range.topic_id else None
-        self._node: int | None = None
-        self._leader_epoch = _NO_LEADER_EPOCH
+        self._leader = self._remembered()
         self._connection: Connection | None = None
         """With our request under way on it."""
         self._version = BY_ID
+        """Of that request."""
         self._patience: Patience | None = None
         """None while all goes well."""
 
@@ -210,7 +222,7 @@ class _RangeReader:
         if answer.error is ErrorCode.offset_out_of_range:
             self._out_of_range()
         elif answer.error in _PASSING:
-            self._node = None
+            self._leader = None
             self._rest(Refused(answer.error, f"{self._place} cannot be read: {answer.error.name.upper()}"))
         else:
             raise Refused(answer.error, f"{self._place} cannot be read: {answer.error.name.upper()}")
@@ -223,16 +235,17 @@ class _RangeReader:
             self._lose_contact()  # noticed here, dealt with when the rows at hand are gone
 
     def _ask(self) -> None:
-        if self._node is None and not self._find_leader():
+        leader = self._leader or self._find_leader()
+        if leader is None:
             return
-        assert self._node is not None
-        connection = self._cluster.connection(self._node)
+        self._leader = leader
+        connection = self._cluster.connection(leader.node)
         settings = self._settings
         question = Question(
             topic=self._range.topic,
-            topic_id=self._topic_id if self._version == BY_ID else None,
+            topic_id=self._topic_id if leader.version == BY_ID else None,
             partition=self._range.partition,
-            leader_epoch=self._leader_epoch,
+            leader_epoch=leader.epoch,
             offset=self._position,
             isolation_level=self._isolation_level,
             max_wait_ms=settings.max_wait_ms,
@@ -240,11 +253,17 @@ class _RangeReader:
             max_bytes=max(settings.max_bytes, self._bytes_max),
             partition_max_bytes=self._bytes_max,
         )
-        connection.send_encoded("fetch", self._version, question.encode())
+        connection.send_encoded("fetch", leader.version, question.encode())
         self._connection = connection
+        self._version = leader.version
 
-    def _find_leader(self) -> bool:
-        """Whether there is one; waits a moment if not, or ends the range with a loss."""
+    def _remembered(self) -> _Leader | None:
+        """Only for a topic that is known to be the same: otherwise it would be another one's leader."""
+        known = _leaders.get(self._cluster, {}).get((self._range.topic, self._range.partition))
+        return known if known is not None and self._topic_id and known.topic_id == self._topic_id else None
+
+    def _find_leader(self) -> _Leader | None:
+        """None: there is none at the moment, and a moment has passed; or the range has ended with a loss."""
         with self._hurrying():
             topic = self._cluster.topics([self._range.topic]).get(self._range.topic)
         partitions = () if topic is None else topic.partitions
@@ -253,30 +272,30 @@ class _RangeReader:
             # One that was just made may be unknown for a moment.
             if not self._patient(UNKNOWN_TOPIC_PATIENCE_S).rest():
                 self._lose(Cause.GONE, None)
-            return False
+            return None
         topic_id = topic.topic_id if topic.topic_id != _NO_ID else None
         if self._topic_id is not None and topic_id is not None and topic_id != self._topic_id:
             self._lose(Cause.REMADE, None)
-            return False
+            return None
         self._topic_id = self._topic_id or topic_id
         if found.leader_id < 0:
             self._rest(Refused(ErrorCode.leader_not_available, f"{self._place} has no leader"))
-            return False
+            return None
         newest = BY_ID if self._topic_id else BY_NAME
         with self._hurrying():
-            self._version = self._cluster.version("fetch", node=found.leader_id, newest=newest)
-        if self._version < BY_NAME:
+            version = self._cluster.version("fetch", node=found.leader_id, newest=newest)
+        if version < BY_NAME:
             raise UnsupportedApi(
-                f"the leader of {self._place} serves Fetch only up to version {self._version}",
-                "Kafka 2.7 or later is needed",
+                f"the leader of {self._place} serves Fetch only up to version {version}", "Kafka 2.7 or later is needed"
             )
-        self._node, self._leader_epoch = found.leader_id, found.leader_epoch
-        return True
+        leader = _Leader(self._topic_id, found.leader_id, found.leader_epoch, version)
+        _leaders.setdefault(self._cluster, {})[self._range.topic, self._range.partition] = leader
+        return leader
 
     def _lose_contact(self) -> None:
         self.hang_up()
-        self._cluster.drop_broken(self._node)
-        self._node = None
+        self._cluster.drop_broken(self._leader.node if self._leader else None)
+        self._leader = None
 
     # --- waiting ---
 
@@ -342,7 +361,7 @@ class _RangeReader:
         return earliest.offset, latest.offset
 
     def _out_of_range(self) -> None:
-        self._node = None  # the leader may have changed with the log
+        self._leader = None  # it may have changed with the log
         try:
             earliest, latest = self._available()
         except Refused as refusal:

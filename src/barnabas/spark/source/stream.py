@@ -96,10 +96,12 @@ class Stream:
             self._report(vanished(start, latest, assigned.ids))
         self._latest = latest
         end = latest if everything else self._admitted(begin, latest)
+        if start_told == self._initial:
+            # Spark runs the first batch even if it is empty, and asks for the start anew if it fails.
+            return StreamOffsets(start.partitions if end is None else end, dict(assigned.ids), start).as_json()
         if end is None or (end == start.partitions and not any(is_anew(place, start, assigned.ids) for place in end)):
             return dict(start_told)
-        first = start if self._initial is not None and start_told == self._initial else None
-        return StreamOffsets(end, dict(assigned.ids), first).as_json()
+        return StreamOffsets(end, dict(assigned.ids)).as_json()
 
     def tasks(self, start_told: Told, end_told: Told) -> list[tuple[OffsetRange, ...]]:
         """The ranges of each task of the batch between these offsets."""
