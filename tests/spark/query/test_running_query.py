@@ -234,7 +234,7 @@ def test_a_query_that_fails_says_why(spark: "SparkSession", watched: "Watch", wo
         lambda told: bool(told) and told["state"] != "running",
     )
     assert ended["state"] == "failed"
-    assert ended["error"]
+    assert ended["error"] == "RuntimeError: the till is closed"
     assert not query.isActive
 
 

@@ -6,6 +6,7 @@ the query would go unwatched without a word.
 """
 
 import logging
+import re
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -24,12 +25,15 @@ from barnabas.spark.query.plan import PlannedSource, planned_sources
 from barnabas.spark.query.progress import read_progress
 from barnabas.spark.query.source_watch import SourceWatch
 from barnabas.spark.query.watcher import Ended, Started, Watcher
-from barnabas.spark.readable import explain
+from barnabas.spark.readable import reason_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _log = logging.getLogger("barnabas.spark")
+
+# Behind the indented lines of a Python traceback stands what was raised.
+_RAISED = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*)")
 
 
 class QueryListener(StreamingQueryListener):
@@ -65,7 +69,7 @@ class QueryListener(StreamingQueryListener):
         run_id = str(event.runId)
         with self._lock:
             self._queries.pop(run_id, None)
-        self._watcher.note(Ended(run_id, None if event.exception is None else _in_words(event.exception)))
+        self._watcher.note(Ended(run_id, None if event.exception is None else in_words(event.exception)))
 
     def _begin(self, query: Any) -> None:
         run_id = str(query.runId)
@@ -106,6 +110,10 @@ def _watch(index: int, planned: PlannedSource) -> SourceWatch | None:
         return None
 
 
-def _in_words(exception: str) -> str:
-    """On one line."""
-    return explain(StreamingQueryException(exception)).removeprefix("error: ").partition("\n")[0]
+def in_words(exception: str) -> str:
+    """On one line: what our code said, or else what Python code of the user raised, or else what Spark begins with."""
+    reason = reason_of(StreamingQueryException(exception))
+    if reason is not None:
+        return reason.message.partition("\n")[0]
+    raised = _RAISED.search(exception)
+    return raised[1] if raised else exception.strip().partition("\n")[0]
