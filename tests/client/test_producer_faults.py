@@ -110,8 +110,15 @@ def test_every_kind_of_version(version: int) -> None:
 def test_several_requests_are_under_way(in_flight: int) -> None:
     """The broker answers none before so many have come: who waits for answers in between, waits for ever."""
     with FaultyLog(together=in_flight) as log:
-        produce(log, 15, ProducerSettings(request_bytes_max=1, in_flight_max=in_flight))
-        assert log.values() == numbered(range(30))
+        produce(log, 1 + 15, ProducerSettings(request_bytes_max=1, in_flight_max=in_flight))
+        assert log.values() == numbered(range(32))
+
+
+def test_the_first_batch_goes_alone(log: FaultyLog) -> None:
+    """A broker that does not know us takes any sequence: the second batch, too, though the first has failed."""
+    log.fail(ErrorCode.not_enough_replicas, None, ErrorCode.request_timed_out)
+    produce(log)
+    assert log.values() == numbered(range(24))
 
 
 def test_random_faults_in_several_partitions(seed: int) -> None:

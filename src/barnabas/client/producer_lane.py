@@ -3,6 +3,8 @@
 Rules, all of which keep order and let a broker recognise repetitions:
 
 - batches are sent in order, and at most five are unanswered at a time: brokers remember five;
+- the first one goes alone. A broker that does not know a producer lets it begin with any sequence, so if the first
+  failed and the second did not, the first could never be written;
 - when one has failed and may be repeated, nothing more is sent until all answers that are due have come; then
   everything that is not acknowledged is sent again, in order, with the sequences it had;
 - a sequence that is refused as out of order leaves a doubt. Where an earlier batch has failed, it is a consequence of
@@ -78,9 +80,15 @@ class Lane:
         return (
             self.unsent > 0
             and not self.draining
-            and self.in_flight < IN_FLIGHT_MAX
+            and self.in_flight < self._room
             and (self.in_flight > 0 or now >= self.not_before)
         )
+
+    @property
+    def _room(self) -> int:
+        """How many may be unanswered: one, until the broker has shown to know us."""
+        is_known = self._passed is not None or self.queue[0].base_sequence == NO_SEQUENCE
+        return IN_FLIGHT_MAX if is_known else 1
 
     @property
     def next_size(self) -> int:
