@@ -16,13 +16,13 @@ from barnabas.spark.options.values import Values
 if TYPE_CHECKING:
     from barnabas.client.settings import ClientSettings
 
-Partitioner = Literal["murmur2", "crc32", "round-robin", "random"]
-"""`murmur2` is what Kafka's Java clients do with keys; `crc32` is what librdkafka does."""
+Partitioner = Literal["murmur2", "crc32", "consistent", "sticky", "round-robin", "random"]
+"""`murmur2` is what Kafka's Java clients do with keys; `crc32` is what librdkafka does, and calls `consistent`, too."""
 
 _JAVA_PARTITIONERS: Mapping[str, Partitioner] = {
     "org.apache.kafka.clients.producer.internals.defaultpartitioner": "murmur2",
     "org.apache.kafka.clients.producer.roundrobinpartitioner": "round-robin",
-    "org.apache.kafka.clients.producer.uniformstickypartitioner": "murmur2",
+    "org.apache.kafka.clients.producer.uniformstickypartitioner": "sticky",
 }
 """Kafka's own, by the name of their class; others are Java code that cannot run here."""
 
@@ -95,7 +95,7 @@ def _partitioner(values: Values, properties: Mapping[str, str]) -> Partitioner:
         raise UserError(f"There is no partitioner {text!r}.", f"choose one of {', '.join(get_args(Partitioner))}")
     java = properties.get("partitioner.class")
     if not java:
-        return "murmur2"
+        return "sticky" if properties.get("partitioner.ignore.keys", "").lower() == "true" else "murmur2"
     if java.lower() not in _JAVA_PARTITIONERS:
         raise UserError(
             f"The option kafka.partitioner.class names {java}, which is Java code and cannot run here.",
