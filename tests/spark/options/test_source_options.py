@@ -211,7 +211,7 @@ def test_nothing_to_read_is_refused() -> None:
         ("maxOffsetPerTrigger", "maxOffsetsPerTrigger"),
         ("bootstrap.servers", "kafka.bootstrap.servers"),
         ("kafka.bootstrap.server", "kafka.bootstrap.servers"),
-        ("kafka.sasl.mechanisms", "kafka.sasl.mechanism"),
+        ("kafka.sasl.mecanism", "kafka.sasl.mechanism"),
         ("kafka.security.protocl", "kafka.security.protocol"),
         ("includeHeader", "includeHeaders"),
     ],

@@ -125,7 +125,7 @@ def test_partitions_that_are_not_there_are_left_out_and_said(
     ask: Ask, topic: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert ask(assign=json.dumps({topic: [1, 9]})) == {(topic, 1): (0, 4)}
-    assert f"{topic}-9 of the option assign do not exist" in caplog.text
+    assert f"The option assign names {topic}-9, which do not exist" in caplog.text
 
 
 def test_internal_topics_match_no_pattern(ask: Ask, topic: str, broker: Broker) -> None:

@@ -7,9 +7,9 @@ JVM connector. One that looks like a misspelling is not.
 import logging
 from collections.abc import Mapping
 
+from barnabas.client.property_names import unknown
 from barnabas.spark.errors import UserError
-from barnabas.spark.options.kafka_names import COMMON, CONSUMER, PRODUCER
-from barnabas.spark.options.names import KAFKA_PREFIX, nearest
+from barnabas.spark.options.names import KAFKA_PREFIX
 
 _log = logging.getLogger(__name__)
 
@@ -33,14 +33,14 @@ _REFUSED_IN_SINK = {
 
 
 def source_properties(options: Mapping[str, str]) -> dict[str, str]:
-    return _properties(options, _REFUSED_IN_SOURCE, COMMON | CONSUMER)
+    return _properties(options, _REFUSED_IN_SOURCE)
 
 
 def sink_properties(options: Mapping[str, str]) -> dict[str, str]:
-    return _properties(options, _REFUSED_IN_SINK, COMMON | PRODUCER)
+    return _properties(options, _REFUSED_IN_SINK)
 
 
-def _properties(options: Mapping[str, str], refused: Mapping[str, str], known: frozenset[str]) -> dict[str, str]:
+def _properties(options: Mapping[str, str], refused: Mapping[str, str]) -> dict[str, str]:
     properties = {
         name.lower().removeprefix(KAFKA_PREFIX): value
         for name, value in options.items()
@@ -49,11 +49,10 @@ def _properties(options: Mapping[str, str], refused: Mapping[str, str], known: f
     for name in sorted(properties):
         if name in refused:
             raise UserError(f"The option kafka.{name} is not supported.", refused[name])
-        if name not in known and not name.startswith("sasl.oauthbearer."):
-            meant = nearest(name, known)
-            if meant is not None:
-                raise UserError(f"There is no option kafka.{name}.", f"did you mean kafka.{meant}?")
-            _log.warning("The option kafka.%s is not known and has no effect: remove it, or correct its name.", name)
+    for name, meant in unknown(sorted(properties)).items():
+        if meant is not None:
+            raise UserError(f"There is no option kafka.{name}.", f"did you mean kafka.{meant}?")
+        _log.warning("The option kafka.%s is not known and has no effect: remove it, or correct its name.", name)
     if not properties.get("bootstrap.servers", "").strip():
         raise UserError(
             "The option kafka.bootstrap.servers is missing, so there is no broker to ask.",

@@ -3,8 +3,8 @@
 A migration changes `.format("kafka")` to `.format("barnabas")` and nothing else. What goes beyond the connector:
 
 - `columns`: build these columns only, as Spark does not tell a Python source which columns a query needs;
-- `pushDownPredicate`: let filters on topic, partition, offset and timestamp narrow what is read (`source.pushdown` says
-  why this is not the default);
+- `pushDownPredicate`: let filters on topic, partition, offset and timestamp narrow what is read (`source.batch_reader`
+  says why this is not the default);
 - unknown names are refused.
 """
 

@@ -52,7 +52,7 @@ def starting(
     unmatched = {partition for partition, offset in found.items() if offset is None}
     if unmatched and not latest_if_no_timestamp:
         raise UserError(
-            f"No record in {named_partitions(unmatched)} is as late as {_option(position)} says.",
+            f"No record in {named_partitions(unmatched)} is as late as {_said(position, unmatched)}.",
             "choose an earlier time, or start at the end of these partitions with "
             'option("startingOffsetsByTimestampStrategy", "latest")',
         )
@@ -124,8 +124,13 @@ def _ask(
     return offsets
 
 
-def _option(position: Position) -> str:
-    return position.option if isinstance(position, AtTimestamp | AtTimestamps) else "its time"
+def _said(position: Position, places: set[TopicPartition]) -> str:
+    if isinstance(position, AtTimestamp):
+        return f"{position.option} says, {position.timestamp_ms}"
+    if isinstance(position, AtTimestamps):
+        times = sorted({position.timestamps_ms[place] for place in places})
+        return f"{position.option} says, {', '.join(map(str, times[:5]))}"
+    raise AssertionError("only times have no match")
 
 
 def first_since(

@@ -15,6 +15,8 @@ from typing import Any, TypeVar
 
 from barnabas.client.cluster import Cluster
 from barnabas.model import TopicPartition
+from barnabas.spark.errors import UserError
+from barnabas.spark.options.positions import AtOffsets
 from barnabas.spark.options.source import SourceOptions
 from barnabas.spark.query.backlog import dated
 from barnabas.spark.query.data_loss import Cause, DataLost, Loss, warning
@@ -65,6 +67,7 @@ class Stream:
                     isolation_level=self._options.isolation_level,
                     latest_if_no_timestamp=self._options.latest_if_no_timestamp,
                 )
+                self._check_not_beyond(cluster, offsets)
             return StreamOffsets(offsets, dict(assigned.ids))
 
         initial = self._ask(ask)
@@ -125,6 +128,18 @@ class Stream:
 
     def close(self) -> None:
         self.contact.close()
+
+    def _check_not_beyond(self, cluster: Cluster, offsets: PartitionOffsets) -> None:
+        """Said of a new query in other words than of one that has lost its place."""
+        if not isinstance(self._options.start, AtOffsets) or not self._options.fail_on_data_loss:
+            return
+        latest = resolution.latest(cluster, offsets, self._options.isolation_level)
+        for place, offset in sorted(offsets.items()):
+            if offset > latest[place]:
+                raise UserError(
+                    f"The query would start at offset {offset} of {place}, which ends at {latest[place]}.",
+                    "correct startingOffsets; -1 means the end",
+                )
 
     def _ask(self, question: Callable[[Cluster], T]) -> T:
         def anew(cluster: Cluster) -> T:

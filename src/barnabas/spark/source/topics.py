@@ -45,6 +45,8 @@ class Topics:
         self._now_s = now_s
         self._asked_s = 0.0
         self._last: Assigned | None = None
+        self._missing: frozenset[TopicPartition] = frozenset()
+        """Told already."""
 
     def assigned(self, cluster: Cluster, *, missing_is_fine: bool = False) -> Assigned:
         """`missing_is_fine`: a topic that does not exist has no partitions, instead of being an error."""
@@ -52,10 +54,21 @@ class Topics:
         if self._last is None or now_s - self._asked_s >= self._cache_s:
             self._last = _assigned(cluster, self._subscription, missing_is_fine)
             self._asked_s = now_s
+            self._tell_missing(self._last)
         return self._last
 
     def forget(self) -> None:
         self._last = None
+
+    def _tell_missing(self, assigned: Assigned) -> None:
+        """The connector leaves out what is assigned and does not exist, and says nothing."""
+        if isinstance(self._subscription, Assign):
+            missing = frozenset(self._subscription.partitions) - assigned.partitions
+            if missing - self._missing:
+                _log.warning(
+                    "The option assign names %s, which do not exist: not read.", named_partitions(set(missing))
+                )
+            self._missing = missing
 
 
 def _assigned(cluster: Cluster, subscription: Subscription, missing_is_fine: bool) -> Assigned:
@@ -65,10 +78,7 @@ def _assigned(cluster: Cluster, subscription: Subscription, missing_is_fine: boo
     if isinstance(subscription, Assign):
         wanted = set(subscription.partitions)
         found = _existing(cluster, sorted({partition.topic for partition in wanted}), missing_is_fine)
-        assigned = _described(found, wanted.__contains__)
-        if missing := wanted - assigned.partitions:
-            _log.warning("%s of the option assign do not exist and are not read.", named_partitions(missing))
-        return assigned
+        return _described(found, wanted.__contains__)
     pattern = re.compile(subscription.pattern)
     names = {name: topic for name, topic in cluster.topics().items() if not topic.is_internal and pattern.search(name)}
     return _described(names, lambda _: True)
