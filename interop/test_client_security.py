@@ -11,6 +11,7 @@ from kafka_server import KafkaServer
 from kafka_tools import KafkaTools
 from peers import Peers
 
+from barnabas.cli.main import run
 from barnabas.client.cluster import Cluster
 from barnabas.client.errors import AuthenticationFailed, BadProperty, ClientError
 from barnabas.client.group_offsets import Committed, commit_offsets, fetch_offsets
@@ -159,6 +160,17 @@ def test_the_wrong_protocol_is_told(kafka: KafkaServer, listener: str, spoken: s
     with Cluster(settings, patience_s=0) as cluster, pytest.raises(ClientError) as caught:
         cluster.topics()
     assert hint in caught.value.hint
+
+
+def test_the_scripts_go_through_these_doors_too(
+    kafka: KafkaServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "client.properties"
+    properties = {"security.protocol": "SASL_SSL", **_login("SCRAM-SHA-256")}
+    file.write_text("".join(f"{name}={value}\n" for name, value in properties.items()))
+    address = ("--bootstrap-server", kafka.addresses["SASL_SSL"], "--command-config", str(file))
+    assert run(["kafka-topics", *address, "--describe", "--topic", "seen"]) == 0
+    assert "Topic: seen" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize("kind", ["JKS", "PKCS12"])

@@ -158,7 +158,12 @@ def test_settings_of_the_connection(script: Run, tmp_path: Path) -> None:
     file = tmp_path / "client.properties"
     file.write_text("client.id=somebody\nrequest.timeout.ms=5000\n")
     script("kafka-topics", "--list", "--command-config", str(file)).good()
-    file.write_text("security.protocol=SASL_SSL\n")
-    refused = script("kafka-log-dirs", "--describe", "--command-config", str(file))
-    assert refused.status == 1
-    assert "PLAINTEXT only" in refused.err
+    for properties, told in (
+        ("security.protocol=SASL_SSL", "sasl.mechanism: GSSAPI is not spoken by this client\nhint: use one of PLAIN"),
+        ("security.protocol=SSL", "hint: is it a TLS listener? if not, set security.protocol to PLAINTEXT"),
+        ("request.timeout.ms=soon", "request.timeout.ms: 'soon' is no number of milliseconds\nhint: write"),
+    ):
+        file.write_text(f"{properties}\n")
+        refused = script("kafka-log-dirs", "--describe", "--command-config", str(file))
+        assert refused.status == 1
+        assert told in refused.err

@@ -63,10 +63,10 @@ class Cluster:
     ) -> None:
         """`properties`: Kafka's client properties, for TLS and logins."""
         self.servers = servers
-        self.timeout_s = timeout_s
         with _told():
             given = {"client.id": client_id, "request.timeout.ms": str(int(timeout_s * 1000)), **(properties or {})}
             settings = client_settings({**given, "bootstrap.servers": servers})
+        self.timeout_s = settings.request_timeout_s
         knock(servers)
         self._client = client.Cluster(settings, patience_s=0)
 
