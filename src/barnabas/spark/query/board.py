@@ -1,7 +1,9 @@
 """Where operators look: a small HTTP server with `/metrics` and `/queries`, and a JSON file."""
 
 import json
+import logging
 import os
+import sys
 import tempfile
 import threading
 from collections.abc import Callable, Sequence
@@ -14,6 +16,8 @@ from urllib.parse import urlsplit
 from barnabas.spark.query.views import QueryView
 
 Views = Callable[[], Sequence[QueryView]]
+
+_log = logging.getLogger("barnabas.spark")
 
 _INDEX = "/metrics  for Prometheus\n/queries  the same and more as JSON\n"
 _REQUEST_TIMEOUT_S = 10.0
@@ -35,6 +39,16 @@ def write_atomically(path: Path, text: str) -> None:
     except BaseException:
         os.unlink(name)
         raise
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A scraper that gave up is no news; anything else is our mistake and worth a trace."""
+        error = sys.exception()
+        level = logging.DEBUG if isinstance(error, ConnectionError | TimeoutError) else logging.ERROR
+        _log.log(level, "A request for the state of queries failed", exc_info=True)
 
 
 class Board:
@@ -69,8 +83,7 @@ class Board:
             def log_message(self, format: str, *args: Any) -> None:
                 """Scrapes come every few seconds; they are not worth a line each."""
 
-        self._server = ThreadingHTTPServer((host, port), Handler)
-        self._server.daemon_threads = True
+        self._server = _Server((host, port), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, name="barnabas-query-board", daemon=True)
         self._thread.start()
 

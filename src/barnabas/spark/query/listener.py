@@ -1,8 +1,7 @@
 """Spark's events about queries, passed on to the watcher.
 
 Spark calls these methods over Py4J. `onQueryStarted` is called before `start()` returns and holds it up, the others
-come later on Spark's own thread. None of them waits for a broker, and none lets an error out: Spark would log it and
-the query would go unwatched without a word.
+come later on Spark's own thread. None of them waits for a broker.
 """
 
 import logging

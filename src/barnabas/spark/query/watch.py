@@ -64,6 +64,8 @@ class Watch:
             raise UserError(f"refresh_s is {refresh_s}.", "give a number of seconds greater than 0")
         self._session = spark
         self._file = None if json_file is None else Path(json_file).absolute()
+        if self._file is not None and not self._file.parent.is_dir():
+            raise UserError(f"There is no directory {self._file.parent} for json_file.", "make it, or choose another")
         self._watcher = Watcher(refresh_s=refresh_s, publish=self._publish)
         self._board = None if port is None else self._open_board(host, port)
         self._closed = False
