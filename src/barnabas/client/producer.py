@@ -273,7 +273,7 @@ class Producer:
                 missing = f"the broker's answer says nothing of {lane.topic}-{lane.partition}"
                 self._fail(ClientError(missing, "look at the broker's log"))
             self._settle(lane, pending, answer)
-            if lane.has_lost_its_place:
+            if lane.lost_its_place:
                 if self._given is not None:
                     code = ErrorCode.out_of_order_sequence_number
                     self._fail(fatal_error(code, lane.failure, lane, pending.size, self._identity))

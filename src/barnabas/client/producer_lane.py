@@ -33,6 +33,8 @@ class Pending:
     record_count: int
     deadline: float
     base_sequence: int = NO_SEQUENCE
+    attempted: bool = False
+    """It was sent before."""
     doubted: bool = False
     """It was refused as out of order when it was sent last."""
 
@@ -46,10 +48,13 @@ class Lane:
     topic: str
     partition: int
     queue: deque[Pending] = field(default_factory=deque)
-    """Not acknowledged. invariant: the first `in_flight` of them are sent, unless `draining`."""
+    """Not acknowledged, in order."""
     in_flight: int = 0
+    """Unanswered. invariant: in_flight <= _sent <= len(queue)"""
     draining: bool = False
-    """One has failed: wait for the answers that are due."""
+    """One has failed: wait for the answers that are due, and then begin again with the first."""
+    lost_its_place: bool = False
+    """The first batch is out of order, and so are all behind it that were ever sent."""
     announced: bool = False
     """Whoever wants to know of a partition before its first batch does."""
     next_sequence: int = 0
@@ -62,14 +67,12 @@ class Lane:
     """Of all that is acknowledged."""
     offsets_known: bool = True
     """A broker that has a batch already, from long ago, does not say where."""
-    _undecided: bool = False
-    """A batch of those that were sent since the lane was empty has failed for reasons that say nothing of others."""
+    _sent: int = 0
+    """So many from the front of the queue have been sent since it was begun with the first."""
+    _doubts: bool = False
+    """There are doubted ones among these. Only what was sent before is sent now: it may prove that they are written."""
     _passed: int | None = None
     """The sequence behind the last one that is acknowledged."""
-
-    @property
-    def unsent(self) -> int:
-        return len(self.queue) - self.in_flight
 
     def add(self, pending: Pending, *, numbered: bool) -> None:
         if numbered:
@@ -78,11 +81,15 @@ class Lane:
 
     def is_ready(self, now: float) -> bool:
         return (
-            self.unsent > 0
+            self._has_more
             and not self.draining
             and self.in_flight < self._room
-            and (self.in_flight > 0 or now >= self.not_before)
+            and (self._sent > 0 or now >= self.not_before)
         )
+
+    @property
+    def _has_more(self) -> bool:
+        return self._sent < len(self.queue) and (not self._doubts or self.queue[self._sent].attempted)
 
     @property
     def _room(self) -> int:
@@ -92,13 +99,13 @@ class Lane:
 
     @property
     def next_size(self) -> int:
-        return self.queue[self.in_flight].size
+        return self.queue[self._sent].size
 
     def next(self) -> Pending:
         """The batch to send now."""
-        pending = self.queue[self.in_flight]
-        pending.doubted = False
-        self._undecided = self._undecided and self.in_flight > 0
+        pending = self.queue[self._sent]
+        pending.attempted, pending.doubted = True, False
+        self._sent += 1
         self.in_flight += 1
         return pending
 
@@ -108,9 +115,10 @@ class Lane:
         self._written(pending, base_offset)
         for one in proven:
             self._written(one, -1)
-        self._answered()
         if pending.base_sequence != NO_SEQUENCE and not self.has_passed(pending):
             self._passed = pending.base_sequence + pending.record_count & SEQUENCE_MASK
+        self._doubts = any(one.doubted for one in self.queue)
+        self._answered()
         return proven
 
     def has_passed(self, pending: Pending) -> bool:
@@ -119,13 +127,9 @@ class Lane:
             return False
         return 0 < (self._passed - pending.base_sequence & SEQUENCE_MASK) <= SEQUENCE_MASK // 2
 
-    @property
-    def has_lost_its_place(self) -> bool:
-        """All answers are there, the first batch was out of order, and none behind it failed for another reason."""
-        return self.in_flight == 0 and bool(self.queue) and self.queue[0].doubted and not self._undecided
-
     def _written(self, pending: Pending, base_offset: int) -> None:
         self.queue.remove(pending)
+        self._sent -= 1
         self.record_count += pending.record_count
         self.offsets_known = self.offsets_known and base_offset >= 0
         if base_offset >= 0:
@@ -135,13 +139,12 @@ class Lane:
 
     def fail(self, failure: str, pause_s: float, *, doubted: Pending | None = None) -> None:
         """One has failed and will be sent again, with all that came after it; `doubted`: it was out of order."""
-        if doubted is None:
-            self._undecided = True
-        else:
-            doubted.doubted = True
         self.failure = failure
         self.not_before = time.monotonic() + pause_s
-        self.draining = True
+        if doubted is None:
+            self.draining = True
+        else:
+            doubted.doubted = self._doubts = True
         self._answered()
 
     def replace(self, pending: Pending, parts: list[Pending]) -> None:
@@ -155,13 +158,15 @@ class Lane:
         del self.queue[place]
         for part in reversed(parts):
             self.queue.insert(place, part)
+        self._sent += len(parts) - 1
 
     def renumber(self) -> None:
-        """For a new producer id, which begins with sequence 0."""
+        """For a new producer id, which begins with sequence 0. Nothing may be in flight."""
         self.next_sequence = 0
         self._passed = None
+        self._begin_again()
         for pending in self.queue:
-            pending.doubted = False
+            pending.attempted = pending.doubted = False
             self._number(pending)
 
     def _number(self, pending: Pending) -> None:
@@ -170,5 +175,11 @@ class Lane:
 
     def _answered(self) -> None:
         self.in_flight -= 1
-        if self.in_flight == 0:
-            self.draining = False
+        if self.in_flight == 0 and (self.draining or (self._doubts and not self._has_more)):
+            is_lost = not self.draining and self.queue[0].doubted
+            self._begin_again()
+            self.lost_its_place = is_lost
+
+    def _begin_again(self) -> None:
+        self._sent = 0
+        self.draining = self._doubts = self.lost_its_place = False
