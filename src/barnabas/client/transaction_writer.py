@@ -99,7 +99,7 @@ class TransactionWriter:
                 continue
             result = answer.responses[0].partition_responses[0]
             code = result.error_code
-            if code in (ErrorCode.none, ErrorCode.duplicate_sequence_number):
+            if code == ErrorCode.none:  # also of a batch that came twice: brokers remember the offsets of the last ones
                 return int(result.base_offset)
             if code not in _AGAIN or not patience.rest():
                 why = result.error_message or code.name.upper()

@@ -29,6 +29,7 @@ from barnabas.spark.sink.exactly_once.entries import TaskEntry
 from barnabas.spark.sink.exactly_once.names import query_names
 from barnabas.spark.sink.exactly_once.steps import Hook, no_hook
 from barnabas.spark.sink.exactly_once.task_side import Attempt, TaskReport, run_attempt
+from barnabas.wire.errors import ErrorCode
 from barnabas.wire.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 
 PARTITIONS = 3
@@ -182,6 +183,14 @@ class SimulatedQuery:
         topic = CreatableTopic(name=self.topic, num_partitions=PARTITIONS, replication_factor=1, configs=configs)
         (made,) = self.cluster.call("create_topics", CreateTopicsRequest(topics=(topic,))).topics
         check(made.error_code, made.error_message)
+        self._wait_for_leaders()
+
+    def _wait_for_leaders(self) -> None:
+        """Whoever leads a partition of a new topic is told so, and may not have heard of it yet."""
+        places = [(self.topic, partition) for partition in range(PARTITIONS)]
+        patience = self.cluster.patience()
+        while any(found.error != ErrorCode.none for found in self.cluster.offsets(places, LATEST).values()):
+            assert patience.rest(), f"{self.topic} has no leaders"
 
     def _driver(self, cluster: Cluster, hook: Hook) -> DriverSide:
         return DriverSide(cluster, self.names, timeout_ms=self.timeout_ms, hook=self._noted(hook))
