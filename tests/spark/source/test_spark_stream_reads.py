@@ -1,6 +1,6 @@
 """Streams with Spark itself: no record is lost or read twice, whatever happens to query, topic and broker."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,8 @@ from barnabas.testing import Broker
 
 pytestmark = pytest.mark.spark
 
+NOW = {"availableNow": True}
+
 
 class Follower:
     """A query that keeps what it has read; it can be stopped, and started again from its checkpoint."""
@@ -30,12 +32,12 @@ class Follower:
         self.fails = False
         self.query: StreamingQuery | None = None
 
-    def start(self, *, available_now: bool = False, **options: str) -> StreamingQuery:
+    def start(self, *, trigger: Mapping[str, bool] | None = None, **options: str) -> StreamingQuery:
         reader = self._spark.readStream.format("barnabas").option("kafka.bootstrap.servers", self._bootstrap)
         for name, value in {"subscribe": self._topic, "fetchOffset.retryIntervalMs": "10", **options}.items():
             reader = reader.option(name, value)
         writer = reader.load().writeStream.foreachBatch(self._keep).option("checkpointLocation", str(self._checkpoint))
-        self.query = (writer.trigger(availableNow=True) if available_now else writer).start()
+        self.query = (writer.trigger(**trigger) if trigger else writer).start()
         return self.query
 
     def read(self) -> list[bytes]:
@@ -136,16 +138,20 @@ def test_available_now_with_limits(follow: Follow, put: Put) -> None:
     put(0, 25)
     query = follow()
     options = {"startingOffsets": "earliest", "maxOffsetsPerTrigger": "10", "minOffsetsPerTrigger": "10"}
-    query.start(available_now=True, **options)
+    query.start(trigger=NOW, **options)
     query.finish()
     assert [len(batch) for batch in query.batches] == [10, 10, 5]
     put(25, 5)
-    query.start(available_now=True, **options)
+    query.start(trigger=NOW, **options)
     query.finish()
     assert query.rows == numbered(0, 30)
     assert query.query is not None
     source = query.query.lastProgress["sources"][0]
     assert '"$from"' not in source["endOffset"]
+    put(30, 25)
+    query.start(trigger={"once": True}, **options)
+    query.finish()
+    assert query.batches[-1] == numbered(30, 25)  # one batch, whatever the limits
 
 
 def test_records_that_are_gone_and_a_topic_that_was_made_again(
@@ -154,23 +160,23 @@ def test_records_that_are_gone_and_a_topic_that_was_made_again(
     put(0, 5)
     strict, lenient = follow(), follow()
     for query in strict, lenient:
-        query.start(available_now=True, startingOffsets="earliest")
+        query.start(trigger=NOW, startingOffsets="earliest")
         query.finish()
         assert query.rows == numbered(0, 5)
     put(5, 10)
     delete_records(broker.bootstrap_servers, barnabas_topic, 0, 8)
-    strict.start(available_now=True)
+    strict.start(trigger=NOW)
     with pytest.raises(UserError, match="Up to 3 records are gone"), readable_errors():
         strict.finish()
-    lenient.start(available_now=True, failOnDataLoss="false")
+    lenient.start(trigger=NOW, failOnDataLoss="false")
     lenient.finish()
     assert lenient.rows == [*numbered(0, 5), *numbered(8, 7)]
     remake_topic(broker, barnabas_topic)
     put(100, 30)
-    lenient.start(available_now=True)
+    lenient.start(trigger=NOW)
     with pytest.raises(UserError, match="deleted and made again"), readable_errors():
         lenient.finish()
-    lenient.start(available_now=True, failOnDataLoss="false")
+    lenient.start(trigger=NOW, failOnDataLoss="false")
     lenient.finish()
     assert lenient.rows == [*numbered(0, 5), *numbered(8, 7), *numbered(100, 30)]
 

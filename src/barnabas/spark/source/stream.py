@@ -88,7 +88,7 @@ class Stream:
         start = parse(start_told)
 
         def ask(cluster: Cluster) -> tuple[PartitionOffsets, PartitionOffsets, Assigned]:
-            self._assigned = assigned = self._topics.assigned(cluster, missing_is_fine=True)
+            self._assigned = assigned = self._present(cluster, start)
             latest = self._ends(cluster, start, assigned) if self._target is None else _left(self._target, assigned)
             anew = [place for place in latest if is_anew(place, start, assigned.ids)]
             begin = {**start.partitions, **resolution.earliest_of_existing(cluster, anew)}
@@ -150,6 +150,18 @@ class Stream:
                 raise
 
         return self.contact.ask(anew)
+
+    def _present(self, cluster: Cluster, known: StreamOffsets) -> Assigned:
+        """What there is to read. Partitions are not believed to be gone at once: a broker that has just started may
+        not know them yet, and one that is dropped here is read from its first record when it comes back."""
+        assigned = self._topics.assigned(cluster, missing_is_fine=True)
+        for _ in range(1, self._options.offset_attempts):
+            if known.partitions.keys() <= assigned.partitions:
+                break
+            self.contact.pause()
+            self._topics.forget()
+            assigned = self._topics.assigned(cluster, missing_is_fine=True)
+        return assigned
 
     def _ends(self, cluster: Cluster, known: StreamOffsets, assigned: Assigned) -> PartitionOffsets:
         """Where logs end. One that ends before a known offset is asked again: a new leader may not know it yet."""
