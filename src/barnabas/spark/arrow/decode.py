@@ -195,9 +195,6 @@ def _decode_step(step: _Step, asked: Wanted, rows_max: int) -> Iterator[Any]:
     starts = record_starts(step.octets, step.bodies)
     counts = step.bodies.counts
     ends_of_batches = np.cumsum(counts)
-    ends = np.empty_like(starts)
-    ends[:-1] = starts[1:]
-    ends[ends_of_batches - 1] = step.bodies.ends
     for low in range(0, len(starts), rows_max):
         high = min(low + rows_max, len(starts))
         # The batches that have records among these, and how many.
@@ -205,9 +202,15 @@ def _decode_step(step: _Step, asked: Wanted, rows_max: int) -> Iterator[Any]:
         stop = int(np.searchsorted(ends_of_batches, high, side="left")) + 1
         batches = step.batches.where(slice(first, stop))
         edges = np.minimum(ends_of_batches[first:stop], high)
+        # A record ends where the next one begins, the last one of a batch where the batch ends.
+        ends = np.empty(high - low, np.int64)
+        following = starts[low + 1 : high + 1]
+        ends[: len(following)] = following
+        whole = ends_of_batches[first:stop] <= high
+        ends[edges[whole] - low - 1] = step.bodies.ends[first:stop][whole]
         rows = Rows(
             starts[low:high],
-            ends[low:high],
+            ends,
             np.diff(edges, prepend=low),
             batches.base_offsets,
             batches.last_offset_deltas,

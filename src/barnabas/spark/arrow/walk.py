@@ -5,21 +5,20 @@ A record says only how long it is, so the next one is found by stepping over thi
     runs        Records of one length lie at equal distances. Where every place that is expected under this guess holds
                 the same length, the guess is proven from the first record on; what follows a run is the next guess.
                 Records of like content come in few runs, as only their deltas grow.
-    abreast     One step in every batch at once, for lengths at random in many batches.
-    one by one  A plain loop, for lengths at random in few batches, and for whatever the others leave.
+    abreast     One step in many places at once, for lengths at random (`lanes`).
+    one by one  A plain loop, for few records, and for whatever the others leave.
 
 A short look at the first batches decides. No step leaves the buffer, and a batch's last record must end where the batch
 does.
 """
 
-from functools import cache
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from barnabas.records.record import RECORD_SIZE_MIN
 from barnabas.records.varint import read_varint
+from barnabas.spark.arrow.lanes import walk_abreast
 from barnabas.spark.arrow.varints import WORD_BYTES, Bools, Ints, Octets, Words, numbers_at
 from barnabas.wire.errors import InvalidRecord
 
@@ -27,10 +26,11 @@ _LOOK_BATCHES: Final = 32
 _LOOK_RECORDS: Final = 16
 _RUN_RECORDS_MIN: Final = 6
 """Mean length of a run from which on guessing is cheaper than stepping."""
+_RUN_RECORDS_MAX: Final = 1 << 18
 _LONG_RUN: Final = 512
 """Records of a guess from which on a batch is worth a handful of calls of its own."""
-_ABREAST_MIN: Final = 48
-"""Batches from which on a step in all of them is cheaper than a loop over them: about 4 us against 0.09 us each."""
+_ABREAST_RECORDS: Final = range(2000, 1 << 18)
+"""Fewer are done one by one before lanes are found; more would need much memory."""
 _NOTED_MAX: Final = 1 << 16
 """Numbers of Python take nine times the memory of numpy's."""
 _LENGTH_BYTES_MAX: Final = 5
@@ -84,8 +84,8 @@ def record_starts(octets: Octets, bodies: Bodies) -> Ints:
     if not bodies.counts.all():
         walk = walk.where(bodies.counts > 0)
     while len(walk.counts) and (run := _usual_run(octets, walk)) >= _RUN_RECORDS_MIN:
-        walk = _step_over_runs(octets, walk, 4 * run, starts)
-    if len(walk.counts) >= _ABREAST_MIN:
+        walk = _step_over_runs(octets, walk, min(4 * run, _RUN_RECORDS_MAX), starts)
+    if int(walk.counts.sum()) in _ABREAST_RECORDS:
         walk = _step_abreast(octets, walk, starts)
     for position, end, count, slot, _ in zip(*(column.tolist() for column in walk), strict=True):
         _step_one_by_one(octets, position, end, starts[slot : slot + count])
@@ -177,43 +177,15 @@ def _note_long_runs(octets: Octets, walk: _Open, guess: _Guess, starts: Ints) ->
     return np.array(found, np.int64)
 
 
-# --- abreast ---
-
-
-@cache
-def _strides() -> npt.NDArray[np.int64]:
-    """By the first two bytes of a record: its size, length included; 0 if those bytes do not tell."""
-    pairs = np.arange(1 << 16, dtype=np.int64)
-    low, high = pairs & 0xFF, pairs >> 8
-    raw = np.where(low < 0x80, low, (low & 0x7F) | (high << 7))
-    sizes = np.where(low < 0x80, 1, 2)
-    tell = ((low < 0x80) | (high < 0x80)) & (raw & 1 == 0)
-    return np.where(tell, sizes + (raw >> 1), 0)
+# --- one by one, or abreast ---
 
 
 def _step_abreast(octets: Octets, walk: _Open, starts: Ints) -> _Open:
-    """All batches but for the last records of the few that have most. Returns what must be walked one by one."""
-    walk = walk.where(np.argsort(-walk.counts, kind="stable"))
-    # How many batches have a record for the first, the second, ... step; the batches with most records stand first.
-    steps = int(walk.counts[_ABREAST_MIN - 1])
-    widths = np.searchsorted(-walk.counts, -np.arange(steps), side="left").tolist()
-    pairs: npt.NDArray[np.uint16] = np.ndarray((octets.size - 1,), np.dtype("<u2"), octets.array.data, 0, (1,))
-    strides = _strides()
-    now = walk.positions.copy()
-    try:
-        for step, width in enumerate(widths):
-            here = now[:width]
-            starts[walk.slots[:width] + step] = here
-            here += strides[pairs[here]]
-    except IndexError:  # some batch lies about its lengths; which one is found in the plain loop
-        return walk
-    # A batch with a record of more than 8 KiB stands still there; so does one with a length that cannot be true.
-    records = np.minimum(walk.counts, steps)
-    finished = (records == walk.counts) & (now == walk.ends)
-    return walk.where(~finished)
-
-
-# --- one by one ---
+    sound, found = walk_abreast(octets, walk.positions, walk.ends, walk.counts)
+    done = walk.where(sound)
+    before = np.cumsum(done.counts) - done.counts
+    starts[np.repeat(done.slots - before, done.counts) + np.arange(len(found))] = found
+    return walk.where(~sound)
 
 
 def _step_one_by_one(octets: Octets, first: int, end: int, starts: Ints) -> None:

@@ -14,18 +14,16 @@ A range ends at its end offset, whatever lies there: records, markers of transac
 """
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from struct import Struct
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 from weakref import WeakKeyDictionary
 
 from barnabas.client.cluster import UNKNOWN_TOPIC_PATIENCE_S, Cluster
 from barnabas.client.connection import Connection, FrameBuffer
 from barnabas.client.errors import (
-    BadProperty,
     CannotConnect,
     ConnectionClosed,
     Refused,
@@ -36,12 +34,15 @@ from barnabas.client.offsets import EARLIEST, LATEST
 from barnabas.client.retrying import LEADER_MOVING, Patience
 from barnabas.records.batch import LOG_OVERHEAD
 from barnabas.spark.arrow.columns import Wanted
-from barnabas.spark.arrow.decode import Limits, UnreadableRecords, decode_batches, scan
+from barnabas.spark.arrow.decode import UnreadableRecords, decode_batches, scan
 from barnabas.spark.errors import UserError
 from barnabas.spark.query.data_loss import Cause, DataLost, Loss, warning
+from barnabas.spark.source.fetch_settings import FetchSettings
 from barnabas.spark.source.fetch_wire import BY_ID, BY_NAME, Answer, Question, read_answer
 from barnabas.spark.source.ranges import OffsetRange
 from barnabas.wire.errors import ErrorCode
+
+__all__ = ["FetchSettings", "log_loss", "read_range"]
 
 _log = logging.getLogger(__name__)
 
@@ -54,47 +55,6 @@ _NO_ID: Final = UUID(int=0)
 _BATCH_LENGTH: Final = Struct(">i")
 _BATCH_LENGTH_POSITION: Final = 8
 _INT32_MAX: Final = (1 << 31) - 1
-
-
-@dataclass(frozen=True)
-class FetchSettings:
-    """How much at once, and how long to wait. A worker holds one answer and the rows of one step of it."""
-
-    max_bytes: int = 8 << 20
-    """Of an answer; a single batch that is larger comes all the same."""
-    partition_max_bytes: int = 8 << 20
-    min_bytes: int = 1
-    max_wait_ms: int = 500
-    """For which the broker holds an answer back that would be empty."""
-    poll_timeout_ms: int = 120_000
-    """How long a reader goes on without getting anything; the connector's default."""
-    check_crc: bool = True
-    limits: Limits = field(default_factory=Limits)
-
-    @classmethod
-    def of(cls, properties: Mapping[str, str], *, poll_timeout_ms: int = 120_000) -> Self:
-        """From Kafka's names for the settings of a consumer, with our own defaults."""
-        return cls(
-            max_bytes=_number(properties, "fetch.max.bytes", cls.max_bytes),
-            partition_max_bytes=_number(properties, "max.partition.fetch.bytes", cls.partition_max_bytes),
-            min_bytes=_number(properties, "fetch.min.bytes", cls.min_bytes),
-            max_wait_ms=_number(properties, "fetch.max.wait.ms", cls.max_wait_ms),
-            poll_timeout_ms=poll_timeout_ms,
-            check_crc=properties.get("check.crcs", "true").strip().lower() != "false",
-        )
-
-
-def _number(properties: Mapping[str, str], name: str, default: int) -> int:
-    text = properties.get(name)
-    if text is None:
-        return default
-    try:
-        number = int(text)
-    except ValueError:
-        number = -1
-    if not 0 <= number <= _INT32_MAX:
-        raise BadProperty(name, f"{text!r} is no number from 0 to {_INT32_MAX}", "give a number, or leave it out")
-    return number
 
 
 def log_loss(loss: Loss) -> None:
@@ -345,7 +305,8 @@ class _RangeReader:
         raise UserError(
             f"Nothing came from {self._place} at offset {self._position} for {self._settings.poll_timeout_ms} ms, "
             f"although its records reach from {earliest} to {latest}.",
-            "look at the broker's log; if it is only slow, raise the option kafkaConsumer.pollTimeoutMs",
+            "look at the broker's log; if it is only slow, raise the option kafkaConsumer.pollTimeoutMs; if compaction has "
+            "removed the last records of the log, write one more",
         )
 
     # --- what is missing ---

@@ -89,8 +89,8 @@ def _read_answer(body: memoryview, version: int, partition: int) -> Answer:
     throttle_ms, error, _ = _ANSWER.unpack_from(body)
     position = _ANSWER.size
     topics, position = read_uvarint(body, position)
-    if error or topics < 2:  # the whole request was refused
-        return Answer(ErrorCode(error or ErrorCode.unknown_server_error), throttle_ms)
+    if error or topics < 2:  # the whole request was refused, or held back by a quota
+        return Answer(ErrorCode(error), throttle_ms)
     if version >= BY_ID:
         position += _UUID_BYTES
     else:
