@@ -159,7 +159,7 @@ def test_settings_of_the_connection(script: Run, tmp_path: Path) -> None:
     file.write_text("client.id=somebody\nrequest.timeout.ms=5000\n")
     script("kafka-topics", "--list", "--command-config", str(file)).good()
     for properties, told in (
-        ("security.protocol=SASL_SSL", "sasl.mechanism: GSSAPI is not spoken by this client\nhint: use one of PLAIN"),
+        ("security.protocol=SASL_SSL", "default, GSSAPI, is not spoken by this client\nhint: use one of PLAIN"),
         ("security.protocol=SSL", "hint: is it a TLS listener? if not, set security.protocol to PLAINTEXT"),
         ("request.timeout.ms=soon", "request.timeout.ms: 'soon' is no number of milliseconds\nhint: write"),
     ):

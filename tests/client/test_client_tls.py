@@ -53,6 +53,11 @@ def cluster(servers: str, properties: dict[str, str]) -> Cluster:
         {"ssl.truststore.location": AUTHORITY},  # Java would take it for JKS; it is PEM
         {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": Path(AUTHORITY).read_text()},
         {"ssl.ca.location": AUTHORITY},
+        # What a properties file with continued lines leaves of PEM.
+        {
+            "ssl.truststore.type": "PEM",
+            "ssl.truststore.certificates": " ".join(Path(AUTHORITY).read_text().split("\n")),
+        },
         {**TRUST, "ssl.enabled.protocols": "TLSv1.2"},
         {**TRUST, "ssl.enabled.protocols": "TLSv1.1,TLSv1.3"},
     ],
@@ -113,6 +118,12 @@ def test_a_certificate_for_another_name_is_not_accepted_unless_names_do_not_matt
             "ssl.keystore.type": "PEM",
             "ssl.keystore.key": CLIENT_PEM[: CLIENT_PEM.index("-----BEGIN CERTIFICATE")],
             "ssl.keystore.certificate.chain": CLIENT_PEM[CLIENT_PEM.index("-----BEGIN CERTIFICATE") :],
+        },
+        {
+            "ssl.keystore.key": CLIENT_PEM[: CLIENT_PEM.index("-----BEGIN CERTIFICATE")].replace("\n", ""),
+            "ssl.keystore.certificate.chain": CLIENT_PEM[CLIENT_PEM.index("-----BEGIN CERTIFICATE") :].replace(
+                "\n", " "
+            ),
         },
         {
             "ssl.certificate.location": str(CERTIFICATES / "client.pem"),

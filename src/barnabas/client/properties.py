@@ -43,8 +43,9 @@ def parse_address(server: str) -> Address:
     host, _, port = text.rpartition(":")
     if not host or text.endswith("]"):
         host, port = text, str(DEFAULT_PORT)
+    is_bare_ipv6 = ":" in host and not host.startswith("[")
     host = host.strip("[]")
-    if not host or not port.isdecimal() or not 0 < int(port) < 65536:
+    if not host or is_bare_ipv6 or not port.isdecimal() or not 0 < int(port) < 65536:
         raise BadProperty("bootstrap.servers", f"{server!r} is no address", "write host:port, like localhost:9092")
     return host, int(port)
 

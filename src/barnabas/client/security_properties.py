@@ -19,7 +19,7 @@ from barnabas.client.settings import (
     Security,
     Tls,
 )
-from barnabas.client.stores import JAVA_STORES, refuse_java_store
+from barnabas.client.stores import JAVA_STORES, in_lines, refuse_java_store
 
 _PROTOCOLS: Final = (PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL)
 _MECHANISMS: Final = (PLAIN, SCRAM_SHA_256, SCRAM_SHA_512, OAUTHBEARER)
@@ -68,7 +68,7 @@ def tls(properties: Mapping[str, str]) -> Tls:
         raise BadProperty(name, f"{algorithm} is not known", "use https, or nothing to leave host names unchecked")
     return Tls(
         trusted_file=_file(properties, "ssl.truststore.location"),
-        trusted_pem=properties.get("ssl.truststore.certificates") or None,
+        trusted_pem=in_lines(properties.get("ssl.truststore.certificates", "")) or None,
         own_file=_file(properties, "ssl.keystore.location") or _file(properties, "ssl.certificate.location"),
         key_file=_file(properties, "ssl.key.location"),
         own_pem=_own_pem(properties),
@@ -79,10 +79,11 @@ def tls(properties: Mapping[str, str]) -> Tls:
 
 
 def login(properties: Mapping[str, str]) -> Login:
-    mechanism = properties.get("sasl.mechanism", "GSSAPI").strip().upper()
+    mechanism = properties.get("sasl.mechanism", "").strip().upper()
     if mechanism not in _MECHANISMS:
         known = ", ".join(_MECHANISMS)
-        raise BadProperty("sasl.mechanism", f"{mechanism} is not spoken by this client", f"use one of {known}")
+        asked = mechanism or "it is not set, and its default, GSSAPI,"
+        raise BadProperty("sasl.mechanism", f"{asked} is not spoken by this client", f"use one of {known}")
     configured = jaas.parse(properties[jaas.NAME]).options if properties.get(jaas.NAME, "").strip() else {}
     if mechanism == OAUTHBEARER:
         return _bearer(properties, configured)
@@ -158,7 +159,7 @@ def _own_pem(properties: Mapping[str, str]) -> str | None:
     if not key or not chain:
         missing = "ssl.keystore.certificate.chain" if key else "ssl.keystore.key"
         raise BadProperty(missing, "it is missing", "give both the key and the certificate chain, or neither")
-    return f"{key.strip()}\n{chain.strip()}\n"
+    return in_lines(f"{key.strip()}\n{chain.strip()}\n")
 
 
 def _versions(properties: Mapping[str, str]) -> tuple[str, ...]:

@@ -1,5 +1,7 @@
-"""Key and trust stores of Java: not read, but whoever has one is told how to get PEM out of it."""
+"""Certificates and keys as they come: PEM in any shape, or a store of Java, of which we say how to make PEM."""
 
+import re
+import textwrap
 from typing import Final
 
 from barnabas.client.errors import BadProperty
@@ -9,6 +11,8 @@ JAVA_STORES: Final = ("JKS", "PKCS12")
 _JKS_START: Final = b"\xfe\xed\xfe\xed"
 _DER_SEQUENCE: Final = b"\x30"
 _PEM_START: Final = b"-----BEGIN "
+_PEM_BLOCK: Final = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----([A-Za-z0-9+/=\s]+)-----END \1-----")
+_PEM_WIDTH: Final = 64
 
 
 def kind_of(start: bytes) -> str:
@@ -18,6 +22,16 @@ def kind_of(start: bytes) -> str:
     if start.startswith(_DER_SEQUENCE) and _PEM_START not in start:
         return "PKCS12"
     return "PEM"
+
+
+def in_lines(pem: str) -> str:
+    """PEM with its line breaks: a properties file leaves spaces or nothing of them, and OpenSSL wants them back."""
+
+    def with_breaks(block: re.Match[str]) -> str:
+        body = "\n".join(textwrap.wrap("".join(block[2].split()), _PEM_WIDTH))
+        return f"-----BEGIN {block[1]}-----\n{body}\n-----END {block[1]}-----\n"
+
+    return _PEM_BLOCK.sub(with_breaks, pem)
 
 
 def refuse_java_store(store: str, kind: str, location: str) -> BadProperty:
