@@ -325,8 +325,23 @@ def test_append_time_dates_a_batch_as_the_broker_did(barnabas_broker: Broker, ba
     assert abs(found[barnabas_topic, 0] - time.time() * 1000) < 60_000
 
 
-def test_no_bytes_have_no_date() -> None:
+def test_bytes_that_cannot_be_read_have_no_date() -> None:
     assert first_timestamp_ms(b"", 0) is None
+    assert first_timestamp_ms(bytes(16) + b"\x01" + bytes(100), 0) is None, "a format of long ago"
+
+
+def test_markers_of_transactions_are_no_records(barnabas_broker: Broker, barnabas_topic: str) -> None:
+    barnabas_broker.create_topic(barnabas_topic)
+    producer = Producer(
+        {"bootstrap.servers": barnabas_broker.bootstrap_servers, "transactional.id": f"{barnabas_topic}-writer"}
+    )
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    producer.produce(barnabas_topic, b"r", timestamp=WRITTEN_MS)
+    producer.commit_transaction(30)
+    with Cluster(client_settings({"bootstrap.servers": barnabas_broker.bootstrap_servers})) as cluster:
+        assert oldest_unread_ms(cluster, {(barnabas_topic, 0): 0}) == {(barnabas_topic, 0): WRITTEN_MS}
+        assert oldest_unread_ms(cluster, {(barnabas_topic, 0): 1}) == {}, "only the marker is left"
 
 
 @pytest.fixture

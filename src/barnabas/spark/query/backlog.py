@@ -19,8 +19,8 @@ from barnabas.spark.query.progress import Partition
 from barnabas.wire.errors import ErrorCode, KafkaError
 from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 
-_FETCH_VERSION = 12
-"""The last one in which topics have names; every broker since Kafka 2.7 speaks it."""
+_FETCH_VERSION_MAX = 12
+"""The last one in which topics have names."""
 _IN_FLIGHT_MAX = 16
 """Answers that may wait for us at a time, one batch each."""
 _DECOMPRESSED_BYTES_MAX = 64 << 20
@@ -56,28 +56,28 @@ def dated(cluster: Cluster, losses: Iterable[Loss]) -> list[Loss]:
 
 def first_timestamp_ms(records: bytes | memoryview, position: int) -> int | None:
     """Of the first record of a producer at or after `position`; None if these bytes hold none, or none with a time."""
-    for batch in split_batches(records):
-        header = batch.header
-        if header.is_control or header.next_offset <= position:
-            continue
-        if header.is_log_append_time:
-            return _known(header.max_timestamp)
-        if header.base_offset >= position and not header.has_delete_horizon:
-            return _known(header.base_timestamp)
-        try:
-            inside = decode_records(batch, max_bytes=_DECOMPRESSED_BYTES_MAX)
-        except KafkaError:
-            return None
-        for record in inside:
-            if record.offset >= position:
-                return _known(record.timestamp)
+    try:
+        for batch in split_batches(records):
+            header = batch.header
+            if header.is_control or header.next_offset <= position:
+                continue
+            if header.is_log_append_time:
+                return _known(header.max_timestamp)
+            if header.base_offset >= position and not header.has_delete_horizon:
+                return _known(header.base_timestamp)
+            for record in decode_records(batch, max_bytes=_DECOMPRESSED_BYTES_MAX):
+                if record.offset >= position:
+                    return _known(record.timestamp)
+    except KafkaError:  # damaged, too large, or older than the format that we read: it has no age for us
+        return None
     return None
 
 
 def _ask(cluster: Cluster, leader: int, positions: Mapping[Partition, int]) -> dict[Partition, int]:
+    version = cluster.version("fetch", node=leader, newest=_FETCH_VERSION_MAX)
     connection = cluster.connection(leader)
     for place, position in positions.items():
-        connection.send("fetch", _FETCH_VERSION, _request(place, position))
+        connection.send("fetch", version, _request(place, position))
     found = {}
     for place, position in positions.items():
         for partition in _partitions(connection.receive()):
