@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from barnabas.spark.hang_ups import hush
+
 if TYPE_CHECKING:
     from barnabas.spark.errors import UserError as UserError
     from barnabas.spark.launch import session as session
@@ -20,6 +22,8 @@ _PLACES = {
 }
 
 __all__ = ["UserError", "Watch", "explain", "readable_errors", "session", "watch"]
+
+hush()  # here, because this is what every Python worker imports that runs our code
 
 
 def __getattr__(name: str) -> object:

@@ -5,7 +5,17 @@ Everything in `barnabas.spark` that a person can cause (a topic that is not ther
 it can be found again in there (`barnabas.spark.readable`): the message, then one last line that begins with `hint:`.
 """
 
+import os
+
 HINT = "hint: "
+TRACE_VARIABLE = "BARNABAS_TRACE"
+
+_TRUE = ("1", "true", "yes", "on")
+
+
+def wants_trace() -> bool:
+    """Whether the user asked for everything: BARNABAS_TRACE=1, or session(trace=True), which sets it."""
+    return os.environ.get(TRACE_VARIABLE, "").lower() in _TRUE
 
 
 class UserError(Exception):

@@ -14,12 +14,14 @@ import warnings
 from typing import TYPE_CHECKING
 
 from barnabas.spark.defaults import LOOPBACK, is_local, settings_for
-from barnabas.spark.errors import UserError
+from barnabas.spark.errors import TRACE_VARIABLE, UserError, wants_trace
 from barnabas.spark.java import find_java
-from barnabas.spark.readable import TRACE_VARIABLE, install, wants_trace
+from barnabas.spark.readable import install
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+HERE = "local[*]"
 
 
 class MissingPackage(UserError):
@@ -28,14 +30,15 @@ class MissingPackage(UserError):
 
 def session(
     app_name: str = "barnabas",
-    master: str = "local[*]",
+    master: str | None = None,
     *,
     ui: bool = False,
     trace: bool | None = None,
     **conf: object,
 ) -> "SparkSession":
-    """A Spark session on `master`, new or the one that runs already.
+    """A Spark session, new or the one that runs already.
 
+    `master` is any that Spark knows; a new session without one runs in this machine, on all its cores (`local[*]`).
     `conf` has Spark's own names (`**{"spark.driver.memory": "4g"}`) and wins over everything that is set here.
     `ui`: with Spark's web page on port 4040. `trace`: errors come with all their traces, as with BARNABAS_TRACE=1.
     """
@@ -45,7 +48,7 @@ def session(
     _check_packages()
     wanted = {name: _text(value) for name, value in conf.items()}
     running = _running()
-    return _join(running, master, wanted) if running else _start(app_name, master, wanted, ui=ui)
+    return _join(running, master, wanted) if running else _start(app_name, master or HERE, wanted, ui=ui)
 
 
 def _start(app_name: str, master: str, conf: dict[str, str], *, ui: bool) -> "SparkSession":
@@ -69,10 +72,10 @@ def _start(app_name: str, master: str, conf: dict[str, str], *, ui: bool) -> "Sp
     return builder.getOrCreate()
 
 
-def _join(running: "SparkSession", master: str, conf: dict[str, str]) -> "SparkSession":
+def _join(running: "SparkSession", master: str | None, conf: dict[str, str]) -> "SparkSession":
     """Use the session that runs: set what can be set while it runs, and say what cannot."""
     kept: list[str] = []
-    if running.sparkContext.master != master:
+    if master is not None and running.sparkContext.master != master:
         kept.append(f"master {running.sparkContext.master}, not {master}")
     for name, value in conf.items():
         current = running.conf.get(name, None)

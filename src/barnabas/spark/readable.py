@@ -12,7 +12,6 @@ our error; its text goes on to the line with the hint. That is cut out here, and
 The trace is one flag away: `BARNABAS_TRACE=1`, or `session(trace=True)`.
 """
 
-import os
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -21,21 +20,14 @@ from types import TracebackType
 from typing import Any
 
 from barnabas.client.errors import ClientError
-from barnabas.spark.errors import HINT, UserError
+from barnabas.spark.errors import HINT, TRACE_VARIABLE, UserError, wants_trace
 
-TRACE_VARIABLE = "BARNABAS_TRACE"
 WHERE_THE_TRACE_IS = f"set {TRACE_VARIABLE}=1 to see the whole trace"
 
 # In a traceback the class of the error stands at the beginning of a line. The last one is the one that ended the task:
 # what caused it stands before it.
 _OURS = re.compile(r"^barnabas\.[\w.]+: (?P<text>.*?)(?=^barnabas\.[\w.]+: |\Z)", re.MULTILINE | re.DOTALL)
 _UP_TO_HINT = re.compile(rf"\A(?P<message>.*?)\n{HINT}(?P<hint>[^\n]*)", re.DOTALL)
-
-_TRUE = ("1", "true", "yes", "on")
-
-
-def wants_trace() -> bool:
-    return os.environ.get(TRACE_VARIABLE, "").lower() in _TRUE
 
 
 def explain(error: BaseException) -> str:

@@ -53,6 +53,7 @@ class Driver:
         return self._process.returncode
 
 
+@pytest.mark.timeout(1000)  # five JVMs, on a machine that others use too
 def test_a_cluster_works_loses_a_worker_and_leaves_nothing_behind() -> None:
     with SparkCluster(workers=2, cores=1, memory="512m") as cluster:
         driver = Driver(cluster.url)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from barnabas.spark import session
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -23,3 +25,34 @@ def test_workers_run_this_interpreter_over_unix_sockets(spark: "SparkSession") -
 
     rows = spark.range(1).mapInArrow(look, "python string, unix string").collect()
     assert [(row.python, row.unix) for row in rows] == [(sys.executable, "True")]
+
+
+def test_a_running_session_is_used_and_says_what_it_keeps(spark: "SparkSession") -> None:
+    setting = "spark.sql.shuffle.partitions"
+    before = spark.conf.get(setting)
+    assert session() is spark
+    assert session(master="local[2]", **{setting: 3}) is spark
+    assert spark.conf.get(setting) == "3", "what can be set while it runs is set"
+    session(master="local[2]", **{setting: before})
+    with pytest.warns(UserWarning, match="is used as it is") as warned:
+        assert session(master="spark://elsewhere:7077", **{"spark.executor.memory": "7g"}) is spark
+    (warning,) = warned
+    assert "master local[2], not spark://elsewhere:7077" in str(warning.message)
+    assert "spark.executor.memory unset, not 7g" in str(warning.message)
+    assert "Call stop() on it first" in str(warning.message)
+    assert warning.filename == __file__
+
+
+def test_large_values_come_in_small_batches(spark: "SparkSession") -> None:
+    """A writer's Arrow batch is bounded in bytes: 10,000 rows of a megabyte would be 10 GB."""
+
+    def sizes(batches):  # type: ignore[no-untyped-def] # Spark looks at annotations
+        import pyarrow as pa
+
+        for batch in batches:
+            yield pa.RecordBatch.from_pydict({"size": [batch.nbytes]})
+
+    rows = spark.range(0, 100, 1, 1).selectExpr("repeat('x', 1000000) AS value")
+    found = [row.size for row in rows.mapInArrow(sizes, "size long").collect()]
+    assert sum(found) > 100_000_000
+    assert max(found) < 20_000_000
