@@ -326,3 +326,13 @@ def test_a_new_query_cannot_start_behind_the_end(start: Start, put: Put, topic: 
     assert query.trigger() == []
     put(numbered(4, 1))
     assert query.trigger() == numbered(4, 1)
+
+
+def test_a_checkpoint_of_the_jvm_connector_is_taken_over(start: Start, put: Put, topic: str) -> None:
+    put(numbered(0, 9))
+    query = start()
+    query.log = [json.dumps({topic: {"0": 9}})]
+    assert not query.plan()  # offsets that are the same but for our notes are nothing new
+    query.log = [json.dumps({topic: {"0": 3}})]
+    assert query.trigger() == numbered(3, 6)
+    assert not query.plan()

@@ -3,7 +3,7 @@
 Spark uses a Python worker for many tasks, one after the other. The connection to the cluster stays open between them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,6 +18,10 @@ from barnabas.spark.source.ranges import OffsetRange
 _IDLE_MAX = 4
 """Clusters that a worker may keep open: a worker reads one at a time, few applications know more than two."""
 
+_ROWS_MIN = 3000
+_BYTES_MIN = 1 << 20
+"""Either makes a batch large enough."""
+
 _idle: dict[ClientSettings, Cluster] = {}
 
 
@@ -30,6 +34,33 @@ def read_ranges(
 ) -> Iterator[Any]:
     if not ranges:
         return
+    read = _read(ranges, options, columns, timestamp_ms)
+    yield from joined(read) if len(ranges) > 1 else read
+
+
+def joined(batches: Iterable[Any]) -> Iterator[Any]:
+    """Small batches put together: each costs Spark as much as some thousand rows."""
+    import pyarrow as pa
+
+    waiting: list[Any] = []
+    rows = size_bytes = 0
+    for batch in batches:
+        waiting.append(batch)
+        rows += batch.num_rows
+        size_bytes += batch.nbytes
+        if rows >= _ROWS_MIN or size_bytes >= _BYTES_MIN:
+            yield waiting[0] if len(waiting) == 1 else pa.concat_batches(waiting)
+            waiting, rows, size_bytes = [], 0, 0
+    if waiting:
+        yield waiting[0] if len(waiting) == 1 else pa.concat_batches(waiting)
+
+
+def _read(
+    ranges: Sequence[OffsetRange],
+    options: SourceOptions,
+    columns: tuple[str, ...],
+    timestamp_ms: tuple[int | None, int | None],
+) -> Iterator[Any]:
     try:
         fetch = FetchSettings.of(options.properties, poll_timeout_ms=options.poll_timeout_ms)
         with _borrowed(options.client()) as cluster:
