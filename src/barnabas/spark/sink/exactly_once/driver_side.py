@@ -65,23 +65,23 @@ class DriverSide:
         self._hook(steps.DRIVER_BEGUN)
         entries = tuple(report.entry for report in reports if report.entry is not None)
         is_known = any(report.is_decided for report in reports)
-        if not entries and not is_known and not self._is_unfinished(batch_id):
+        if not entries and not self._is_replayable:
             self._hook(steps.DRIVER_ENDED)
             return
         writer = self._take_over()
         last = self._log.last() if self._is_replayable else None
         self._hook(steps.DRIVER_LOOKED)
+        decision = Decision(batch_id, entries)
         if last is None or last.batch_id < batch_id:
             if is_known:
                 raise self._lost(batch_id)
-            decision = Decision(batch_id, entries)
-            last = self._decide(writer, decision)
-        elif last.batch_id == batch_id:
-            decision = Decision(batch_id, ()) if last.is_done else self._log.read(last)
-        else:
+            # Without rows there is nothing to decide; but a query's first batch leaves a pointer, for the next to find.
+            if entries or last is None:
+                self._finish(writer, self._decide(writer, decision), decision)
+        elif last.batch_id > batch_id:
             raise self._older(batch_id, last)
-        if not last.is_done:
-            self._finish(writer, last, decision)
+        elif not last.is_done:
+            self._finish(writer, last, self._log.read(last))
         self._hook(steps.SWEEPING)
         sweep(self._cluster, self._transactions, self._names, timeout_ms=self._timeout_ms)
         if not self._is_replayable:
@@ -100,11 +100,6 @@ class DriverSide:
         if last is None or last.batch_id < batch_id:
             sweep(self._cluster, self._transactions, self._names, timeout_ms=self._timeout_ms)
         self._hook(steps.ABORT_ENDED)
-
-    def _is_unfinished(self, batch_id: int) -> bool:
-        """Whether a batch that has no rows now was decided with some, and not finished."""
-        last = self._log.last() if self._is_replayable else None
-        return last is not None and last.batch_id == batch_id and not last.is_done
 
     def _take_over(self) -> TransactionWriter:
         producer = self._transactions.take_over(self._names.driver, timeout_ms=self._timeout_ms)
