@@ -43,7 +43,7 @@ def session_with_both(peers: Peers, home: Path) -> "Iterator[SparkSession]":
 
 
 def for_both(action: Callable[[str], T]) -> dict[str, T]:
-    """At once: most of a small query is waiting."""
+    """At once: most of a small query is waiting. Not for writing: only its first thread finds sinks in Python."""
     with ThreadPoolExecutor(len(FORMATS)) as pool:
         return dict(zip(FORMATS, pool.map(action, FORMATS), strict=True))
 
@@ -76,13 +76,15 @@ def stream(
 
 
 def refusal(action: Callable[[], object]) -> str:
-    """What it says to a person who made a mistake."""
+    """What is shown to a person who made a mistake, in a program whose session is ours."""
+    from barnabas.spark.readable import explain
+
     try:
         action()
     except AssertionError:
         raise
     except Exception as error:
-        return str(error)
+        return explain(error)
     raise AssertionError("it was not refused")
 
 

@@ -1,11 +1,12 @@
 """The same rows, written by our sink and by that of Spark's own Kafka connector: a consumer finds the same records."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from spark_contents import Contents, make_topics
-from spark_queries import FORMATS, OURS, STREAM_SECONDS_MAX, for_both, refusal
+from spark_queries import FORMATS, OURS, STREAM_SECONDS_MAX, refusal
 from spark_records import Seen, consume
 from spark_sinks import COUNT, SINK_MISTAKES, WRITTEN, SinkMistake, Written
 from test_spark_refusals import LINES_MAX
@@ -41,11 +42,8 @@ def test_batches_are_written_alike(
     topics = {kind: f"{barnabas_topic}-{kind}" for kind in FORMATS}
     once = f"{barnabas_topic}-once"
     make_topics(servers, dict.fromkeys([*topics.values(), once], PARTITIONS))
-    for_both(
-        lambda kind: write(
-            written.frame(spark, topics[kind]), kind, servers, {**written.options, "topic": topics[kind]}
-        )
-    )
+    for kind, topic in topics.items():
+        write(written.frame(spark, topic), kind, servers, {**written.options, "topic": topic})
     write(written.frame(spark, once), OURS, servers, {**written.options, "topic": once, "exactlyOnce": "true"})
     results = [found_in(servers, topic, placed=written.placed) for topic in (*topics.values(), once)]
     assert len(results[0]) == COUNT
@@ -89,7 +87,8 @@ def test_streams_are_written_alike(
         )
         assert query.awaitTermination(STREAM_SECONDS_MAX)
 
-    for_both(run)
+    for kind in FORMATS:
+        run(kind)
     found = [found_in(servers, topic, placed=True) for topic in topics.values()]
     assert len(found[0]) == sum(seen.topic == "plain" for seen in contents.records(committed=False))
     assert found[0] == found[1]
@@ -98,7 +97,8 @@ def test_streams_are_written_alike(
 @pytest.mark.parametrize("mistake", SINK_MISTAKES, ids=lambda mistake: mistake.name)
 def test_a_write_is_refused(spark: "SparkSession", contents_for_sinks: Contents, mistake: SinkMistake) -> None:
     servers = contents_for_sinks.servers
-    answers = for_both(lambda kind: refusal(lambda: write(mistake.frame(spark), kind, servers, dict(mistake.options))))
+    frame, options = mistake.frame(spark), dict(mistake.options)
+    answers = {kind: refusal(partial(write, frame, kind, servers, options)) for kind in FORMATS}
     answer = answers[OURS]
     for word in mistake.named:
         assert word in answer, answer
