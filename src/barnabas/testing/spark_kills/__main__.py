@@ -3,6 +3,7 @@
 import argparse
 import json
 import random
+import signal
 import sys
 
 from barnabas.testing.spark_kills.named_steps import every_step, run_lives
@@ -18,6 +19,8 @@ def main() -> int:
     )
     parser.add_argument("--every-step", action="store_true", help="instead of rounds: a kill at each named step")
     arguments = parser.parse_args()
+    # Leave nothing running when told to stop.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     if arguments.every_step:
         return kill_at_every_step()
     seed = random.randrange(1 << 32) if arguments.seed is None else arguments.seed
