@@ -24,13 +24,15 @@ from barnabas.wire.errors import InvalidRecord
 
 _LOOK_BATCHES: Final = 32
 _LOOK_RECORDS: Final = 16
+_FEW: Final = 100
+"""Records that are found one by one before a look has been taken at them."""
 _RUN_RECORDS_MIN: Final = 6
 """Mean length of a run from which on guessing is cheaper than stepping."""
 _RUN_RECORDS_MAX: Final = 1 << 18
 _LONG_RUN: Final = 512
 """Records of a guess from which on a batch is worth a handful of calls of its own."""
 _ABREAST_RECORDS: Final = range(2000, 1 << 18)
-"""Fewer are done one by one before lanes are found; more would need much memory."""
+"""Fewer are found one by one before lanes are; more would need much memory."""
 _NOTED_MAX: Final = 1 << 16
 """Numbers of Python take nine times the memory of numpy's."""
 _LENGTH_BYTES_MAX: Final = 5
@@ -83,7 +85,7 @@ def record_starts(octets: Octets, bodies: Bodies) -> Ints:
     walk = _Open(bodies.starts, bodies.ends, bodies.counts, ends - bodies.counts, np.zeros_like(ends))
     if not bodies.counts.all():
         walk = walk.where(bodies.counts > 0)
-    while len(walk.counts) and (run := _usual_run(octets, walk)) >= _RUN_RECORDS_MIN:
+    while int(walk.counts.sum()) >= _FEW and (run := _usual_run(octets, walk)) >= _RUN_RECORDS_MIN:
         walk = _step_over_runs(octets, walk, min(4 * run, _RUN_RECORDS_MAX), starts)
     if int(walk.counts.sum()) in _ABREAST_RECORDS:
         walk = _step_abreast(octets, walk, starts)

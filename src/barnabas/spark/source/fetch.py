@@ -32,6 +32,7 @@ from barnabas.client.errors import (
 )
 from barnabas.client.offsets import EARLIEST, LATEST
 from barnabas.client.retrying import LEADER_MOVING, Patience
+from barnabas.client.settings import READ_COMMITTED
 from barnabas.records.batch import LOG_OVERHEAD
 from barnabas.spark.arrow.columns import Wanted
 from barnabas.spark.arrow.decode import UnreadableRecords, decode_batches, scan
@@ -40,6 +41,7 @@ from barnabas.spark.query.data_loss import Cause, DataLost, Loss, warning
 from barnabas.spark.source.fetch_settings import FetchSettings
 from barnabas.spark.source.fetch_wire import BY_ID, BY_NAME, Answer, Question, read_answer
 from barnabas.spark.source.ranges import OffsetRange
+from barnabas.spark.source.tiering import may_be_tiered
 from barnabas.wire.errors import ErrorCode
 
 __all__ = ["FetchSettings", "log_loss", "read_range"]
@@ -55,6 +57,7 @@ _NO_ID: Final = UUID(int=0)
 _BATCH_LENGTH: Final = Struct(">i")
 _BATCH_LENGTH_POSITION: Final = 8
 _INT32_MAX: Final = (1 << 31) - 1
+_HOLE_ANSWERS: Final = 3
 
 
 def log_loss(loss: Loss) -> None:
@@ -122,6 +125,8 @@ class _RangeReader:
         """Of that request."""
         self._patience: Patience | None = None
         """None while all goes well."""
+        self._empty_answers = 0
+        """In a row, although there should be records."""
 
     def rows(self) -> Iterator[Any]:
         end = self._range.end
@@ -143,6 +148,7 @@ class _RangeReader:
                 )
             self._position = reached
             self._patience = None
+            self._empty_answers = 0
             if reached < end:
                 self._ask_ahead()
             for decoded in decode_batches(
@@ -199,7 +205,8 @@ class _RangeReader:
         if leader is None:
             return
         self._leader = leader
-        connection = self._cluster.connection(leader.node)
+        with self._hurrying():
+            connection = self._cluster.connection(leader.node)
         settings = self._settings
         question = Question(
             topic=self._range.topic,
@@ -294,8 +301,29 @@ class _RangeReader:
                     "look at the broker's log, and at the partition with its tools (kafka-dump-log)",
                 )
             self._bytes_max = needed
+        elif self._is_hole(answer):
+            self._position = min(self._visible_end(answer), self._range.end)
         elif not self._patient().rest():
             self._gave_up_waiting()
+
+    def _visible_end(self, answer: Answer) -> int:
+        return answer.last_stable_offset if self._isolation_level == READ_COMMITTED else answer.high_watermark
+
+    def _is_hole(self, answer: Answer) -> bool:
+        """Whether the log goes on but holds nothing more: compaction may have removed the last records of all.
+
+        A leader that has nothing to give although the log's end is farther on says just that, and says it again.
+        Only one whose records lie elsewhere (remote.storage.enable) says it too when it is slow.
+        """
+        if answer.throttle_ms or self._visible_end(answer) <= self._position:
+            self._empty_answers = 0
+            return False
+        self._empty_answers += 1
+        if self._empty_answers < _HOLE_ANSWERS:
+            return False
+        self._empty_answers = 0
+        with self._hurrying():
+            return not may_be_tiered(self._cluster, self._range.topic)
 
     def _gave_up_waiting(self) -> None:
         earliest, latest = self._available()
@@ -305,8 +333,7 @@ class _RangeReader:
         raise UserError(
             f"Nothing came from {self._place} at offset {self._position} for {self._settings.poll_timeout_ms} ms, "
             f"although its records reach from {earliest} to {latest}.",
-            "look at the broker's log; if it is only slow, raise the option kafkaConsumer.pollTimeoutMs; if compaction has "
-            "removed the last records of the log, write one more",
+            "look at the broker's log; if it is only slow, raise the option kafkaConsumer.pollTimeoutMs",
         )
 
     # --- what is missing ---
