@@ -12,8 +12,8 @@ from typing import TypeVar
 
 from barnabas.client.cluster import Cluster
 from barnabas.client.errors import AuthenticationFailed, CannotConnect, ClientError
-from barnabas.spark.errors import UserError
 from barnabas.spark.options.source import SourceOptions
+from barnabas.spark.source.failures import for_people
 from barnabas.spark.source.topics import MissingTopic
 
 T = TypeVar("T")
@@ -52,9 +52,10 @@ class Contact:
                 answer = question(self.cluster)
             except (ClientError, MissingTopic) as failure:
                 self.close()
-                hopeless = isinstance(failure, CannotConnect | AuthenticationFailed)
-                if hopeless or attempt == self._attempts:
-                    raise _for_people(failure) from failure
+                if self._is_final(failure) or attempt == self._attempts:
+                    if isinstance(failure, ClientError):
+                        raise for_people(failure) from failure
+                    raise
                 # A topic that is missing is most likely misspelt: that is said once, at the end.
                 level = logging.INFO if isinstance(failure, MissingTopic) else logging.WARNING
                 _log.log(level, "Attempt %d of %d to get offsets failed: %s", attempt, self._attempts, failure)
@@ -73,11 +74,13 @@ class Contact:
             self._cluster.close()
             self._cluster = None
 
+    def _is_final(self, failure: Exception) -> bool:
+        """The cluster was patient already. Where nobody has ever answered, nobody will."""
+        if isinstance(failure, CannotConnect | AuthenticationFailed):
+            return True
+        return not self._was_heard and isinstance(failure, ConnectionError | TimeoutError)
+
     def _note_heard(self) -> None:
         if not self._was_heard and self._cluster is not None:
             self._was_heard = True
             self._cluster.patience_s = self._settings.api_timeout_s
-
-
-def _for_people(failure: ClientError | MissingTopic) -> UserError:
-    return failure if isinstance(failure, UserError) else UserError(f"{failure.message}.", failure.hint)

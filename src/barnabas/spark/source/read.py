@@ -10,8 +10,8 @@ from typing import Any
 from barnabas.client.cluster import Cluster
 from barnabas.client.errors import ClientError
 from barnabas.client.settings import ClientSettings
-from barnabas.spark.errors import UserError
 from barnabas.spark.options.source import SourceOptions
+from barnabas.spark.source.failures import for_people
 from barnabas.spark.source.fetch import FetchSettings, read_range
 from barnabas.spark.source.ranges import OffsetRange
 
@@ -75,7 +75,7 @@ def _read(
                     timestamp_ms=timestamp_ms,
                 )
     except ClientError as failure:
-        raise UserError(f"{failure.message}.", failure.hint) from failure
+        raise for_people(failure) from failure
 
 
 def close_idle() -> None:

@@ -18,8 +18,8 @@ from pyspark.sql.streaming.datasource import (
 
 from barnabas.client.errors import ClientError
 from barnabas.model import TopicPartition
-from barnabas.spark.errors import UserError
 from barnabas.spark.options.source import SourceOptions
+from barnabas.spark.source.failures import for_people
 from barnabas.spark.source.offsets import by_pair, parse
 from barnabas.spark.source.partition import RangesPartition
 
@@ -49,7 +49,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if kept is None:
                 group.keep_initial(by_pair(initial.partitions))
         except ClientError as failure:
-            raise UserError(f"{failure.message}.", failure.hint) from failure
+            raise for_people(failure) from failure
         return initial.as_json()
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
