@@ -150,7 +150,7 @@ def test_a_broker_that_is_not_trusted_is_not_talked_to(kafka: KafkaServer) -> No
         ("PLAINTEXT", "SSL", "security.protocol"),
         ("PLAINTEXT", "SASL_PLAINTEXT", "security.protocol"),
         ("SSL", "PLAINTEXT", "security.protocol"),
-        ("SASL_SSL", "SSL", "security.protocol"),
+        ("SASL_SSL", "SSL", "want a login"),
     ],
 )
 def test_the_wrong_protocol_is_told(kafka: KafkaServer, listener: str, spoken: str, hint: str) -> None:

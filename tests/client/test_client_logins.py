@@ -9,7 +9,7 @@ import pytest
 from fake_kafka import FakeKafka, Logins, serve_plainly
 
 from barnabas.client.cluster import Cluster
-from barnabas.client.errors import AuthenticationFailed, ClientError
+from barnabas.client.errors import AuthenticationFailed, ClientError, HungUp
 from barnabas.client.properties import client_settings
 from barnabas.client.sasl import unsecured_token
 from barnabas.testing import Broker
@@ -130,6 +130,16 @@ def test_a_listener_without_logins_is_recognised() -> None:
             pytest.raises(AuthenticationFailed, match=r"set security\.protocol to PLAINTEXT"),
         ):
             connected.topics()
+
+
+def test_who_does_not_log_in_where_one_must_is_told_soon(listener: FakeKafka) -> None:
+    quick = {"retry.backoff.ms": "1", "bootstrap.servers": listener.bootstrap_servers}
+    with (
+        Cluster(client_settings(quick), patience_s=1000) as connected,
+        pytest.raises(HungUp, match=r"closed the connection .* asked for metadata; does this listener want a login\?"),
+    ):
+        connected.topics()
+    assert listener.connections == 5
 
 
 def test_a_login_that_is_about_to_end_is_made_anew() -> None:

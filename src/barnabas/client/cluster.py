@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
 from barnabas.client.connection import Connection
-from barnabas.client.errors import CannotConnect, ConnectionClosed, Refused, RequestTimedOut, check
+from barnabas.client.errors import CannotConnect, ConnectionClosed, HungUp, Refused, RequestTimedOut, check
 from barnabas.client.node import Node
 from barnabas.client.nodes import Nodes
 from barnabas.client.offsets import Offset, Partition, list_offsets
@@ -30,6 +30,9 @@ GROUP, TRANSACTION = 0, 1
 
 UNKNOWN_TOPIC_PATIENCE_S: Final = 5.0
 """A topic that was just made may be unknown to a broker for a moment; one that stays unknown does not exist."""
+
+_HANG_UPS_MAX: Final = 5
+"""In one call. A broker that dies does so once; one that wants a login hangs up every time."""
 
 _UNREACHABLE: Final = (CannotConnect, ConnectionClosed, RequestTimedOut)
 
@@ -224,10 +227,13 @@ class Cluster:
 
     def _patiently(self, api_name: str, node: int | None, ask: Callable[[], T]) -> T:
         patience = self.patience()
+        hung_up = 0
         while True:
             try:
                 return ask()
             except _UNREACHABLE as failure:
                 self._nodes.drop(node)
-                if (api_name not in REPEATABLE and not isinstance(failure, CannotConnect)) or not patience.rest():
+                hung_up += isinstance(failure, HungUp)
+                may_repeat = api_name in REPEATABLE or isinstance(failure, CannotConnect)
+                if not may_repeat or hung_up == _HANG_UPS_MAX or not patience.rest():
                     raise

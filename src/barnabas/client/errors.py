@@ -52,6 +52,10 @@ class ConnectionClosed(ClientError, ConnectionError):
     """The broker hung up, or the way to it broke. For a frame it cannot make sense of, that is its answer."""
 
 
+class HungUp(ConnectionClosed):
+    """The broker greeted us, and hung up on the first thing that it was asked: it wants a login, or just died."""
+
+
 class RequestTimedOut(ClientError, TimeoutError):
     """No answer, or not the whole of it, in time."""
 

@@ -4,7 +4,7 @@ import struct
 from typing import Any, Final
 
 from barnabas.client.connection import Connection
-from barnabas.client.errors import Refused, UnsupportedApi
+from barnabas.client.errors import ConnectionClosed, HungUp, Refused, UnsupportedApi
 from barnabas.wire.api_table import APIS
 from barnabas.wire.errors import ErrorCode
 from barnabas.wire.messages.api_versions import ApiVersionsRequest
@@ -25,12 +25,14 @@ class Node:
             raise Refused(self.described.error_code, f"{connection.address} does not say which versions it speaks")
         self._ranges = {key.api_key: (key.min_version, key.max_version) for key in self.described.api_keys}
 
+        self._has_answered = False
+
     def call(self, api_name: str, request: object) -> Any:
-        return self.connection.call(api_name, self.version(api_name), request)
+        version = self.version(api_name)
+        return self.connection.decode(api_name, version, self._ask(api_name, version, request))
 
     def call_raw(self, api_name: str, request: object) -> bytes:
-        self.connection.send(api_name, self.version(api_name), request)
-        return bytes(self.connection.receive_body())
+        return bytes(self._ask(api_name, self.version(api_name), request))
 
     def serves(self, api_name: str) -> bool:
         return self._common_version(api_name, None) is not None
@@ -44,6 +46,20 @@ class Node:
                 "a Kafka broker of version 2.1 or later is needed (barnabas kafka-broker-api-versions lists its APIs)",
             )
         return version
+
+    def _ask(self, api_name: str, version: int, request: object) -> memoryview:
+        try:
+            self.connection.send(api_name, version, request)
+            body = self.connection.receive_body()
+        except ConnectionClosed as closed:
+            if self._has_answered:
+                raise
+            raise HungUp(
+                f"{closed.message}, when it was asked for {api_name}",
+                "does this listener want a login? set security.protocol and sasl.*; its log says more",
+            ) from closed
+        self._has_answered = True
+        return body
 
     def _common_version(self, api_name: str, newest: int | None) -> int | None:
         known = _KNOWN[api_name]
