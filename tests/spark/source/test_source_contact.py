@@ -57,7 +57,7 @@ def test_a_passing_failure_is_asked_about_again_on_a_new_line(contact: Contact, 
 
 
 def test_the_last_failure_is_told(contact: Contact, pauses: list[float]) -> None:
-    with pytest.raises(UserError, match="not there yet"):
+    with pytest.raises(UserError, match="Not there yet"):
         contact.ask(Question(3, UNSTABLE))
     assert len(pauses) == 2
 
