@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 HERE = "local[*]"
+OLDEST_PYSPARK = (4, 3)
+INSTALL = "run pip install 'barnabas[spark]'"
 
 
 class MissingPackage(UserError):
@@ -110,9 +112,11 @@ def _check_packages() -> None:
         except ModuleNotFoundError as error:
             if error.name != package:
                 raise
-            raise MissingPackage(
-                f"Spark needs the package {package}, and it is not installed.", "run pip install 'barnabas[spark]'"
-            ) from None
+            raise MissingPackage(f"Spark needs the package {package}, and it is not installed.", INSTALL) from None
+    from pyspark import __version__ as version
+
+    if tuple(int(part) for part in version.split(".")[:2]) < OLDEST_PYSPARK:
+        raise MissingPackage(f"This needs pyspark 4.3 or later, and pyspark {version} is installed.", INSTALL)
 
 
 def _text(value: object) -> str:

@@ -87,6 +87,16 @@ def _known(text: str) -> UserError | None:
             f"The Python that Spark starts for its tasks has no {missing[1]}.",
             "run pip install 'barnabas[spark]' there, or set PYSPARK_PYTHON to one that has it, before Spark starts",
         )
+    if unable := re.search(r'Cannot run program "([^"]*python[^"]*)"', text):
+        return UserError(
+            f"Spark cannot start the Python {unable[1]} on a machine that is to run tasks.",
+            "set PYSPARK_PYTHON to one that is there on all machines, with barnabas[spark] in it, before Spark starts",
+        )
+    if "JAVA_GATEWAY_EXITED" in text:
+        return UserError(
+            "Java ended before Spark was there; what it said stands above.",
+            "check the settings that Java reads at its start: spark.driver.memory, spark.driver.extraJavaOptions",
+        )
     return None
 
 

@@ -147,6 +147,22 @@ def test_a_package_is_missing(package: str) -> None:
     ]
 
 
+def test_an_old_pyspark() -> None:
+    ran = run("import pyspark; pyspark.__version__ = '3.5.6'\n" + START)
+    assert ran.stderr.splitlines() == [
+        "error: This needs pyspark 4.3 or later, and pyspark 3.5.6 is installed.",
+        "hint: run pip install 'barnabas[spark]'",
+    ]
+
+
+@pytest.mark.spark
+def test_settings_that_java_does_not_take() -> None:
+    ran = run(START.replace('local[1]"', "local[1]\", **{'spark.driver.memory': 'much'}"))
+    assert ran.returncode == 1
+    assert ran.stderr.splitlines()[-1].startswith("hint: check the settings that Java reads at its start")
+    assert "Traceback" not in ran.stderr
+
+
 EXPECTED = {
     "no broker": ("cannot reach 127.0.0.1:9", "is the broker running"),
     "unknown topic": ("There is no topic ordres", "did you mean orders?"),

@@ -93,6 +93,8 @@ def test_other_errors_are_left_alone() -> None:
 def test_what_spark_says_about_us_is_translated() -> None:
     missing = AnalysisException("[DATA_SOURCE_NOT_FOUND] Failed to find the data source: barnabas. Make sure that")
     assert "set PYSPARK_PYTHON" in explain(missing).splitlines()[-1]
+    nowhere = PythonException('java.io.IOException: Cannot run program "/opt/python3.13": error=2, No such file')
+    assert "cannot start the Python /opt/python3.13" in explain(nowhere)
     task = PythonException("An exception was thrown from the Python worker:\nNo module named 'pyarrow'")
     assert "pip install 'barnabas[spark]'" in explain(task).splitlines()[-1]
 
