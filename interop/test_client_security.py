@@ -19,8 +19,9 @@ from barnabas.client.offsets import LATEST
 from barnabas.client.properties import client_settings
 from barnabas.client.sasl import unsecured_token
 from barnabas.client.settings import Login
+from barnabas.testing.certificates import KEY_PASSWORD, temporary_certificates
 
-CERTIFICATES: Final = Path(__file__).parent.parent / "tests" / "client" / "certificates"
+CERTIFICATES: Final = temporary_certificates()
 AUTHORITY: Final = str(CERTIFICATES / "authority.pem")
 TRUST: Final = {"ssl.truststore.type": "PEM", "ssl.truststore.location": AUTHORITY}
 PATIENCE_SECONDS: Final = 60.0
@@ -131,7 +132,7 @@ def test_a_login_is_made_anew_before_it_ends(kafka: KafkaServer) -> None:
 
 
 def test_certificates_open(kafka: KafkaServer) -> None:
-    own = {"ssl.keystore.location": str(CERTIFICATES / "client-encrypted.pem"), "ssl.key.password": "open-sesame"}
+    own = {"ssl.keystore.location": str(CERTIFICATES / "client-encrypted.pem"), "ssl.key.password": KEY_PASSWORD}
     with _cluster(kafka, "SSL", {**TRUST, **own}) as cluster:
         assert "seen" in cluster.topics()
     with _cluster(kafka, "SSL", TRUST) as cluster, pytest.raises(ClientError) as caught:
@@ -178,7 +179,7 @@ def test_what_we_say_of_java_stores_makes_pem_of_them(kafka: KafkaServer, tmp_pa
     trust, own = tmp_path / f"trust.{kind.lower()}", tmp_path / f"own.{kind.lower()}"
     stores = ("-storetype", kind, "-storepass", "changeit", "-noprompt")
     _keytool("-importcert", "-file", AUTHORITY, "-alias", "authority", "-keystore", trust, *stores)
-    source = ("-srckeystore", CERTIFICATES / "client.p12", "-srcstorepass", "open-sesame")
+    source = ("-srckeystore", CERTIFICATES / "client.p12", "-srcstorepass", KEY_PASSWORD)
     target = ("-destkeystore", own, "-deststoretype", kind, "-deststorepass", "changeit", "-destkeypass", "changeit")
     _keytool("-importkeystore", "-srcalias", "1", *source, *target, "-noprompt")
 

@@ -1,4 +1,4 @@
-"""TLS against a listener with the certificates of `certificates/`: who is trusted, who is not, and how that is told."""
+"""TLS against a listener with the certificates made for it: who is trusted, who is not, and how that is told."""
 
 import ssl
 from collections.abc import Iterator
@@ -11,8 +11,9 @@ from barnabas.client.cluster import Cluster
 from barnabas.client.errors import AuthenticationFailed, BadAnswer, BadProperty, ClientError
 from barnabas.client.properties import client_settings
 from barnabas.testing import Broker
+from barnabas.testing.certificates import KEY_PASSWORD, temporary_certificates
 
-CERTIFICATES = Path(__file__).parent / "certificates"
+CERTIFICATES = temporary_certificates()
 AUTHORITY = str(CERTIFICATES / "authority.pem")
 TRUST = {"ssl.truststore.type": "PEM", "ssl.truststore.location": AUTHORITY}
 CLIENT_PEM = (CERTIFICATES / "client.pem").read_text()
@@ -112,7 +113,7 @@ def test_a_certificate_for_another_name_is_not_accepted_unless_names_do_not_matt
         {"ssl.keystore.type": "PEM", "ssl.keystore.location": str(CERTIFICATES / "client.pem")},
         {
             "ssl.keystore.location": str(CERTIFICATES / "client-encrypted.pem"),
-            "ssl.key.password": "open-sesame",
+            "ssl.key.password": KEY_PASSWORD,
         },
         {
             "ssl.keystore.type": "PEM",
