@@ -1,0 +1,84 @@
+"""What a profile (`--profile prod`) and flags (`--set log.bootstrap=...`) put over what the file says.
+
+Mappings are merged, anything else is replaced; later ones win: the file, the profile, the flags in their order.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from barnabas.pipeline.project.nodes import Entries, Node, NotYaml, Scalar, parse
+from barnabas.pipeline.project.problems import Document, Report
+from barnabas.spark.options.names import nearest
+
+PROFILES = "profiles"
+
+
+def with_profile(root: Entries, profile: str | None, report: Report) -> Entries:
+    """The tree without its profiles, and with one of them on top."""
+    rest = Entries(root.place, {name: entry for name, entry in root.entries.items() if name != PROFILES})
+    found = root.entries.get(PROFILES)
+    profiles: Mapping[str, tuple[Scalar, Node]] = {}
+    if found is not None:
+        if not isinstance(found[1], Entries):
+            report.add(found[1].place, f"`profiles` must be a mapping, not {found[1].kind}", _PROFILE_HINT)
+            return rest
+        profiles = found[1].entries
+        for _, value in profiles.values():
+            if not isinstance(value, Entries):
+                report.add(value.place, f"a profile must be a mapping, not {value.kind}", _PROFILE_HINT)
+    if profile is None:
+        return rest
+    if profile not in profiles:
+        flag = Document(f"--profile {profile}", profile, is_flag=True)
+        guess = nearest(profile, profiles)
+        known = f"did you mean `{guess}`?" if guess else "add it under `profiles:`, or leave the flag out"
+        report.add(flag.place(0, len(profile)), f"there is no profile `{profile}`", known)
+        return rest
+    value = profiles[profile][1]
+    return merged(rest, value) if isinstance(value, Entries) else rest
+
+
+_PROFILE_HINT = "write `profiles: {prod: {log: {bootstrap: kafka:9092}}}`"
+
+
+def with_flags(root: Entries, flags: Sequence[str], environment: Mapping[str, str], report: Report) -> Entries:
+    for text in flags:
+        flag = Document(f"--set {text}", text, is_flag=True)
+        path, equals, _ = text.partition("=")
+        steps = path.split(".")
+        if not equals or not all(steps):
+            report.add(flag.place(0, len(path)), "not a setting", "write --set log.bootstrap=kafka:9092")
+            continue
+        # The rest of the path may be one key: --set log.options.kafka.client.id=x
+        steps = _steps(steps)
+        try:
+            value = parse(flag, environment, report, offset=len(path) + 1)
+        except NotYaml:
+            continue
+        for step in reversed(steps):
+            key = Scalar(flag.place(0, len(path)), step, "text")
+            value = Entries(key.place, {step: (key, value)})
+        assert isinstance(value, Entries)
+        root = merged(root, value)
+    return root
+
+
+def merged(below: Entries, above: Entries) -> Entries:
+    entries = dict(below.entries)
+    for name, (key, value) in above.entries.items():
+        old = entries.get(name)
+        if old is not None and isinstance(old[1], Entries) and isinstance(value, Entries):
+            entries[name] = old[0], merged(old[1], value)
+        else:
+            entries[name] = key, value
+    return Entries(below.place, entries)
+
+
+_FREE = ("options", "format_options", "conf")
+"""Keys whose mapping has names with dots in it."""
+
+
+def _steps(steps: list[str]) -> list[str]:
+    for index, step in enumerate(steps):
+        if step in _FREE and index + 1 < len(steps):
+            return [*steps[: index + 1], ".".join(steps[index + 1 :])]
+    return steps

@@ -1,0 +1,90 @@
+"""Spark's column types, as far as a project's schema needs them, and their text in Spark's DDL."""
+
+import re
+from dataclasses import dataclass
+
+PRIMITIVES = {
+    "BOOLEAN": "BOOLEAN",
+    "TINYINT": "TINYINT",
+    "BYTE": "TINYINT",
+    "SMALLINT": "SMALLINT",
+    "SHORT": "SMALLINT",
+    "INT": "INT",
+    "INTEGER": "INT",
+    "BIGINT": "BIGINT",
+    "LONG": "BIGINT",
+    "FLOAT": "FLOAT",
+    "REAL": "FLOAT",
+    "DOUBLE": "DOUBLE",
+    "DATE": "DATE",
+    "TIMESTAMP": "TIMESTAMP",
+    "TIMESTAMP_LTZ": "TIMESTAMP",
+    "TIMESTAMP_NTZ": "TIMESTAMP_NTZ",
+    "STRING": "STRING",
+    "BINARY": "BINARY",
+    "DECIMAL": "DECIMAL",
+    "DEC": "DECIMAL",
+    "NUMERIC": "DECIMAL",
+    "CHAR": "CHAR",
+    "CHARACTER": "CHAR",
+    "VARCHAR": "VARCHAR",
+    "VARIANT": "VARIANT",
+}
+"""The names that Spark takes, and the one that is written here."""
+
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+@dataclass(frozen=True)
+class Primitive:
+    name: str
+    arguments: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(map(str, self.arguments))})" if self.arguments else self.name
+
+
+@dataclass(frozen=True)
+class Array:
+    element: "Type"
+
+    def __str__(self) -> str:
+        return f"ARRAY<{self.element}>"
+
+
+@dataclass(frozen=True)
+class Map:
+    key: "Type"
+    value: "Type"
+
+    def __str__(self) -> str:
+        return f"MAP<{self.key}, {self.value}>"
+
+
+@dataclass(frozen=True)
+class Column:
+    name: str
+    type: "Type"
+    nullable: bool = True
+    comment: str | None = None
+
+    def text(self, between: str = " ") -> str:
+        name = self.name if _PLAIN_NAME.fullmatch(self.name) else f"`{self.name.replace('`', '``')}`"
+        text = f"{name}{between}{self.type}" + ("" if self.nullable else " NOT NULL")
+        if self.comment is not None:
+            escaped = self.comment.replace("\\", "\\\\").replace("'", "\\'")
+            text += f" COMMENT '{escaped}'"
+        return text
+
+
+@dataclass(frozen=True)
+class Struct:
+    fields: tuple[Column, ...]
+
+    def __str__(self) -> str:
+        return f"STRUCT<{', '.join(each.text(': ') for each in self.fields)}>"
+
+
+Type = Primitive | Array | Map | Struct
+
+STRING, BINARY, TIMESTAMP = Primitive("STRING"), Primitive("BINARY"), Primitive("TIMESTAMP")
