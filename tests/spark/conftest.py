@@ -13,18 +13,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-# Warnings are errors in our tests. These are PySpark's own, and nothing we do can avoid them.
-PYSPARK_WARNINGS = (
-    # It asks for pandas on the way to Arrow, warns of the newest, and needs nothing of it for what we do.
-    "ignore:PySpark does not yet fully support pandas:FutureWarning",
-)
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    for warning in PYSPARK_WARNINGS:
-        config.addinivalue_line("filterwarnings", warning)
-
-
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
     from barnabas.spark import session
