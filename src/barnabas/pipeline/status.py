@@ -1,0 +1,152 @@
+"""How a running pipeline tells how it is: one small file, written by the driver, read by anyone, without Spark.
+
+The driver writes `.barnabas/<version>/status.json` anew (in one step, so no reader sees half of it) whenever something
+changes and at least every `REFRESH_S` seconds. A reader judges from it whether the driver still lives: a process that
+is gone or silent cannot say so itself.
+"""
+
+import os
+import socket
+import time
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+import msgspec
+
+from barnabas.spark.errors import UserError
+
+FILE_NAME = "status.json"
+FORMAT = 1
+
+REFRESH_S = 5.0
+SILENT_AFTER_S = 6 * REFRESH_S
+"""A driver that is busy (a long plan, a full disk) may miss a few turns before it is called silent."""
+
+
+class State(StrEnum):
+    """Of one flow."""
+
+    STARTING = "starting"
+    RUNNING = "running"
+    WAITING = "waiting"
+    """It runs, and has nothing to do."""
+    FINISHED = "finished"
+    """It came to the end that it was asked for (`run --once`)."""
+    STOPPED = "stopped"
+    FAILED = "failed"
+
+
+ENDED = frozenset({State.FINISHED, State.STOPPED, State.FAILED})
+
+
+class Health(StrEnum):
+    """Of the whole pipeline, as a reader sees it."""
+
+    RUNNING = "running"
+    SILENT = "silent"
+    """Its process is there, or cannot be looked at from here, and has not written for too long."""
+    DEAD = "dead"
+    """Its process is gone, and flows had not ended."""
+    FAILED = "failed"
+    STOPPED = "stopped"
+    FINISHED = "finished"
+
+
+@dataclass(frozen=True)
+class FlowStatus:
+    name: str
+    state: State
+    updated_at: float
+    """Seconds since 1970, as all times here."""
+    batch_id: int | None = None
+    input_rows_per_s: float | None = None
+    output_rows_per_s: float | None = None
+    input_rows: int | None = None
+    """Since this run began."""
+    output_rows: int | None = None
+    lag: int | None = None
+    """Records in the log that the flow has not read yet."""
+    watermark: str | None = None
+    """ISO 8601 in UTC."""
+    state_rows: int | None = None
+    state_bytes: int | None = None
+    last_error: str | None = None
+
+
+@dataclass(frozen=True)
+class Status:
+    project: str
+    version: str
+    pid: int
+    host: str
+    process: str
+    """Tells this process from a later one with the same number."""
+    started_at: float
+    updated_at: float
+    flows: tuple[FlowStatus, ...]
+    format: int = FORMAT
+
+
+def this_process() -> dict[str, object]:
+    """The fields of a `Status` that say who writes it: Status(**this_process(), ...)."""
+    pid = os.getpid()
+    return {"pid": pid, "host": socket.gethostname(), "process": process_id(pid) or ""}
+
+
+def write(state_folder: Path, status: Status) -> None:
+    state_folder.mkdir(parents=True, exist_ok=True)
+    temporary = state_folder / f".{FILE_NAME}.{os.getpid()}"
+    temporary.write_bytes(msgspec.json.format(msgspec.json.encode(status), indent=2) + b"\n")
+    temporary.replace(state_folder / FILE_NAME)
+
+
+def read(state_folder: Path) -> Status | None:
+    """None: this version has never run here."""
+    file = state_folder / FILE_NAME
+    try:
+        data = file.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise UserError(f"{file} cannot be read: {error.strerror}", "look at its permissions") from None
+    try:
+        return msgspec.json.decode(data, type=Status)
+    except msgspec.MsgspecError as error:
+        raise UserError(
+            f"{file} is not a status that this version of barnabas can read: {error}",
+            "remove the file; a pipeline that runs writes it again within seconds",
+        ) from None
+
+
+def health(status: Status, *, now: float | None = None) -> Health:
+    states = {flow.state for flow in status.flows}
+    if states and states <= ENDED:
+        if State.FAILED in states:
+            return Health.FAILED
+        return Health.STOPPED if State.STOPPED in states else Health.FINISHED
+    if status.host == socket.gethostname() and not is_alive(status):
+        return Health.DEAD
+    silent_s = (time.time() if now is None else now) - status.updated_at
+    return Health.SILENT if silent_s > SILENT_AFTER_S else Health.RUNNING
+
+
+def is_alive(status: Status) -> bool:
+    """Whether the process that wrote it still runs on this machine."""
+    found = process_id(status.pid)
+    return found is not None and (not status.process or found == status.process)
+
+
+def process_id(pid: int) -> str | None:
+    """A process's number and when it started; None if there is none, or only its remains."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    fields = stat.rpartition(")")[2].split()  # the name before it may hold anything
+    return None if fields[0] in ("Z", "X") else f"{pid}@{fields[19]}"
+
+
+def versions(folder: Path) -> list[str]:
+    """Versions that have a status, in the order of their names."""
+    return sorted(each.parent.name for each in folder.glob(f"*/{FILE_NAME}"))
