@@ -8,6 +8,7 @@ is gone or silent cannot say so itself.
 import os
 import socket
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -88,10 +89,19 @@ class Status:
     format: int = FORMAT
 
 
-def this_process() -> dict[str, object]:
-    """The fields of a `Status` that say who writes it: Status(**this_process(), ...)."""
+def of_this_process(project: str, version: str, started_at: float, flows: Sequence[FlowStatus]) -> Status:
+    """What the driver writes."""
     pid = os.getpid()
-    return {"pid": pid, "host": socket.gethostname(), "process": process_id(pid) or ""}
+    return Status(
+        project=project,
+        version=version,
+        pid=pid,
+        host=socket.gethostname(),
+        process=process_id(pid) or "",
+        started_at=started_at,
+        updated_at=time.time(),
+        flows=tuple(flows),
+    )
 
 
 def write(state_folder: Path, status: Status) -> None:

@@ -87,7 +87,7 @@ def _read_project(
     sources, tables, drafts = _read_names(fields, files, report)
     dead_letters, dead_place = _dead_letters(fields, name.text if name else "", report)
     for source in sources.values():
-        if source.topic == dead_letters.topic and "dead_letters" in fields:
+        if source.topic == dead_letters.topic:
             report.add(
                 dead_place, f"source `{source.name}` reads the dead letters' topic", "give dead letters their own topic"
             )
