@@ -22,7 +22,7 @@ demo: setup ## Run the main job: producers, a group, a killed member, a killed b
 test: setup kcat ## Run the tests
 	$(BIN)/python -m pytest -n 2 tests
 
-interop: setup ## Judge it by Apache Kafka's tools, clients and server, franz-go and KafkaJS (fetches them once)
+interop: setup ## Judge it by Apache Kafka's tools and clients, Spark's connector, franz-go and KafkaJS (fetched once)
 	$(BIN)/python interop/peers.py
 	$(BIN)/python -m pytest -n 2 --dist loadscope interop
 
