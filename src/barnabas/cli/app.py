@@ -5,7 +5,20 @@ from typing import Annotated
 
 import typer
 
-from barnabas.cli import cluster, completion, config, consume, group, log, produce, serve, topic, txn, version
+from barnabas.cli import (
+    cluster,
+    completion,
+    config,
+    consume,
+    group,
+    log,
+    pipeline,
+    produce,
+    serve,
+    topic,
+    txn,
+    version,
+)
 from barnabas.cli.kafka.scripts import SCRIPTS, run_script
 
 app = typer.Typer(
@@ -45,6 +58,7 @@ app.add_typer(txn.app, name="txn")
 app.add_typer(config.app, name="config")
 app.add_typer(cluster.app, name="cluster")
 app.add_typer(log.app, name="log")
+app.add_typer(pipeline.app, name="pipeline")
 app.command("completion")(completion.completion)
 app.command("version")(version.version)
 

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from barnabas.pipeline.location import find
 from barnabas.pipeline.project.fields import Fields
 from barnabas.pipeline.project.files import Files, decoded
 from barnabas.pipeline.project.flow_section import DraftFlow, FlowReader
@@ -18,7 +19,6 @@ from barnabas.pipeline.project.references import check_outputs, tie
 from barnabas.pipeline.project.source_section import SourceReader
 from barnabas.spark.errors import UserError
 
-FILE_NAME = "pipeline.yaml"
 _MAX_BYTES = 1 << 20
 
 
@@ -38,17 +38,6 @@ def load(
     report.raise_if_any()
     assert project is not None  # without a project there is a problem
     return project
-
-
-def find(where: Path) -> Path:
-    """The file of a project."""
-    file = where / FILE_NAME if where.is_dir() else where
-    if not file.is_file():
-        raise UserError(
-            f"there is no {FILE_NAME} in {where}" if where.is_dir() else f"there is no file {where}",
-            "go to the folder of a project, or make one: barnabas pipeline init NAME",
-        )
-    return file.resolve()
 
 
 def _read(file: Path) -> bytes:

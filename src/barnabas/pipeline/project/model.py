@@ -9,11 +9,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from barnabas.pipeline.location import FIRST_VERSION, STATE_FOLDER
 from barnabas.pipeline.project.durations import Duration
 from barnabas.pipeline.project.schemas import Schema
-
-STATE_FOLDER = ".barnabas"
-FIRST_VERSION = "v1"
 
 METADATA_COLUMNS = ("_key", "_topic", "_partition", "_offset", "_timestamp", "_headers")
 """What every source has beside the columns of its schema: where a record stood in the log, and since when."""

@@ -1,0 +1,54 @@
+"""What the commands of `barnabas pipeline` share."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from barnabas.cli.errors import CommandFailed
+
+if TYPE_CHECKING:
+    from barnabas.pipeline.project import Project
+
+HERE = Path()
+
+ProjectPath = Annotated[
+    Path, typer.Option("--project", "-C", metavar="FOLDER", help="The project's folder; without it, this one.")
+]
+Profile = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", envvar="BARNABAS_PROFILE", help="Put this profile of pipeline.yaml over the rest."),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Set a value, such as log.bootstrap=kafka:9092; repeatable."),
+]
+Version = Annotated[str, typer.Option("--version", metavar="VERSION", help="Which version of the pipeline.")]
+Trace = Annotated[bool, typer.Option("--trace", help="Show errors with all their traces.")]
+
+
+def load_project(folder: Path, profile: str | None, settings: list[str] | None) -> "Project":
+    try:
+        from barnabas.pipeline.project import load
+    except ModuleNotFoundError as error:
+        raise CommandFailed(
+            f"pipelines need the package {error.name}", hint="install it: pip install 'barnabas[spark]'"
+        ) from None
+    return load(folder, profile=profile, overrides=settings or ())
+
+
+@contextmanager
+def readable(*, trace: bool = False) -> Iterator[None]:
+    """A user's mistake ends the command with a sentence; with `trace`, everything is shown before it."""
+    from barnabas.spark.errors import UserError, wants_trace
+
+    try:
+        yield
+    except UserError as error:
+        if trace or wants_trace():
+            import traceback
+
+            traceback.print_exc()
+        raise CommandFailed(error.message, hint=error.hint) from None

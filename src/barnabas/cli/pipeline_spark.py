@@ -1,0 +1,73 @@
+"""`barnabas pipeline run | preview | test`: what needs Spark, which is imported when one of them is called."""
+
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+
+from barnabas.cli.options import Format, OutputFormat
+from barnabas.cli.pipeline_options import (
+    HERE,
+    Profile,
+    ProjectPath,
+    Settings,
+    Trace,
+    Version,
+    load_project,
+    readable,
+)
+
+
+def call(module: str, function: str, *arguments: object, **named: object) -> Any:
+    """A function of `barnabas.pipeline`, found when it is wanted."""
+    return getattr(import_module(f"barnabas.pipeline.{module}"), function)(*arguments, **named)
+
+
+def run(
+    project: ProjectPath = HERE,
+    once: Annotated[bool, typer.Option("--once", help="Up to what is in the log now, then end.")] = False,
+    version: Version = "v1",
+    profile: Profile = None,
+    settings: Settings = None,
+    trace: Trace = False,
+) -> None:
+    """Run all flows, until they are stopped. A run goes on where the one before it ended."""
+    with readable(trace=trace):
+        found = load_project(project, profile, settings)
+        call("run", "run", found, once=once, version=version, trace=trace)
+
+
+def preview(
+    flow: Annotated[
+        str | None, typer.Argument(metavar="[FLOW]", help="A flow, or a source; without it, all flows with an output.")
+    ] = None,
+    project: ProjectPath = HERE,
+    rows: Annotated[
+        int, typer.Option("--rows", "-n", min=1, metavar="N", help="How many of the last records of each partition.")
+    ] = 20,
+    profile: Profile = None,
+    settings: Settings = None,
+    output_format: OutputFormat = Format.table,
+    trace: Trace = False,
+) -> None:
+    """Show what the flows make of the last records. Writes nothing."""
+    with readable(trace=trace):
+        found = load_project(project, profile, settings)
+        call("preview", "preview", found, flow=flow, rows=rows, output_format=output_format.value, trace=trace)
+
+
+def check_cases(
+    cases: Annotated[
+        list[str] | None, typer.Argument(metavar="[CASE]...", help="Folders in tests/; all of them.")
+    ] = None,
+    project: ProjectPath = HERE,
+    profile: Profile = None,
+    settings: Settings = None,
+    trace: Trace = False,
+) -> None:
+    """Send the rows of each case in tests/ through the flows, and compare with the rows expected. Needs no broker."""
+    with readable(trace=trace):
+        found = load_project(project, profile, settings)
+        failures = call("fixtures", "test", found, names=cases or (), trace=trace)
+    if failures:
+        raise typer.Exit(1)

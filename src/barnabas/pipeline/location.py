@@ -1,0 +1,25 @@
+"""Where a project and its state are. Nothing is read here: a project whose file is broken can still be stopped."""
+
+from pathlib import Path
+
+from barnabas.spark.errors import UserError
+
+FILE_NAME = "pipeline.yaml"
+STATE_FOLDER = ".barnabas"
+FIRST_VERSION = "v1"
+
+
+def find(where: Path) -> Path:
+    """The file of the project in a folder, or the file itself."""
+    file = where / FILE_NAME if where.is_dir() else where
+    if not file.is_file():
+        raise UserError(
+            f"there is no {FILE_NAME} in {where.resolve()}" if where.is_dir() else f"there is no file {where}",
+            "go to the folder of a project, or make one: barnabas pipeline init NAME",
+        )
+    return file.resolve()
+
+
+def states(where: Path) -> Path:
+    """The folder in which each version of the project has its own."""
+    return find(where).parent / STATE_FOLDER
