@@ -9,9 +9,10 @@ import pytest
 from barnabas.client.cluster import Cluster
 from barnabas.client.errors import Refused
 from barnabas.client.group_offsets import fetch_offsets
+from barnabas.client.offsets import LATEST
 from barnabas.client.properties import client_settings
 from barnabas.client.transaction import GroupPosition, Transactions
-from barnabas.client.transaction_listing import open_transactions
+from barnabas.client.transaction_listing import open_transactions, wait_until_visible
 from barnabas.client.transaction_log import OffsetsGone, read_log
 from barnabas.client.transaction_writer import TransactionWriter
 from barnabas.records.control import read_marker
@@ -147,3 +148,15 @@ def test_offsets_that_the_log_does_not_have(cluster: Cluster, topic: str) -> Non
     with pytest.raises(OffsetsGone) as gone:
         list(read_log(cluster, topic, 0, start=10))
     assert (gone.value.start, gone.value.end) == (0, 0)
+
+
+def test_waiting_until_readers_see_it(cluster: Cluster, topic: str) -> None:
+    writers = [writer_of(cluster, f"{topic}-{index}") for index in range(5)]
+    for writer in writers:
+        writer.append(topic, 0, BATCH)
+    transactions = Transactions(cluster)
+    transactions.commit_all([writer.producer for writer in writers])
+    ids = [f"{topic}-{index}" for index in range(5)]
+    assert wait_until_visible(cluster, [*ids, "never heard of"], limit_s=10)
+    ends = [cluster.offsets([(topic, 0)], LATEST, isolation_level=level)[topic, 0].offset for level in (0, 1)]
+    assert ends[0] == ends[1] == 15

@@ -17,6 +17,7 @@ from typing import Final
 from barnabas.client.cluster import Cluster
 from barnabas.client.errors import Refused
 from barnabas.client.transaction import Transactions
+from barnabas.client.transaction_listing import wait_until_visible
 from barnabas.client.transaction_writer import TransactionWriter
 from barnabas.spark.sink.exactly_once import steps
 from barnabas.spark.sink.exactly_once.decision_log import DecisionLog
@@ -41,6 +42,10 @@ _OVER: Final = frozenset(
 """The coordinator does not know this transaction as an open one: it has ended, one way or the other."""
 
 
+_VISIBLE_WITHIN_S: Final = 5.0
+"""How long to wait for markers. Nothing depends on it but that a reader who comes right after the batch sees it."""
+
+
 class DriverSide:
     def __init__(
         self,
@@ -61,7 +66,7 @@ class DriverSide:
         self._log = DecisionLog(cluster, names)
 
     def commit(self, batch_id: int, reports: Sequence[TaskReport]) -> None:
-        """When this returns, the batch is decided, and all of it is visible or about to be."""
+        """When this returns, the batch is decided and visible; or about to be visible, where brokers are slow."""
         self._hook(steps.DRIVER_BEGUN)
         entries = tuple(report.entry for report in reports if report.entry is not None)
         is_known = any(report.is_decided for report in reports)
@@ -72,18 +77,20 @@ class DriverSide:
         last = self._log.last() if self._is_replayable else None
         self._hook(steps.DRIVER_LOOKED)
         decision = Decision(batch_id, entries)
+        touched = {self._names.driver}
         if last is None or last.batch_id < batch_id:
             if is_known:
                 raise self._lost(batch_id)
             # Without rows there is nothing to decide; but a query's first batch leaves a pointer, for the next to find.
             if entries or last is None:
-                self._finish(writer, self._decide(writer, decision), decision)
+                touched |= self._finish(writer, self._decide(writer, decision), decision)
         elif last.batch_id > batch_id:
             raise self._older(batch_id, last)
         elif not last.is_done:
-            self._finish(writer, last, self._log.read(last))
+            touched |= self._finish(writer, last, self._log.read(last))
         self._hook(steps.SWEEPING)
-        sweep(self._cluster, self._transactions, self._names, timeout_ms=self._timeout_ms)
+        touched |= sweep(self._cluster, self._transactions, self._names, timeout_ms=self._timeout_ms)
+        wait_until_visible(self._cluster, touched, limit_s=_VISIBLE_WITHIN_S)
         if not self._is_replayable:
             self._log.forget(writer, decision)
         self._hook(steps.DRIVER_ENDED)
@@ -117,7 +124,8 @@ class DriverSide:
         self._hook(steps.DECIDED)
         return last
 
-    def _finish(self, writer: TransactionWriter, last: LastDecision, decision: Decision) -> None:
+    def _finish(self, writer: TransactionWriter, last: LastDecision, decision: Decision) -> set[str]:
+        """The ids of its transactions, which are over now, or are being completed."""
         codes = self._transactions.commit_all([entry.producer for entry in decision.entries])
         self._hook(steps.TASKS_ENDED)
         over: list[TaskEntry] = []
@@ -131,12 +139,12 @@ class DriverSide:
                     f"ended: {code.name.upper()}",
                     "start the query again: it goes on from here",
                 )
-        if not over:
-            return
-        aborted = [entry for entry in over if read_outcome(self._cluster, entry) is Outcome.ABORTED]
-        self._hook(steps.OUTCOME_READ)
-        if aborted:
-            roll_forward(self._cluster, writer, self._log, last, aborted, self._hook)
+        if over:
+            aborted = [entry for entry in over if read_outcome(self._cluster, entry) is Outcome.ABORTED]
+            self._hook(steps.OUTCOME_READ)
+            if aborted:
+                roll_forward(self._cluster, writer, self._log, last, aborted, self._hook)
+        return {entry.transactional_id for entry in decision.entries}
 
     def _lost(self, batch_id: int) -> DecisionLost:
         return DecisionLost(

@@ -15,10 +15,13 @@ from barnabas.spark.sink.exactly_once.names import Names
 _log = logging.getLogger(__name__)
 
 
-def sweep(cluster: Cluster, transactions: Transactions, names: Names, *, timeout_ms: int) -> list[str]:
-    """Abort every transaction of the query's tasks that is open; call it when none of them is wanted any more."""
+def sweep(cluster: Cluster, transactions: Transactions, names: Names, *, timeout_ms: int) -> set[str]:
+    """Abort every transaction of the query's tasks that is open; call it when none of them is wanted any more.
+
+    The ids of those that were.
+    """
     try:
-        left_over = sorted(open_transactions(cluster, names.task_prefix))
+        left_over = set(open_transactions(cluster, names.task_prefix))
         for transactional_id in left_over:
             transactions.abandon(transactional_id, timeout_ms=timeout_ms)
     except ClientError as error:
@@ -28,5 +31,5 @@ def sweep(cluster: Cluster, transactions: Transactions, names: Names, *, timeout
             timeout_ms,
             error,
         )
-        return []
+        return set()
     return left_over
