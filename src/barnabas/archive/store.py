@@ -1,0 +1,132 @@
+"""A topic's folder: who may write in it, and how its manifest changes.
+
+    DIR/TOPIC/_manifest.json                       what there is
+    DIR/TOPIC/PARTITION-START-END.parquet          a file of it
+    DIR/TOPIC/.PARTITION-START.parquet.tmp         one that is being written
+    DIR/TOPIC/.archiver.lock, .manifest.lock       held by a process, free when it dies
+
+A file is written whole under its temporary name, synced, renamed, and only then named in the manifest, which is
+replaced in one step. So the manifest is true after a crash at any moment. What a crash leaves behind is a file that the
+manifest does not name, and the next archiver removes it.
+"""
+
+import fcntl
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from barnabas.history.errors import HistoryError, NoHistory
+from barnabas.history.manifest import MANIFEST_NAME, Manifest, load, to_json, topic_folder
+
+TEMPORARY: Final = ".tmp"
+_ARCHIVER_LOCK: Final = ".archiver.lock"
+_MANIFEST_LOCK: Final = ".manifest.lock"
+
+
+class Step(StrEnum):
+    """What is done when a file is finished, in this order. A test stops the world after any of them."""
+
+    FILE_WRITTEN = "file-written"
+    FILE_SYNCED = "file-synced"
+    FILE_RENAMED = "file-renamed"
+    FOLDER_SYNCED = "folder-synced"
+    MANIFEST_WRITTEN = "manifest-written"
+    MANIFEST_SYNCED = "manifest-synced"
+    MANIFEST_RENAMED = "manifest-renamed"
+    MANIFEST_IN_FORCE = "manifest-in-force"
+
+
+OnStep = Callable[[Step], None]
+
+
+def no_step(step: Step) -> None:
+    """Outside of tests nobody looks."""
+
+
+class TopicStore:
+    def __init__(self, history: Path, topic: str, *, on_step: OnStep = no_step) -> None:
+        self.history = history
+        self.topic = topic
+        self.folder = topic_folder(history, topic)
+        self.on_step = on_step
+
+    def load(self) -> Manifest | None:
+        try:
+            return load(self.history, self.topic)
+        except NoHistory:
+            return None
+
+    @contextmanager
+    def archiving(self) -> Iterator[None]:
+        """One archiver at a time. Leftovers of one that died are removed."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise HistoryError(
+                f"The folder {self.folder} cannot be made: {error.strerror}", "choose another with --to"
+            ) from error
+        with _locked(self.folder / _ARCHIVER_LOCK, wait=False) as is_ours:
+            if not is_ours:
+                raise HistoryError(
+                    f"Another archiver writes the history of {self.topic} in {self.history}",
+                    "stop it, or let it go on: one is enough",
+                )
+            self.remove_leftovers()
+            yield
+
+    def change(self, how: Callable[[Manifest | None], Manifest]) -> Manifest:
+        """Replace the manifest in one step by what `how` makes of the one in force."""
+        with _locked(self.folder / _MANIFEST_LOCK, wait=True):
+            old = self.load()
+            new = how(old)
+            if new != old:
+                self._replace(new)
+        return new
+
+    def remove_leftovers(self) -> None:
+        manifest = self.load()
+        named = set() if manifest is None else {piece.file for piece in manifest.files()}
+        for path in self.folder.iterdir():
+            is_strange = path.suffix == ".parquet" and path.name not in named
+            if is_strange or path.name.endswith(TEMPORARY):
+                path.unlink(missing_ok=True)
+
+    def sync_folder(self) -> None:
+        handle = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    def _replace(self, manifest: Manifest) -> None:
+        manifest.check()
+        path = self.folder / MANIFEST_NAME
+        temporary = self.folder / f".{MANIFEST_NAME}{TEMPORARY}"
+        with temporary.open("w", encoding="utf-8") as file:
+            file.write(to_json(manifest))
+            file.flush()
+            self.on_step(Step.MANIFEST_WRITTEN)
+            os.fsync(file.fileno())
+        self.on_step(Step.MANIFEST_SYNCED)
+        temporary.replace(path)
+        self.on_step(Step.MANIFEST_RENAMED)
+        self.sync_folder()
+        self.on_step(Step.MANIFEST_IN_FORCE)
+
+
+@contextmanager
+def _locked(path: Path, *, wait: bool) -> Iterator[bool]:
+    """Whether the lock is ours; the file stays, the lock goes with its holder."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            yield False
+            return
+        yield True
+    finally:
+        os.close(handle)
