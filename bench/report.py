@@ -46,14 +46,15 @@ def print_table(results: Results, console: Console, titles: Mapping[str, str] = 
 
 
 def with_figures(
-    page: str, results: Results, titles: Mapping[str, str] = TITLES, *, begin_mark: str = BEGIN_MARK
+    page: str, results: Results, titles: Mapping[str, str] = TITLES, *, begin_mark: str = BEGIN_MARK, picture: str = ""
 ) -> str:
-    """The page with what stands between its two marks replaced."""
+    """The page with what stands between its two marks replaced; `picture` is Markdown to stand before the tables."""
     before, begin, rest = page.partition(begin_mark)
     _, end, after = rest.partition(END_MARK)
     if not begin or not end:
         raise ValueError(f"the page lacks {begin_mark} or {END_MARK}")
-    return f"{before}{begin}\n\n{markdown(results, titles)}\n\n{end}{after}"
+    figures = "\n\n".join(filter(None, (picture, markdown(results, titles))))
+    return f"{before}{begin}\n\n{figures}\n\n{end}{after}"
 
 
 def markdown(results: Results, titles: Mapping[str, str] = TITLES) -> str:

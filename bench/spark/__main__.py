@@ -32,7 +32,9 @@ def main(arguments: list[str] | None = None) -> int:
     if options.chart:
         draw(results, options.chart, _CHART_TITLE)
     if options.page:
-        options.page.write_text(with_figures(options.page.read_text(), results, TITLES, begin_mark=BEGIN_MARK))
+        options.page.write_text(
+            with_figures(options.page.read_text(), results, TITLES, begin_mark=BEGIN_MARK, picture=_picture(options))
+        )
     if options.format == "json":
         print(json.dumps(results.to_json(), indent=1))
     elif options.format == "markdown":
@@ -40,6 +42,13 @@ def main(arguments: list[str] | None = None) -> int:
     else:
         print_table(results, Console(width=None if sys.stdout.isatty() else 140), TITLES)
     return 0
+
+
+def _picture(options: argparse.Namespace) -> str:
+    """The chart on the page, if one was drawn."""
+    if not options.chart:
+        return ""
+    return f"![{_CHART_TITLE}]({os.path.relpath(options.chart, options.page.parent)})"
 
 
 def _run(options: argparse.Namespace) -> Results:

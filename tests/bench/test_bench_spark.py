@@ -55,8 +55,9 @@ def test_the_page_gets_figures_with_their_own_titles() -> None:
     assert "Spark's connector" in table
     assert "| 3.00 | >= 2 | ok |" in table
     page = (ROOT / "docs" / "performance-spark.md").read_text()
-    filled = with_figures(page, results, TITLES, begin_mark=BEGIN_MARK)
+    filled = with_figures(page, results, TITLES, begin_mark=BEGIN_MARK, picture="![chart](chart.png)")
     assert table in filled
+    assert filled.index("![chart](chart.png)") < filled.index(table)
     assert filled.endswith(page[page.index(END_MARK) :])
 
 
