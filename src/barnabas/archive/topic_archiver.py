@@ -89,12 +89,6 @@ class TopicArchiver:
         """The one in force."""
         return self._manifest
 
-    def left(self) -> int:
-        """Offsets between the history and the last stable offset."""
-        facts = facts_of(self._cluster, self.topic)
-        done = self._manifest.tiered_through
-        return sum(stable - done.get(number, facts.log_start[number]) for number, stable in facts.last_stable.items())
-
     def round(self, *, finish: bool) -> None:
         """Read what is new. `finish`: also end the files that are not full."""
         facts = facts_of(self._cluster, self.topic)

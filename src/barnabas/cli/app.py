@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from barnabas.cli import (
+    archive,
     cluster,
     completion,
     config,
@@ -58,6 +59,7 @@ app.add_typer(txn.app, name="txn")
 app.add_typer(config.app, name="config")
 app.add_typer(cluster.app, name="cluster")
 app.add_typer(log.app, name="log")
+app.add_typer(archive.app, name="archive")
 app.add_typer(pipeline.app, name="pipeline")
 app.command("completion")(completion.completion)
 app.command("version")(version.version)
