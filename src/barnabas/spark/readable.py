@@ -92,6 +92,11 @@ def _known(text: str) -> UserError | None:
             f"Spark cannot start the Python {unable[1]} on a machine that is to run tasks.",
             "set PYSPARK_PYTHON to one that is there on all machines, with barnabas[spark] in it, before Spark starts",
         )
+    if "Python worker failed to connect back" in text:
+        return UserError(
+            "A Python worker did not start within the ten seconds that Spark gives it.",
+            "try again; if it happens often, the machine has too much to do, or the disk with Python on it is too slow",
+        )
     if "JAVA_GATEWAY_EXITED" in text:
         return UserError(
             "Java ended before Spark was there; what it said stands above.",
