@@ -67,10 +67,13 @@ messages: setup ## Generate wire/messages from kio's schemas
 compatibility: setup ## Generate the tables of docs/compatibility.md from the code
 	$(BIN)/python tools/generate_compatibility.py
 
+reference: setup ## Generate the tables of docs/pipelines.md from the code
+	$(BIN)/python tools/generate_pipeline_reference.py
+
 kcat: # Debian's kcat is one of the clients in the tests
 	@command -v kcat >/dev/null || tools/install_kcat
 
 clean: ## Remove .venv and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
-.PHONY: help setup demo test interop soak bench bench-spark fuzz check format messages compatibility kcat clean
+.PHONY: help setup demo test interop soak bench bench-spark fuzz check format messages compatibility reference kcat clean

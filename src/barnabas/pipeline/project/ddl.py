@@ -45,7 +45,7 @@ class _Reader:
             if found.lastgroup != "space":
                 self._tokens.append((str(found.lastgroup), found[0], position))
             position = found.end()
-        self._tokens.append(("end", "", len(text)))
+        self._tokens.append(("end", "", len(text.rstrip())))
         self._next = 0
         self._depth = 0
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from barnabas.pipeline.project.durations import Duration, NotADuration, duration
 from barnabas.pipeline.project.keys import Section
-from barnabas.pipeline.project.nodes import Entries, Items, Node, Scalar
+from barnabas.pipeline.project.nodes import UNKNOWN, Entries, Items, Node, Scalar
 from barnabas.pipeline.project.problems import Place, Report
 from barnabas.spark.options.names import nearest
 
@@ -31,7 +31,7 @@ class Fields:
         if isinstance(node, Entries):
             self._entries = node.entries
             self._check_keys()
-        else:
+        elif not _is_unknown(node):
             report.add(node.place, f"{what} must be a mapping, not {node.kind}", f"write `{section.example}`")
 
     def __contains__(self, name: str) -> bool:
@@ -53,7 +53,7 @@ class Fields:
     def scalar(self, name: str) -> Scalar | None:
         """A piece of text, which is not empty."""
         node = self.node(name)
-        if node is None:
+        if node is None or _is_unknown(node):
             return None
         if not isinstance(node, Scalar) or node.kind != "text":
             hint = f"write it in quotes: '{node.text}'" if isinstance(node, Scalar) and node.text else self._write(name)
@@ -119,7 +119,7 @@ class Fields:
         for item in node.items:
             if isinstance(item, Scalar) and item.kind == "text" and item.text.strip():
                 good.append(item)
-            else:
+            elif not _is_unknown(item):
                 kind = "empty" if isinstance(item, Scalar) and item.kind == "text" else item.kind
                 self.report.add(
                     item.place, f"`{name}` must be a list of texts, not of {kind}", f"write `{name}: [a, b]`"
@@ -128,7 +128,7 @@ class Fields:
 
     def flag(self, name: str) -> bool:
         node = self.node(name)
-        if node is None:
+        if node is None or _is_unknown(node):
             return False
         if not isinstance(node, Scalar) or node.kind != "true or false":
             self.report.add(node.place, f"`{name}` must be true or false, not {node.kind}", f"write `{name}: true`")
@@ -136,11 +136,12 @@ class Fields:
         return node.text.lower() in ("true", "yes", "on")
 
     def options(self, name: str) -> dict[str, Scalar]:
-        """Names and values; a value may be a number or a flag, and is taken as it is written."""
+        """Names and values; a value may be a number or a flag, and is taken as it is written. Its place is the name's:
+        what can be wrong with it is the name."""
         found: dict[str, Scalar] = {}
         for key, value in self._children(name):
             if isinstance(value, Scalar) and value.kind != "nothing":
-                found[key.text] = Scalar(value.place, value.text, value.kind)
+                found[key.text] = Scalar(key.place, value.text, value.kind)
             else:
                 self.report.add(
                     value.place, f"`{key.text}` must be a single value, not {value.kind}", "write `name: value`"
@@ -184,3 +185,7 @@ class Fields:
     def _write(self, name: str) -> str:
         key = next(each for each in self._section.keys if each.name == name)
         return f"it takes: {key.takes}"
+
+
+def _is_unknown(node: Node) -> bool:
+    return isinstance(node, Scalar) and node.kind == UNKNOWN

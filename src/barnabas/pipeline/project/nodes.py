@@ -17,6 +17,9 @@ DEPTH_MAX = 40
 NODES_MAX = 50_000
 """A project has a few hundred; it would take a thousand flows to come near."""
 
+UNKNOWN = "unknown"
+"""The kind of a value whose variable is not set: it is told once, and nothing else about that value can be."""
+
 _KINDS = {"str": "text", "int": "a number", "float": "a number", "bool": "true or false", "null": "nothing"}
 
 
@@ -154,7 +157,7 @@ class _Converter:
             text = substitute(scalar.text, self._environment)
         except Missing as missing:
             self._report.add(scalar.place_of(missing.position, missing.length), str(missing), missing.hint)
-            return scalar
+            return replace(scalar, kind=UNKNOWN)
         if text == scalar.text:
             return scalar
         kind = scalar.kind

@@ -1,12 +1,13 @@
 """What a profile (`--profile prod`) and flags (`--set log.bootstrap=...`) put over what the file says.
 
-Mappings are merged, anything else is replaced; later ones win: the file, the profile, the flags in their order.
+Later ones win: the file, the profile, the flags in their order. A profile's mappings are merged with the file's, but
+for outputs, of which a flow has one; anything else, and whatever a flag names, is replaced.
 """
 
 from collections.abc import Mapping, Sequence
 
 from barnabas.pipeline.project.nodes import Entries, Node, NotYaml, Scalar, parse
-from barnabas.pipeline.project.problems import Document, Report
+from barnabas.pipeline.project.problems import Document, Place, Report
 from barnabas.spark.options.names import nearest
 
 PROFILES = "profiles"
@@ -54,24 +55,32 @@ def with_flags(root: Entries, flags: Sequence[str], environment: Mapping[str, st
             value = parse(flag, environment, report, offset=len(path) + 1)
         except NotYaml:
             continue
-        for step in reversed(steps):
-            key = Scalar(flag.place(0, len(path)), step, "text")
-            value = Entries(key.place, {step: (key, value)})
-        assert isinstance(value, Entries)
-        root = merged(root, value)
+        root = _put(root, steps, flag.place(0, len(path)), value)
     return root
+
+
+def _put(root: Entries, steps: Sequence[str], place: Place, value: Node) -> Entries:
+    key = Scalar(place, steps[0], "text")
+    if len(steps) > 1:
+        below = root.entries.get(steps[0])
+        inner = below[1] if below is not None and isinstance(below[1], Entries) else Entries(place, {})
+        key = below[0] if below is not None else key
+        value = _put(inner, steps[1:], place, value)
+    return Entries(root.place, {**root.entries, steps[0]: (key, value)})
 
 
 def merged(below: Entries, above: Entries) -> Entries:
     entries = dict(below.entries)
     for name, (key, value) in above.entries.items():
         old = entries.get(name)
-        if old is not None and isinstance(old[1], Entries) and isinstance(value, Entries):
+        if old is not None and isinstance(old[1], Entries) and isinstance(value, Entries) and name not in _WHOLE:
             entries[name] = old[0], merged(old[1], value)
         else:
             entries[name] = key, value
     return Entries(below.place, entries)
 
+
+_WHOLE = ("output",)
 
 _FREE = ("options", "format_options", "conf")
 """Keys whose mapping has names with dots in it."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from barnabas.pipeline.project.flow_section import DraftFlow
-from barnabas.pipeline.project.model import Flow, Source, TableOutput, TopicOutput
+from barnabas.pipeline.project.model import Flow, PythonFunction, Source, TableOutput, TopicOutput
 from barnabas.pipeline.project.problems import Place, Report
 from barnabas.spark.options.names import nearest
 
@@ -14,7 +14,8 @@ def tie(
     drafts: Sequence[DraftFlow], sources: Mapping[str, Source], tables: Iterable[str], report: Report
 ) -> dict[str, Flow]:
     """The flows with their inputs, each after those that it reads."""
-    known = {name.lower(): name for name in (*sources, *tables, *(each.flow.name for each in drafts))}
+    # If two have one name, which is a mistake by itself, the source is meant.
+    known = {name.lower(): name for name in (*(each.flow.name for each in drafts), *tables, *sources)}
     inputs = {each.flow.name: _inputs(each, known, report) for each in drafts}
     by_name = {each.flow.name: each for each in drafts}
     order = _in_order(by_name, inputs, report)
@@ -103,7 +104,7 @@ def _check_that_it_streams(
     for name, flow in flows.items():
         if streaming & set(flow.inputs):
             streaming.add(name)
-        elif flow.output is not None and all(each.name.lower() in _lower(flow.inputs) for each in drafts[name].wanted):
+        elif flow.output is not None and _is_readable(drafts[name], flow):
             report.add(
                 drafts[name].name_place,
                 f"flow `{name}` reads no source, so nothing ever comes to its output",
@@ -143,5 +144,8 @@ def _check_circles_through_the_log(
             )
 
 
-def _lower(names: Iterable[str]) -> set[str]:
-    return {name.lower() for name in names}
+def _is_readable(draft: DraftFlow, flow: Flow) -> bool:
+    """Whether it is known what the flow reads; where not, that is told already."""
+    found = {name.lower() for name in flow.inputs}
+    is_there = isinstance(flow.transform, PythonFunction) or bool(flow.transform.text)
+    return is_there and all(each.name.lower() in found for each in draft.wanted)
