@@ -20,7 +20,7 @@ import pytest
 from barnabas.testing.ports import pick_free_port
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("docs/getting-started.md", "docs/configuration.md", "docs/operations.md")
+PAGES = ("docs/getting-started.md", "docs/configuration.md", "docs/operations.md", "docs/pipelines.md")
 PAGES_WITH_SPARK = ("docs/spark-operations.md",)
 """Their Python is a program in a file; the block begins with a comment that is the file's name."""
 PATIENCE_S = 60.0
