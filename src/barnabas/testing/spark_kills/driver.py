@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def straggle(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
     """Now and then a task is slow, so that Spark starts a second attempt of it."""
-    if random.random() < 0.15:
+    if random.random() < 0.3:
         time.sleep(random.uniform(0.3, 1.0))
     yield from batches
 

@@ -33,8 +33,9 @@ from barnabas.testing.spark_kills.topics import (
 )
 
 VICTIMS: Final = ("driver", "executor", "worker", "task", "broker")
-ROWS_PER_ROUND: Final = 120
-ROWS_PER_BATCH: Final = 50
+ROWS_PER_ROUND: Final = 300
+ROWS_PER_BATCH: Final = 30
+"""Ten batches, of half a second or more each: so that most kills meet one of them in its middle."""
 KILL_WITHIN_S: Final = 4.0
 ROUND_TIMEOUT_S: Final = 900.0
 """A driver is back after ten seconds; on a machine that is busy with much else it may take minutes."""
