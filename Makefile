@@ -67,7 +67,7 @@ messages: setup ## Generate wire/messages from kio's schemas
 compatibility: setup ## Generate the tables of docs/compatibility.md from the code
 	$(BIN)/python tools/generate_compatibility.py
 
-reference: setup ## Generate the tables of docs/pipelines.md from the code
+reference: setup ## Generate the tables and the picture of docs/pipelines.md from the code
 	$(BIN)/python tools/generate_pipeline_reference.py
 
 kcat: # Debian's kcat is one of the clients in the tests

@@ -1,14 +1,22 @@
-"""Writes the tables of `docs/pipelines.md`: every key of pipeline.yaml, from the table that the reader itself uses.
+"""Writes the tables of `docs/pipelines.md`: every key of pipeline.yaml, from the table that the reader itself uses; and
+its picture, the lineage of what `barnabas pipeline init` makes.
 
 Only what stands between the markers is replaced; the prose around it is written by hand. Run it after a change of
-`pipeline/project/keys.py`: `make reference`. A test fails when the page and the code differ.
+`pipeline/project/keys.py`, of the template or of the drawing: `make reference`. A test fails when the page or the
+picture and the code differ.
 """
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from barnabas.pipeline.graph import graph_of
+from barnabas.pipeline.graph_svg import svg_of
+from barnabas.pipeline.project import load
+from barnabas.pipeline.project.init import init
 from barnabas.pipeline.project.keys import SECTIONS, Section
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "pipelines.md"
+PICTURE = PAGE.parent / "images" / "lineage.svg"
 BEGIN, END = "<!-- keys: made by `make reference` -->", "<!-- end of keys -->"
 
 
@@ -18,6 +26,13 @@ def generate(page: str) -> str:
     if not found:
         raise SystemExit(f"{PAGE} has lost its markers: {BEGIN} and {END}")
     return f"{before}{BEGIN}\n\n{''.join(_section(each) for each in SECTIONS)}{END}{after}"
+
+
+def picture() -> str:
+    with TemporaryDirectory() as folder:
+        project = Path(folder) / "telemetry"
+        init(project, "telemetry")
+        return svg_of(graph_of(load(project, environment={})))
 
 
 def _section(section: Section) -> str:
@@ -30,3 +45,4 @@ def _section(section: Section) -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(generate(PAGE.read_text()))
+    PICTURE.write_text(picture())

@@ -26,6 +26,11 @@ def test_the_page_is_what_the_generator_makes() -> None:
     assert generator().generate(page) == page, "docs/pipelines.md is stale: run `make reference`"
 
 
+def test_the_picture_is_what_the_template_draws() -> None:
+    made = generator()
+    assert made.PICTURE.read_text() == made.picture(), "docs/images/lineage.svg is stale: run `make reference`"
+
+
 def test_every_key_is_there() -> None:
     page = PAGE.read_text()
     for section in SECTIONS:

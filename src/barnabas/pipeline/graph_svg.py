@@ -40,7 +40,8 @@ def svg_of(graph: Graph) -> str:
     height = round(layout.height + _HEAD_PX + 2 * _MARGIN)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-        f'role="img" aria-label="{escape(f"Lineage of the pipeline {graph.project}")}">',
+        'role="img">',
+        f"<title>{escape(f'Lineage of the pipeline {graph.project}')}</title>",
         f"<style>{_style()}</style>",
         "<defs>" + _arrowhead("head", "line") + _arrowhead("bad-head", "bad-line") + "</defs>",
         f'<rect class="ground" width="{width}" height="{height}" rx="12"/>',

@@ -242,6 +242,34 @@ CASES = {
         "     |             ^^^^^^^^^^^^^\n"
         "  hint: write the file and the function: `python: flows/averages.py:averages`",
     ),
+    "neither a file nor a query": (
+        flow("sql: SELCT * FROM orders"),
+        "pipeline.yaml:10:10: this is neither a file nor a query\n"
+        "  10 |     sql: SELCT * FROM orders\n"
+        "     |          ^^^^^^^^^^^^^^^^^^^\n"
+        "  hint: write a file, `sql: sql/NAME.sql`, or a query that begins with SELECT, WITH or FROM",
+    ),
+    "a file that is named like a query": (
+        flow("sql: from.sql"),
+        "pipeline.yaml:10:10: there is no SQL file `from.sql`\n"
+        "  10 |     sql: from.sql\n"
+        "     |          ^^^^^^^^\n"
+        "  hint: make it; paths begin at the project: HERE",
+    ),
+    "a rule that does not end": (
+        source("topic: x", "format: text", """expect: {good: "value = 'a"}"""),
+        "pipeline.yaml:7:29: not a condition: a string begins here and does not end\n"
+        '  7 |     expect: {good: "value = \'a"}\n'
+        "    |                             ^\n"
+        "  hint: close it with '",
+    ),
+    "a rule with a parenthesis too many": (
+        source("topic: x", "format: text", "expect: {good: {rule: value = 'a'), otherwise: drop}}"),
+        "pipeline.yaml:7:38: not a condition: a parenthesis is closed here that was not opened\n"
+        "  7 |     expect: {good: {rule: value = 'a'), otherwise: drop}}\n"
+        "    |                                      ^\n"
+        "  hint: remove it",
+    ),
     "SQL that does not end": (
         flow("sql: SELECT 'a FROM orders"),
         "pipeline.yaml:10:17: not SQL: a string begins here and does not end\n"

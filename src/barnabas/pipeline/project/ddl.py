@@ -14,6 +14,8 @@ _TOKEN = re.compile(
     r"|(?P<mark>[<>(),:])",
     re.DOTALL,
 )
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "0": "\0"}
 _DEPTH_MAX = 50
 """Nobody's events are nested deeper; it keeps the reader's own stack small."""
 _DECIMAL_MAX = 38
@@ -83,7 +85,7 @@ class _Reader:
             if kind != "text":
                 self._fail(f"expected a comment in quotes, not {self._shown()}")
             self._next += 1
-            comment = re.sub(r"\\(.)", r"\1", text[1:-1], flags=re.DOTALL)
+            comment = _ESCAPE.sub(lambda found: _ESCAPES.get(found[1], found[1]), text[1:-1])
         return Column(name, type_, nullable, comment)
 
     def _type(self) -> Type:

@@ -30,6 +30,7 @@ from barnabas.pipeline.project.sql_tokens import NotSql
 SESSION, ALL_INPUTS = "spark", "inputs"
 """Parameters of a Python function that are no input's name."""
 
+_FILE = re.compile(r"\S+\.sql")
 _QUERY = re.compile(r"\s*(?:/\*|--|\(|(?:select|with|from|table|values)\b)", re.IGNORECASE)
 
 
@@ -87,7 +88,11 @@ class FlowReader:
         if given is None:
             return SqlQuery(None, ""), ()
         text, path = given, None
-        if not _QUERY.match(given.text):
+        if _FILE.fullmatch(given.text) or not _QUERY.match(given.text):
+            if not _FILE.fullmatch(given.text) and any(map(str.isspace, given.text.strip())):
+                hint = "write a file, `sql: sql/NAME.sql`, or a query that begins with SELECT, WITH or FROM"
+                self.report.add(given.place, "this is neither a file nor a query", hint)
+                return SqlQuery(None, ""), ()
             document = self.files.read(given, "SQL file")
             if document is None:
                 return SqlQuery(None, ""), ()

@@ -26,6 +26,8 @@ from barnabas.pipeline.project.nodes import Entries, Items, Node, Scalar
 from barnabas.pipeline.project.options import read_options
 from barnabas.pipeline.project.problems import Place, Report
 from barnabas.pipeline.project.schemas import BYTES, TEXT, Schema
+from barnabas.pipeline.project.sql_tables import table_names
+from barnabas.pipeline.project.sql_tokens import NotSql
 from barnabas.pipeline.project.types import TIMESTAMP, Primitive
 from barnabas.spark.options.names import nearest
 
@@ -211,14 +213,24 @@ def expectations(fields: Fields) -> tuple[Expectation, ...]:
     for name, node in fields.sections("expect"):
         check_name(name, "rule", fields.report)
         if isinstance(node, Scalar) and node.kind == "text" and node.text.strip():
+            _check_rule(node, fields.report)
             found.append(Expectation(name.text, node.text, Otherwise.WARN))
             continue
         inner = Fields(fields.report, EXPECT, node, name.place, f"rule `{name.text}`")
-        rule = inner.text("rule")
+        rule = inner.scalar("rule")
         otherwise = inner.choice("otherwise", Otherwise, Otherwise.WARN)
         if rule:
-            found.append(Expectation(name.text, rule, otherwise))
+            _check_rule(rule, fields.report)
+            found.append(Expectation(name.text, rule.text, otherwise))
     return tuple(found)
+
+
+def _check_rule(rule: Scalar, report: Report) -> None:
+    """What can be seen without Spark: strings and parentheses that are not closed, a second statement."""
+    try:
+        table_names(rule.text)
+    except NotSql as error:
+        report.add(rule.place_of(error.position), f"not a condition: {error}", error.hint)
 
 
 def _plain(node: Node) -> object:
