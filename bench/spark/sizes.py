@@ -14,5 +14,5 @@ class Sizes:
     """Of which a latency's median is taken, in each round."""
 
 
-FULL = Sizes(rounds=3, topic_bytes=400_000_000, sink_bytes=100_000_000, triggers=40)
+FULL = Sizes(rounds=3, topic_bytes=200_000_000, sink_bytes=100_000_000, triggers=40)
 QUICK = Sizes(rounds=1, topic_bytes=20_000_000, sink_bytes=5_000_000, triggers=5)
