@@ -11,17 +11,19 @@ if TYPE_CHECKING:
     from barnabas.spark.query.watch import watch as watch
     from barnabas.spark.readable import explain as explain
     from barnabas.spark.readable import readable_errors as readable_errors
+    from barnabas.spark.tiered import history as history
 
 _PLACES = {
     "UserError": "barnabas.spark.errors",
     "Watch": "barnabas.spark.query.watch",
     "explain": "barnabas.spark.readable",
+    "history": "barnabas.spark.tiered",
     "readable_errors": "barnabas.spark.readable",
     "session": "barnabas.spark.launch",
     "watch": "barnabas.spark.query.watch",
 }
 
-__all__ = ["UserError", "Watch", "explain", "readable_errors", "session", "watch"]
+__all__ = ["UserError", "Watch", "explain", "history", "readable_errors", "session", "watch"]
 
 hush()  # here, because this is what every Python worker imports that runs our code
 

@@ -34,7 +34,7 @@ class BarnabasDataSource(DataSource):
         from barnabas.spark.source.columns import default_schema
 
         options = general_options(self.options)
-        return default_schema(options.columns, include_headers=options.include_headers)
+        return default_schema(options.columns, include_headers=options.include_headers, typed=options.typed)
 
     def reader(self, schema: "StructType") -> "DataSourceReader":
         from barnabas.spark.options.source import batch_options

@@ -40,6 +40,7 @@ SOURCE = (
     "partition.metadata.cache.ttl.ms",
     "columns",
     "pushDownPredicate",
+    "history",
 )
 
 SINK = ("topic", "includeHeaders", "exactlyOnce", "exactlyOnceId", "partitioner")

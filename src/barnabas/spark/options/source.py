@@ -5,6 +5,7 @@ A migration changes `.format("kafka")` to `.format("barnabas")` and nothing else
 - `columns`: build these columns only, as Spark does not tell a Python source which columns a query needs;
 - `pushDownPredicate`: let filters on topic, partition, offset and timestamp narrow what is read (`source.batch_reader`
   says why this is not the default);
+- `history`: batch reads begin in the Parquet files of a topic's history, and end in the log;
 - unknown names are refused.
 """
 
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from barnabas.spark.errors import UserError
+from barnabas.spark.options.history import HistoryOption, committed_only, history_option, refuse_in_streams
 from barnabas.spark.options.kafka import source_properties
 from barnabas.spark.options.names import ENDING, STREAM_ONLY, check_source_names
 from barnabas.spark.options.positions import Earliest, Latest, Position, check_batch, position
@@ -22,6 +24,7 @@ from barnabas.spark.options.values import INT_MAX, Values
 
 if TYPE_CHECKING:
     from barnabas.client.settings import ClientSettings
+    from barnabas.history.declared import Column
 
 _log = logging.getLogger(__name__)
 
@@ -61,6 +64,7 @@ class SourceOptions:
     metadata_cache_ms: int
     """How long the list of partitions may be old before it is asked for again; 0: always ask."""
     push_down: bool
+    history: HistoryOption | None = None
 
     @property
     def group_id(self) -> str | None:
@@ -73,6 +77,11 @@ class SourceOptions:
             if self.properties.get("isolation.level", "").lower() == "read_committed"
             else READ_UNCOMMITTED
         )
+
+    @property
+    def typed(self) -> "tuple[Column, ...]":
+        """The columns that a history has beside the connector's."""
+        return self.history.typed if self.history else ()
 
     def client(self) -> "ClientSettings":
         """How to reach the brokers. The import is late: Spark imports this package to find out that it is there."""
@@ -105,6 +114,7 @@ def stream_options(options: Mapping[str, str]) -> SourceOptions:
     """Of `spark.readStream`."""
     values = Values(options)
     check_source_names(options)
+    refuse_in_streams(values)
     for name in ENDING:
         if values.has(name):
             raise UserError(
@@ -123,7 +133,9 @@ def general_options(options: Mapping[str, str]) -> SourceOptions:
 
 
 def _common(options: Mapping[str, str], values: Values, start: Position, end: Position) -> SourceOptions:
-    properties = source_properties(options)
+    topics = subscription(values)
+    history = history_option(values, topics, start, end)
+    properties = committed_only(source_properties(options), history)
     if "group.id" in properties and values.has("groupIdPrefix"):
         _log.warning("The option groupIdPrefix has no effect beside kafka.group.id: remove one of them.")
     level = properties.get("isolation.level", "read_uncommitted").lower()
@@ -139,7 +151,7 @@ def _common(options: Mapping[str, str], values: Values, start: Position, end: Po
             "make the least no more than the most",
         )
     return SourceOptions(
-        subscription=subscription(values),
+        subscription=topics,
         start=start,
         end=end,
         latest_if_no_timestamp=_strategy(values) == "latest",
@@ -158,6 +170,7 @@ def _common(options: Mapping[str, str], values: Values, start: Position, end: Po
         offset_retry_interval_ms=values.integer_or("fetchOffset.retryIntervalMs", 1000, at_least=0),
         metadata_cache_ms=max(0, values.integer_or("partition.metadata.cache.ttl.ms", -1, at_least=-1)),
         push_down=values.boolean("pushDownPredicate", False),
+        history=history,
     )
 
 

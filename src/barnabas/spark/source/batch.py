@@ -12,6 +12,7 @@ from barnabas.spark.options.source import SourceOptions
 from barnabas.spark.query.data_loss import Cause, DataLost, Loss, warning
 from barnabas.spark.source import resolution
 from barnabas.spark.source.contact import Contact
+from barnabas.spark.source.history import FileRange, from_the_first, histories
 from barnabas.spark.source.offsets import PartitionOffsets
 from barnabas.spark.source.planning import plan
 from barnabas.spark.source.predicate import Predicate
@@ -45,13 +46,17 @@ def tasks(options: SourceOptions, predicate: Predicate | None = None) -> list[tu
 
 def _ranges(cluster: Cluster, options: SourceOptions, topics: Topics) -> tuple[list[OffsetRange], list[Loss], Assigned]:
     assigned = topics.assigned(cluster)
-    earliest = resolution.earliest(cluster, assigned.partitions)
+    log_start = resolution.earliest(cluster, assigned.partitions)
+    kept = histories(
+        options.history.path if options.history else None, assigned.ids, {place.topic for place in assigned.partitions}
+    )
+    earliest = kept.first_offsets(log_start)
     latest = resolution.latest(cluster, assigned.partitions, options.isolation_level)
     begin = earliest
     if not isinstance(options.start, Earliest):
         begin = resolution.starting(
             cluster,
-            options.start,
+            from_the_first(options.start, earliest),
             assigned.partitions,
             isolation_level=options.isolation_level,
             latest_if_no_timestamp=options.latest_if_no_timestamp,
@@ -65,8 +70,11 @@ def _ranges(cluster: Cluster, options: SourceOptions, topics: Topics) -> tuple[l
         _check_order(place, begin[place], end[place], options)
         wanted = OffsetRange(*place, begin[place], end[place], assigned.ids.get(place.topic))
         found, lost = _available(wanted, earliest[place], latest[place])
-        ranges += found
         losses += lost
+        for one in found:
+            parts, lost = kept.divide(one, log_start[place])
+            ranges += parts
+            losses += lost
     return ranges, losses, assigned
 
 
@@ -105,7 +113,12 @@ def _narrowed(
             since = resolution.first_since(cluster, places, predicate.since_ms, isolation_level)
         narrowed = []
         for one in wanted:
-            first = since.get(TopicPartition(one.topic, one.partition), one.start)
+            # A file's times are not the log's to tell: its rows are filtered when they are read.
+            first = (
+                one.start
+                if isinstance(one, FileRange)
+                else since.get(TopicPartition(one.topic, one.partition), one.start)
+            )
             start, end = max(one.start, predicate.first_offset, first), min(one.end, predicate.end_offset)
             if start < end:
                 narrowed.append(replace(one, start=start, end=end))

@@ -4,21 +4,33 @@ Spark does not tell a Python source which columns a query needs. A user does, wi
 `columns`; what is not asked for is never built.
 """
 
+from typing import TYPE_CHECKING
+
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
+    BooleanType,
+    ByteType,
     DataType,
+    DateType,
+    DoubleType,
+    FloatType,
     IntegerType,
     LongType,
+    ShortType,
     StringType,
     StructField,
     StructType,
     TimestampType,
 )
 
+from barnabas.history.declared import ERROR_COLUMN
 from barnabas.spark.errors import UserError
 from barnabas.spark.options.names import nearest
 from barnabas.spark.options.source import SourceOptions
+
+if TYPE_CHECKING:
+    from barnabas.history.declared import Column
 
 HEADERS = "headers"
 
@@ -34,20 +46,45 @@ _TYPES: dict[str, DataType] = {
 }
 
 
-def default_schema(columns: tuple[str, ...] | None, *, include_headers: bool) -> StructType:
+_TYPED: dict[str, DataType] = {
+    "BOOLEAN": BooleanType(),
+    "TINYINT": ByteType(),
+    "SMALLINT": ShortType(),
+    "INT": IntegerType(),
+    "BIGINT": LongType(),
+    "FLOAT": FloatType(),
+    "DOUBLE": DoubleType(),
+    "STRING": StringType(),
+    "TIMESTAMP": TimestampType(),
+    "DATE": DateType(),
+}
+
+
+def _types_with(typed: "tuple[Column, ...]") -> dict[str, DataType]:
+    """The connector's columns, and behind them the typed ones of a history."""
+    if not typed:
+        return _TYPES
+    return {**_TYPES, **{column.name: _TYPED[column.type] for column in typed}, ERROR_COLUMN: StringType()}
+
+
+def default_schema(
+    columns: tuple[str, ...] | None, *, include_headers: bool, typed: "tuple[Column, ...]" = ()
+) -> StructType:
     """Of a read without `.schema(...)`."""
+    types = _types_with(typed)
     if columns is None:
-        columns = tuple(name for name in _TYPES if name != HEADERS or include_headers)
-    _check_names(columns, "The option columns")
-    return StructType([StructField(name, _TYPES[name]) for name in columns])
+        columns = tuple(name for name in types if name != HEADERS or include_headers)
+    _check_names(columns, "The option columns", types)
+    return StructType([StructField(name, types[name]) for name in columns])
 
 
 def columns_of(schema: StructType, options: SourceOptions) -> tuple[str, ...]:
     """What to build for this schema, in its order; the schema may be the user's own."""
     names = tuple(field.name for field in schema.fields)
-    _check_names(names, "The schema")
+    types = _types_with(options.typed)
+    _check_names(names, "The schema", types)
     for field in schema.fields:
-        _check_field(field)
+        _check_field(field, types[field.name])
     if options.columns is not None and options.columns != names:
         raise UserError(
             f"The schema has the columns {', '.join(names)}, and the option columns {', '.join(options.columns)}.",
@@ -56,22 +93,21 @@ def columns_of(schema: StructType, options: SourceOptions) -> tuple[str, ...]:
     return names
 
 
-def _check_names(names: tuple[str, ...], where: str) -> None:
+def _check_names(names: tuple[str, ...], where: str, types: dict[str, DataType]) -> None:
     for name in names:
-        if name not in _TYPES:
-            meant = nearest(name, _TYPES)
+        if name not in types:
+            meant = nearest(name, types)
             raise UserError(
                 f"{where} has a column {name}, which records do not have.",
-                f"did you mean {meant}?" if meant else f"the columns are {', '.join(_TYPES)}",
+                f"did you mean {meant}?" if meant else f"the columns are {', '.join(types)}",
             )
     if len(set(names)) < len(names):
         raise UserError(f"{where} names a column twice: {', '.join(names)}.", "name each once")
     if not names:
-        raise UserError(f"{where} has no column.", f"name some of {', '.join(_TYPES)}")
+        raise UserError(f"{where} has no column.", f"name some of {', '.join(types)}")
 
 
-def _check_field(field: StructField) -> None:
-    wanted = _TYPES[field.name]
+def _check_field(field: StructField, wanted: DataType) -> None:
     if field.dataType.simpleString() != wanted.simpleString():
         cast = "like CAST(value AS STRING) or from_json" if isinstance(wanted, BinaryType) else "with CAST"
         raise UserError(

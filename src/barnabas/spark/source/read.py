@@ -10,9 +10,13 @@ from typing import Any
 from barnabas.client.cluster import Cluster
 from barnabas.client.errors import ClientError
 from barnabas.client.settings import ClientSettings
+from barnabas.history.declared import CONNECTOR_COLUMNS, Column
+from barnabas.history.errors import HistoryError
+from barnabas.spark.errors import UserError
 from barnabas.spark.options.source import SourceOptions
 from barnabas.spark.source.failures import for_people
 from barnabas.spark.source.fetch import FetchSettings, read_range
+from barnabas.spark.source.history import FileRange
 from barnabas.spark.source.ranges import OffsetRange
 
 _IDLE_MAX = 4
@@ -63,19 +67,39 @@ def _read(
 ) -> Iterator[Any]:
     try:
         fetch = FetchSettings.of(options.properties, poll_timeout_ms=options.poll_timeout_ms)
+        typed = options.typed
         with _borrowed(options.client()) as cluster:
             for one in ranges:
-                yield from read_range(
+                if isinstance(one, FileRange):
+                    from barnabas.spark.source.typed import read_archived
+
+                    yield from read_archived(one, columns, typed, timestamp_ms)
+                    continue
+                logged = read_range(
                     cluster,
                     one,
-                    columns=columns,
+                    columns=_from_log(columns, typed),
                     isolation_level=options.isolation_level,
                     fetch=fetch,
                     fail_on_data_loss=options.fail_on_data_loss,
                     timestamp_ms=timestamp_ms,
                 )
+                if options.history is not None:
+                    from barnabas.spark.source.typed import with_typed
+
+                    yield from with_typed(logged, columns, typed, options.history.current[one.topic])
+                else:
+                    yield from logged
     except ClientError as failure:
         raise for_people(failure) from failure
+    except HistoryError as failure:
+        raise UserError(f"{failure.message}.", failure.hint) from failure
+
+
+def _from_log(columns: tuple[str, ...], typed: Sequence[Column]) -> tuple[str, ...]:
+    """Typed columns are decoded from the value."""
+    own = tuple(name for name in columns if name in CONNECTOR_COLUMNS)
+    return own if len(own) == len(columns) or "value" in own else (*own, "value")
 
 
 def close_idle() -> None:
