@@ -59,15 +59,17 @@ def stop(
         from barnabas.pipeline.status import health
         from barnabas.pipeline.stop import stop as stop_and_wait
 
-        last = stop_and_wait(location.states(project) / version, timeout_s=timeout, say=say)
+        folder = location.state_folder(location.states(project), version)
+        last = stop_and_wait(folder, timeout_s=timeout, say=say)
     say(f"{last.project} {last.version} is {health(last)}")
 
 
 def _statuses(folder: Path, version: str | None) -> "list[Status]":
+    from barnabas.pipeline.location import state_folder
     from barnabas.pipeline.status import read, versions
 
     names = versions(folder) if version is None else [version]
-    return [found for found in (read(folder / name) for name in names) if found is not None]
+    return [found for found in (read(state_folder(folder, name)) for name in names) if found is not None]
 
 
 def _show(found: "list[Status]", output_format: Format, *, watch: bool) -> None:

@@ -12,6 +12,8 @@ from itertools import pairwise
 from barnabas.pipeline.graph import Graph, Kind
 
 _SWEEPS = 8
+_SWEEPS_OF_HEIGHTS = 300
+_STRAIGHT = 100
 _BEND_HEIGHT = 8.0
 
 
@@ -106,15 +108,21 @@ class _Layers:
             for name in column:
                 middle[name] = top + self._heights[name] / 2
                 top += self._heights[name] + self._gap_y
-        for sweep in range(_SWEEPS):
+        for sweep in range(_SWEEPS_OF_HEIGHTS):
             for column in self._columns if sweep % 2 == 0 else reversed(self._columns):
                 wanted = []
                 for name in column:
-                    near = [middle[each] for each in (*self._left[name], *self._right[name])]
-                    wanted.append(sum(near) / len(near) if near else middle[name])
+                    near = [(self._pull(each, name), middle[each]) for each in self._left[name]]
+                    near += [(self._pull(name, each), middle[each]) for each in self._right[name]]
+                    total = sum(pull for pull, _ in near)
+                    wanted.append(sum(pull * at for pull, at in near) / total if near else middle[name])
                 middle.update(zip(column, self._apart(column, wanted), strict=True))
         top = min((middle[name] - self._heights[name] / 2 for name in middle), default=0.0)
         return {name: value - top for name, value in middle.items()}
+
+    def _pull(self, start: str, end: str) -> int:
+        """Two that have only each other, as a flow and its output, shall be level: that line is then straight."""
+        return _STRAIGHT if len(self._right[start]) == 1 and len(self._left[end]) == 1 else 1
 
     def _apart(self, column: Sequence[str], wanted: Sequence[float]) -> list[float]:
         """The nearest heights to the wanted ones (least squares) that keep the order and the gaps: neighbours that

@@ -1,5 +1,6 @@
 """Where a project and its state are. Nothing is read here: a project whose file is broken can still be stopped."""
 
+import re
 from pathlib import Path
 
 from barnabas.spark.errors import UserError
@@ -7,6 +8,9 @@ from barnabas.spark.errors import UserError
 FILE_NAME = "pipeline.yaml"
 STATE_FOLDER = ".barnabas"
 FIRST_VERSION = "v1"
+
+_VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,30}")
+"""It becomes a folder's name and the end of topics' names."""
 
 
 def find(where: Path) -> Path:
@@ -23,3 +27,12 @@ def find(where: Path) -> Path:
 def states(where: Path) -> Path:
     """The folder in which each version of the project has its own."""
     return find(where).parent / STATE_FOLDER
+
+
+def state_folder(states: Path, version: str) -> Path:
+    """The folder of one version."""
+    if not _VERSION.fullmatch(version):
+        raise UserError(
+            f"`{version}` cannot be the name of a version", "use at most 31 letters, digits, `_` and `-`, such as v2"
+        )
+    return states / version

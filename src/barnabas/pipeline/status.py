@@ -159,4 +159,4 @@ def process_id(pid: int) -> str | None:
 
 def versions(folder: Path) -> list[str]:
     """Versions that have a status, in the order of their names."""
-    return sorted(each.parent.name for each in folder.glob(f"*/{FILE_NAME}"))
+    return sorted(each.parent.name for each in folder.glob(f"[A-Za-z0-9]*/{FILE_NAME}"))

@@ -17,6 +17,7 @@ from barnabas.cli.pipeline_status import ago, size
 from barnabas.pipeline import status as statuses
 from barnabas.pipeline.project import load
 from barnabas.pipeline.status import FlowStatus, State
+from barnabas.spark.errors import UserError
 
 Ran = tuple[int, str, str]
 Pipeline = Callable[..., Ran]
@@ -170,6 +171,17 @@ def test_watching_ends_with_the_pipeline(pipeline: Pipeline, tmp_path: Path) -> 
     status, out, _ = pipeline("status", "--watch", "--format", "json")
     assert status == 0
     assert [json.loads(line)[0]["health"] for line in out.splitlines()] == ["finished"]
+
+
+@pytest.mark.parametrize("version", ["../v1", "", "a b", ".", "v" * 40])
+def test_a_version_is_a_plain_name(pipeline: Pipeline, tmp_path: Path, version: str) -> None:
+    write(tmp_path, {"pipeline.yaml": f"{HEAD}{SOURCES}{FLOWS}"})
+    for command in ("status", "stop"):
+        status, _, err = pipeline(command, "--version", version)
+        assert status == 1
+        assert err.startswith(f"error: `{version}` cannot be the name of a version\nhint: use at most 31 letters")
+    with pytest.raises(UserError, match="cannot be the name of a version"):
+        load(tmp_path).checkpoint("large", version)
 
 
 def test_stop_when_nothing_runs(pipeline: Pipeline, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from barnabas.pipeline.location import FIRST_VERSION, STATE_FOLDER
+from barnabas.pipeline.location import FIRST_VERSION, STATE_FOLDER, state_folder
 from barnabas.pipeline.project.durations import Duration
 from barnabas.pipeline.project.schemas import Schema
 
@@ -231,7 +231,7 @@ class Project:
 
     def state_folder(self, version: str = FIRST_VERSION) -> Path:
         """Where a version keeps its checkpoints and says how it is."""
-        return self.folder / STATE_FOLDER / version
+        return state_folder(self.folder / STATE_FOLDER, version)
 
     def checkpoint(self, flow: str, version: str = FIRST_VERSION) -> Path:
         return self.state_folder(version) / flow / "checkpoint"
