@@ -54,6 +54,7 @@ def run(
     file_age: Annotated[
         str, typer.Option(metavar="DURATION", help="With --follow: ... or when its first rows have waited so long.")
     ] = "10min",
+    while_parent: Annotated[int | None, typer.Option(hidden=True, help="Stop when this process has ended.")] = None,
     output_format: OutputFormat = Format.table,
     servers: Servers = DEFAULT_SERVERS,
     client_config: ClientConfig = None,
@@ -74,7 +75,7 @@ def run(
         rules = RollRules(size_bytes("--file-bytes", file_bytes), file_rows, duration_s("--file-age", file_age))
         job = Job(tuple(dict.fromkeys(topic)), to, schema, rules, accept_gap, follow)
         settings = _settings(servers, client_config)
-        with watching(follow=follow, several=len(job.topics) > 1) as watcher:
+        with watching(follow=follow, several=len(job.topics) > 1, parent=while_parent) as watcher:
             manifests = archive(settings, job, watcher)
     _print_status([one for manifest in manifests.values() for one in status_of(manifest)], _COLUMNS, output_format)
 

@@ -1,5 +1,6 @@
 """What people see of an archiver at work, and how it is told to stop."""
 
+import os
 import signal
 import sys
 import threading
@@ -17,8 +18,8 @@ _TELL_EVERY_S = 0.5
 
 
 @contextmanager
-def watching(*, follow: bool, several: bool) -> Iterator[Watcher]:
-    """`several`: a topic that fails is told at once, because the others go on."""
+def watching(*, follow: bool, several: bool, parent: int | None = None) -> Iterator[Watcher]:
+    """`several`: a topic that fails is told at once, because the others go on. `parent`: stop when it has ended."""
     stop = threading.Event()
 
     def ask_to_stop(number: int, frame: FrameType | None) -> None:
@@ -36,7 +37,7 @@ def watching(*, follow: bool, several: bool) -> Iterator[Watcher]:
         yield Watcher(
             on_advance=line.advance,
             on_failure=failed,
-            should_stop=stop.is_set,
+            should_stop=lambda: stop.is_set() or parent not in (None, os.getppid()),
             sleep=stop.wait,
         )
     finally:

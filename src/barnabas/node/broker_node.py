@@ -50,6 +50,7 @@ from barnabas.wire.errors import InvalidConfig, KafkaError
 
 if TYPE_CHECKING:
     from barnabas.log.log_directory import LogDirectory
+    from barnabas.node.archiver import Archiver
     from barnabas.node.cleaner import Cleaner
     from barnabas.replication.log_moves import LogMoves
 
@@ -83,6 +84,7 @@ class BrokerNode:
         self._turns = Turns()
         self._state = ClusterState(self._workers, self._turns)
         self._cleaner: Cleaner | None = None
+        self._archiver: Archiver | None = None
         self._log_moves: LogMoves | None = None
         self._resolved_settings: dict[frozenset[tuple[str, str]], TopicSettings] = {}
         """By the topic's own configs: ten thousand topics have a handful of different ones."""
@@ -165,11 +167,13 @@ class BrokerNode:
         set_strays_aside(self._storage.store, self._state.image)
         self._broker.configs = self._configs = self._current_configs()
         await recover_large_logs(self._storage.store, self._workers)
+        self._archiver = self._make_archiver()
         self._state.publish(
             self._refresh,
             QuotaChanges(self._broker, self._gate, lambda: self._configs).apply,
             self._replicas.apply,
             self._coordinators.apply,
+            *([self._archiver.apply] if self._archiver else []),
             in_parts=self._replicas.apply,
         )
         self._upkeep = Upkeep(self._replicas, clock=self._clock, workers=self._workers, configs=lambda: self._configs)
@@ -178,6 +182,8 @@ class BrokerNode:
         for _, listener in self._listeners:
             await listener.serve()
         self._coordinators.serve()
+        if self._archiver is not None:
+            self._archiver.start()
         # Nothing is compacted so soon, so nothing of it need be imported before the first answer.
         delay_ms = min(CLEANER_DELAY_MS_MAX, self._configs.integer("log.cleaner.backoff.ms"))
         self._cleaner_start = self._clock.call_later(delay_ms, self._start_cleaner)
@@ -193,6 +199,14 @@ class BrokerNode:
             configs=lambda: self._configs,
         )
         self._cleaner.start()
+
+    def _make_archiver(self) -> Archiver | None:
+        folder = self._configs.string("barnabas.archive.dir")
+        if folder is None:
+            return None
+        from barnabas.node.archiver import Archiver
+
+        return Archiver(folder, self.addresses[0], clock=self._clock, settings_of=self._topic_settings)
 
     def _get_log_moves(self) -> LogMoves:
         from barnabas.replication.log_moves import LogMoves
@@ -346,6 +360,8 @@ class BrokerNode:
 
     async def stop(self) -> None:
         """Finish what was asked, write everything down, close."""
+        if self._archiver is not None:
+            await self._archiver.stop()
         self._broker.is_stopping = True
         for partition in self._replicas:
             partition.wake_watchers()

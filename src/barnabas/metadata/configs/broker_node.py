@@ -72,6 +72,15 @@ _TOPICS: Final = (
     ConfigDef("num.partitions", INT, "1", "The number of partitions of topics created without one.", AtLeast(1)),
 )
 
+_HISTORY: Final = (
+    ConfigDef(
+        "barnabas.archive.dir",
+        STRING,
+        None,
+        "Where the histories of topics with barnabas.archive.enable are kept, as Parquet files; not one of Kafka's.",
+    ),
+)
+
 _METADATA: Final = (
     ConfigDef(
         "metadata.log.dir",
@@ -238,4 +247,4 @@ _NETWORK: Final = (
     ),
 )
 
-DEFINITIONS: Final = _IDENTITY + _TOPICS + _METADATA + _NETWORK
+DEFINITIONS: Final = _IDENTITY + _TOPICS + _HISTORY + _METADATA + _NETWORK

@@ -1,4 +1,7 @@
-"""The 33 topic configs of Kafka 4.3, and the internal one that its tests and ours use for small segments."""
+"""The 33 topic configs of Kafka 4.3, and two that are shown only where they are set.
+
+One is internal in Kafka, too, for small segments in tests. The other is our own: the name says so.
+"""
 
 from typing import Final
 
@@ -316,6 +319,13 @@ _DEFINITIONS: Final = (
         None,
         "Overrides segment.bytes without its lower bound, for tests.",
         AtLeast(1),
+        internal=True,
+    ),
+    ConfigDef(
+        "barnabas.archive.enable",
+        BOOLEAN,
+        "false",
+        "Whether the broker keeps the topic's history as Parquet files in its barnabas.archive.dir.",
         internal=True,
     ),
 )

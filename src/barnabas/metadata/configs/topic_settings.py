@@ -37,6 +37,7 @@ class TopicSettings(NamedTuple):
     segment_jitter_ms: int
     segment_ms: int
     unclean_leader_election_enable: bool
+    barnabas_archive_enable: bool = False
 
     @property
     def compression_level(self) -> int | None:

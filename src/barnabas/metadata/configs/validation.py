@@ -5,6 +5,7 @@ and every fault in it is told at once.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
 from barnabas.metadata.configs.broker import all_broker_configs, find_broker_config
 from barnabas.metadata.configs.definition import ConfigDef, Effect, Update
@@ -12,6 +13,8 @@ from barnabas.metadata.configs.effective import BrokerConfigs, topic_value
 from barnabas.metadata.configs.topic import TOPIC_CONFIGS
 from barnabas.metadata.configs.values import parse_value, value_text
 from barnabas.wire.errors import InvalidConfig, InvalidRequest
+
+_ARCHIVE: Final = "barnabas.archive.enable"
 
 
 def validate_topic_configs(overrides: Mapping[str, str], broker: BrokerConfigs) -> None:
@@ -29,6 +32,18 @@ def validate_topic_configs(overrides: Mapping[str, str], broker: BrokerConfigs) 
         raise InvalidConfig(
             f"conflict topic config setting min.compaction.lag.ms ({minimum}) > max.compaction.lag.ms ({maximum})"
         )
+    if topic_value(TOPIC_CONFIGS[_ARCHIVE], overrides, broker):
+        _validate_archive(overrides, broker)
+
+
+def _validate_archive(overrides: Mapping[str, str], broker: BrokerConfigs) -> None:
+    if broker.string("barnabas.archive.dir") is None:
+        raise InvalidConfig(
+            f"{_ARCHIVE}=true needs a place for the files: set barnabas.archive.dir in the broker's properties first"
+        )
+    policy = topic_value(TOPIC_CONFIGS["cleanup.policy"], overrides, broker)
+    if isinstance(policy, tuple) and "compact" in policy:
+        raise InvalidConfig(f"{_ARCHIVE}=true can't be had with cleanup.policy=compact: such a topic has no history")
 
 
 def validate_broker_properties(properties: Mapping[str, str]) -> None:
