@@ -89,3 +89,29 @@ def test_an_error_after_any_step_of_the_first_file(
     assert {path.name for path in (tmp_path / barnabas_topic).glob("*.parquet")} == {
         piece.file for piece in manifest.files()
     }
+
+
+@pytest.mark.parametrize("step", list(Step))
+def test_a_full_disk_is_said_and_the_next_run_goes_on(
+    broker: Broker, barnabas_topic: str, tmp_path: Path, step: Step
+) -> None:
+    import errno
+
+    from barnabas.archive.run import Watcher
+    from barnabas.history.errors import HistoryError
+
+    broker.create_topic(barnabas_topic)
+    servers = broker.bootstrap_servers
+    write(servers, barnabas_topic, [b"a"])
+    archived(servers, barnabas_topic, tmp_path)
+    write(servers, barnabas_topic, [b"b"])
+
+    def fill(at: Step) -> None:
+        if at is step:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(HistoryError, match="No space left") as caught:
+        archived(servers, barnabas_topic, tmp_path, Watcher(on_step=fill))
+    assert "make room" in caught.value.hint
+    assert load(tmp_path, barnabas_topic).tiered_through[0] in (1, 2)
+    assert values_of(tmp_path, archived(servers, barnabas_topic, tmp_path)) == [b"a", b"b"]

@@ -3,6 +3,7 @@
 import hashlib
 import io
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -115,7 +116,8 @@ class FileWriter:
         )
 
     def abandon(self) -> None:
-        self._writer.close()
+        with suppress(OSError):  # a full disk takes no end of a file either; it goes anyway
+            self._writer.close()
         self._sink.close()
         self._path.unlink(missing_ok=True)
 

@@ -11,6 +11,7 @@ from barnabas.archive.rolling import RollRules
 from barnabas.archive.store import OnStep, TopicStore, no_step
 from barnabas.archive.topic_archiver import Advance, TopicArchiver
 from barnabas.client.cluster import Cluster
+from barnabas.client.errors import ClientError
 from barnabas.client.settings import ClientSettings
 from barnabas.history.errors import HistoryError
 from barnabas.history.manifest import Manifest
@@ -101,8 +102,22 @@ class _Run:
         try:
             yield
         except HistoryError as failure:
-            self.failures.append(failure)
-            left = self.at_work.pop(topic, None)
-            if left is not None:
-                left.abandon()
-            self._watcher.on_failure(topic, failure)
+            self._drop(topic, failure)
+        except OSError as failure:
+            if isinstance(failure, ClientError):
+                raise  # no broker answers: that is about all topics
+            self._drop(
+                topic,
+                HistoryError(
+                    f"The history of {topic} cannot be written in {self._job.history}: {failure.strerror or failure}",
+                    "make room, or correct the folder's rights, and start again: what the manifest names is whole, and "
+                    "the rest is read anew",
+                ),
+            )
+
+    def _drop(self, topic: str, failure: HistoryError) -> None:
+        self.failures.append(failure)
+        left = self.at_work.pop(topic, None)
+        if left is not None:
+            left.abandon()
+        self._watcher.on_failure(topic, failure)
