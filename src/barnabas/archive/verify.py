@@ -14,7 +14,7 @@ from barnabas.history.errors import HistoryError
 from barnabas.history.manifest import Manifest, Piece, load, topic_folder
 from barnabas.history.read import read_file
 from barnabas.spark.arrow.schema import arrow_schema
-from barnabas.spark.query.data_loss import DataLost
+from barnabas.spark.query.data_loss import Cause, DataLost
 from barnabas.spark.source.fetch import read_range
 from barnabas.spark.source.ranges import OffsetRange
 
@@ -108,8 +108,11 @@ def _difference(path: Path | None, wanted: OffsetRange, cluster: Cluster) -> str
                 return f"offset {rows.column('offset')[0].as_py()} is only in {where}"
             if not left.equals(right):
                 return _first_difference(left, right)
-    except DataLost:
-        return None  # retention of the log was quicker; the rows before it were equal
+    except DataLost as lost:
+        loss = lost.losses[0]
+        if loss.cause is not Cause.EXPIRED:
+            return f"the log cannot be compared from offset {loss.wanted} on: {loss.cause.value}"
+        # Retention of the log was quicker than this look at it; what came before was equal.
     return None
 
 
