@@ -6,10 +6,11 @@ begins, its transactions time out or not. The last life is not killed, and all r
 
 import shutil
 import tempfile
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -88,11 +89,32 @@ def run_lives(
         broker = stack.enter_context(Broker(process=True)) if server is None else None
         bootstrap = broker.bootstrap_servers if broker is not None else server.bootstrap_servers if server else ""
         create_topics(bootstrap)
+        if broker is not None:
+            stack.enter_context(_kept_running(broker))
         run = _Run(home, bootstrap, broker, tell)
         stack.callback(run.close)
         for life in lives:
             run.life(life)
         return run.finish()
+
+
+@contextmanager
+def _kept_running(broker: Broker) -> Iterator[None]:
+    """Started again whenever it was killed, also while the run itself waits for it."""
+    over = threading.Event()
+
+    def keep() -> None:
+        while not over.wait(LOOK_AGAIN_S):
+            if not broker.is_running():
+                broker.start()
+
+    keeper = threading.Thread(target=keep, name="keeper")
+    keeper.start()
+    try:
+        yield
+    finally:
+        over.set()
+        keeper.join()
 
 
 class _Run:
@@ -122,7 +144,6 @@ class _Run:
         self._wait_until(lambda: not self._driver.is_running(), produces=True)
         if not made[-1].exists():
             raise RowsMissing(f"the driver ended without being killed at {life.kills[-1][0]}\n{self._driver.log_end()}")
-        self._restart_broker()
         timed_out = self._time_out() if life.times_out else 0
         self._tell(
             f"life {self._lives}: killed {', '.join(f'{what} at {step}' for step, what in life.kills)}; "
@@ -167,10 +188,6 @@ class _Run:
                 Transactions(cluster).abandon(transactional_id, timeout_ms=_TIMEOUT_MS)
         return len(open_ones)
 
-    def _restart_broker(self) -> None:
-        if self._broker is not None and not self._broker.is_running():
-            self._broker.start()
-
     def _all_are_out(self) -> bool:
         self._reader.read()
         return not Counter(self._expected) - self._reader.seen
@@ -178,7 +195,6 @@ class _Run:
     def _wait_until(self, condition: Callable[[], bool], *, produces: bool = False) -> None:
         deadline = time.monotonic() + ROUND_TIMEOUT_S
         while not condition():
-            self._restart_broker()
             if produces and self._all_are_out():
                 self._produce()
             if time.monotonic() > deadline:
