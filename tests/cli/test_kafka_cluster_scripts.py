@@ -218,7 +218,7 @@ def test_client_metrics_are_altered_and_deleted(script: Run) -> None:
     assert "doesn't exist" in script("kafka-client-metrics", "--describe", "--name", "sub").good()
     named = script("kafka-client-metrics", "--alter", "--generate-name", "--metrics", "a").good()
     name = named.removeprefix("Altered client metrics config for ").rstrip(".\n")
-    script("kafka-client-metrics", "--delete", "--name", name).good()
+    script("kafka-client-metrics", "--delete", f"--name={name}").good()  # a name may begin with a hyphen
 
 
 def test_quotas_of_users_and_clients(script: Run) -> None:

@@ -74,7 +74,7 @@ class Life(NamedTuple):
 
 
 @pytest.mark.crash
-@pytest.mark.timeout(120 + 6 * ROUNDS)
+@pytest.mark.timeout(300 + 15 * ROUNDS)
 def test_killed_again_and_again(tmp_path: Path) -> None:
     seed = int(os.environ.get("BARNABAS_SEED", random.SystemRandom().randrange(1 << 32)))
     print(f"BARNABAS_SEED={seed}")

@@ -206,7 +206,7 @@ def test_add_partitions_to_txn(ask: Asking, version: int) -> None:
     }
     fenced = ask.add(who._replace(epoch=7), version, {"t": (0,)})
     assert fenced == {("t", 0): "producer_fenced" if version >= 2 else "invalid_producer_epoch"}
-    stranger = ask.add(who._replace(producer_id=1), version, {"t": (0,)})
+    stranger = ask.add(who._replace(producer_id=who.producer_id + 1), version, {"t": (0,)})
     assert stranger == {("t", 0): "invalid_producer_id_mapping"}
     nameless = ask.add(who._replace(id=""), version, {"t": (0,)})
     assert nameless == {("t", 0): "invalid_request"}

@@ -97,6 +97,11 @@ def _known(text: str) -> UserError | None:
             "A Python worker did not start within the ten seconds that Spark gives it.",
             "try again; if it happens often, the machine has too much to do, or the disk with Python on it is too slow",
         )
+    if "barnabas does not support Update mode" in text:
+        return UserError(
+            'Spark has no outputMode("update") for sinks in Python.',
+            'use outputMode("append") with a watermark, or "complete", or write with rows.write in foreachBatch',
+        )
     if "JAVA_GATEWAY_EXITED" in text:
         return UserError(
             "Java ended before Spark was there; what it said stands above.",
