@@ -42,8 +42,7 @@ def init(
     if folder.resolve() != Path.cwd():
         say(f"  cd {folder}")
     say("  barnabas pipeline graph    # what it does")
-    say("  barnabas pipeline test     # rows in, expected rows out")
-    say("  barnabas pipeline run      # with a broker at localhost:9092: barnabas serve")
+    say("  barnabas pipeline check    # whether all of it fits together")
 
 
 def check(project: ProjectPath = HERE, profile: Profile = None, settings: Settings = None) -> None:
