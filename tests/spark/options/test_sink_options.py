@@ -30,6 +30,11 @@ def test_values() -> None:
     assert write.client().bootstrap == (("localhost", 9092),)
 
 
+def test_calls_take_as_long_as_a_producer_may_block() -> None:
+    assert sink_options(LEAST | {"kafka.max.block.ms": "1500"}).client().api_timeout_s == 1.5
+    assert sink_options(LEAST).client().api_timeout_s == 60
+
+
 def test_kafkas_own_partitioners_are_known_by_their_class() -> None:
     name = "org.apache.kafka.clients.producer.RoundRobinPartitioner"
     assert sink_options(LEAST | {"kafka.partitioner.class": name}).partitioner == "round-robin"

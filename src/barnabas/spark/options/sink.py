@@ -44,8 +44,11 @@ class SinkOptions:
         from barnabas.client.errors import BadProperty
         from barnabas.client.properties import client_settings
 
+        # A producer has no default.api.timeout.ms: how long its calls may take is called max.block.ms.
+        patience = self.properties.get("max.block.ms")
+        named = {"default.api.timeout.ms": patience} if patience is not None else {}
         try:
-            return client_settings(self.properties)
+            return client_settings({**named, **self.properties})
         except BadProperty as problem:
             raise UserError(
                 f"The option kafka.{problem.name} cannot be used: {problem.problem}.", problem.hint
