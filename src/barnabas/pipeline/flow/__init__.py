@@ -1,0 +1,1 @@
+"""From records to rows to rows: what a project says, as Spark's DataFrames, streaming or not."""
