@@ -16,7 +16,7 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev --editable '.[client,spark,java]'
 	@touch $(STAMP)
 
-demo: setup ## Run the main job: producers, a group, a killed member, a killed broker, a proof
+demo: setup ## Run the main job: telemetry of 10,000 devices, a pipeline, a proof by event id, a replay, a chart
 	$(BIN)/python -m demo
 
 test: setup kcat ## Run the tests
@@ -34,6 +34,7 @@ soak: setup ## End it at every step of its work, 200 times under load, then chec
 	$(BIN)/python -m barnabas.testing.spark_kills --rounds 50
 	$(BIN)/python -m barnabas.testing.spark_kills --rounds 10 --at-least-once
 	$(BIN)/python -m barnabas.testing.spark_memory --gigabytes 10
+	$(BIN)/python -m demo.kills --rounds 20
 
 check: setup ## What CI runs: lint, types, imports, tests
 	$(BIN)/ruff check src tests tools demo interop bench fuzz
@@ -42,6 +43,7 @@ check: setup ## What CI runs: lint, types, imports, tests
 	$(BIN)/mypy fuzz
 	$(BIN)/mypy interop
 	$(BIN)/mypy -p bench
+	$(BIN)/mypy -p demo
 	$(BIN)/lint-imports
 	$(MAKE) test
 
@@ -54,11 +56,9 @@ format: setup ## Format and sort imports
 	$(BIN)/ruff format src tests tools demo interop bench fuzz
 
 bench: setup ## Measure beside Apache Kafka (half an hour, 25 GB of disk), for docs/performance.md
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group bench
 	$(BIN)/python -m bench --page docs/performance.md --chart docs/images/performance.png
 
 bench-spark: setup ## Measure our Spark source and sink beside Spark's own connector, for docs/performance-spark.md
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group bench
 	$(BIN)/python -m bench.spark --page docs/performance-spark.md --chart docs/images/performance-spark.png
 
 messages: setup ## Generate wire/messages from kio's schemas

@@ -1,5 +1,7 @@
-"""`make demo`: a broker, producers and a consumer group on real clients, two kills and a proof that nothing was lost.
+"""`make demo`: telemetry of 10,000 devices through a pipeline, a proof by event id, and the history replayed.
 
-The actors are processes of their own. A sender writes down the id of every record the broker acknowledged; a member of
-the group writes down every record it processed, and only then commits. The proof compares those files and nothing else.
+The broker, the sender and each run of the pipeline are processes of their own. The stage (`play`) starts them, shows
+how they are, and judges in the end: it reads the log and the outputs with a plain Kafka client and pyarrow, and decides
+about every single event in plain Python what must have become of it (`classify`, `proof`). No counter of Spark or of
+the pipeline is believed.
 """

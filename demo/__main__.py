@@ -1,18 +1,24 @@
 """`python -m demo`."""
 
 import argparse
+import signal
 import sys
-from dataclasses import fields
+from pathlib import Path
 
-from demo.play import Plan, run
+from demo.plan import Plan, add_options
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m demo", description="A broker, its clients, two kills and a proof.")
-    for field in fields(Plan):
-        option = "--" + field.name.replace("_", "-")
-        parser.add_argument(option, type=type(field.default), default=field.default, help=f"[default: {field.default}]")
-    return run(Plan(**vars(parser.parse_args())))
+    parser = argparse.ArgumentParser(prog="python -m demo", description="Telemetry, a pipeline, a proof and a replay.")
+    parser.add_argument("--folder", type=Path, default=Path("demo-output"), help="made anew [default: demo-output]")
+    add_options(parser)
+    arguments = vars(parser.parse_args())
+    folder: Path = arguments.pop("folder")
+    # Leave nothing running when told to stop.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    from demo.play import run
+
+    return run(Plan(**arguments), folder.resolve())
 
 
 if __name__ == "__main__":

@@ -1,31 +1,34 @@
-"""The actors as the stage sees them: processes, and the last thing each of them reported."""
+"""The processes of the demo as the stage sees them. Each has a session of its own, and leaves nothing behind."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import threading
 import time
 from collections import deque
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-_ROOT = Path(__file__).parent.parent
-_RATE_WINDOW_S = 2.0
+from demo.plan import Plan
+
+ROOT = Path(__file__).parent.parent
+_RATE_WINDOW_S = 3.0
 
 
-class Actor:
-    """A child process whose reports are read by a thread. Each fact is replaced whole, so reading needs no lock."""
+class SenderProcess:
+    """What it last reported is read by a thread. The facts are replaced whole, so reading needs no lock."""
 
-    def __init__(self, module: str, name: str, *arguments: object) -> None:
-        self.name = name
-        self.was_killed = False
-        self._facts: dict[str, object] = {}
+    def __init__(self, plan: Plan, servers: str, notes: Path, start_ms: int) -> None:
+        self._facts: dict[str, int] = {}
         self._history: deque[tuple[float, int]] = deque()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", f"demo.{module}", name, *map(str, arguments)],
+            [sys.executable, "-m", "demo.sender", servers, str(notes), str(start_ms), *plan.as_arguments()],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            cwd=_ROOT,
+            cwd=ROOT,
             start_new_session=True,
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -39,51 +42,131 @@ class Actor:
         return self._process.poll() is None
 
     def count(self, fact: str) -> int:
-        value = self._facts.get(fact, 0)
-        return value if isinstance(value, int) else 0
+        return self._facts.get(fact, 0)
 
-    def by_partition(self, fact: str) -> dict[int, int]:
-        value = self._facts.get(fact)
-        return {int(partition): offset for partition, offset in value.items()} if isinstance(value, dict) else {}
-
-    def assigned(self) -> list[int]:
-        value = self._facts.get("assigned")
-        return list(value) if isinstance(value, list) and self.is_alive() else []
-
-    def rate(self, fact: str) -> float:
-        """Per second, over the last moments."""
-        now, count = time.monotonic(), self.count(fact)
+    def rate(self) -> float:
+        """Acknowledged events per second, over the last moments."""
+        now, count = time.monotonic(), self.count("acked")
         self._history.append((now, count))
         while now - self._history[0][0] > _RATE_WINDOW_S:
             self._history.popleft()
         then, before = self._history[0]
-        return (count - before) / (now - then) if now - then > 0.1 else 0.0
+        return (count - before) / (now - then) if now - then > 0.5 else 0.0
 
     def ask_to_finish(self) -> None:
+        """Send what closes all windows, and end."""
         if self._process.stdin is not None and not self._process.stdin.closed:
             self._process.stdin.close()
 
-    def wait(self, timeout_s: float) -> int:
-        status = self._process.wait(timeout_s)
+    def wait(self) -> int:
+        status = self._process.wait()
         self._reader.join()
         return status
 
-    def kill(self) -> None:
-        self.was_killed = True
-        self._process.kill()
-        self._process.wait()
-
     def close(self) -> None:
         """Whatever state it is in, it is gone afterwards."""
-        self.ask_to_finish()
         if self.is_alive():
             self._process.kill()
         self._process.wait()
         self._reader.join()
-        if self._process.stdout is not None:
-            self._process.stdout.close()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
 
     def _read(self) -> None:
         assert self._process.stdout is not None
         for line in self._process.stdout:
             self._facts = json.loads(line)
+
+
+class PipelineProcess:
+    """A command of `barnabas pipeline`. Its output goes to a file.
+
+    A kill takes the Python program and its JVM, and not at once what they have started: Python workers notice that they
+    are alone when they next read or write.
+    """
+
+    def __init__(self, folder: Path, servers: str, log: Path) -> None:
+        self._environment = {**os.environ, "BOOTSTRAP": servers, "NO_COLOR": "1", "COLUMNS": "100"}
+        self._folder = folder
+        self._log = log
+        self._popen: subprocess.Popen[bytes] | None = None
+        self._sessions: list[int] = []
+        self.starts = 0
+
+    @property
+    def pid(self) -> int:
+        assert self._popen is not None
+        return self._popen.pid
+
+    def start(self, *command: str, environment: Mapping[str, str] | None = None) -> None:
+        self.starts += 1
+        with open(self._log, "ab") as output:
+            self._popen = subprocess.Popen(
+                [sys.executable, "-m", "barnabas", "pipeline", *command],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd=self._folder,
+                env={**self._environment, **(environment or {})},
+                start_new_session=True,
+            )
+        self._sessions.append(self._popen.pid)
+
+    def is_running(self) -> bool:
+        return self._popen is not None and self._popen.poll() is None
+
+    def status(self) -> int | None:
+        return None if self._popen is None else self._popen.poll()
+
+    def ask_to_stop(self) -> None:
+        if self.is_running():
+            os.kill(self.pid, signal.SIGTERM)
+
+    def kill(self) -> None:
+        """SIGKILL for the program and its JVM."""
+        if self.is_running():
+            os.killpg(self.pid, signal.SIGKILL)
+        if self._popen is not None:
+            self._popen.wait()
+
+    def python_workers(self) -> list[int]:
+        """The processes in which tasks, sources and sinks run."""
+        return [pid for pid in _of_sessions([self.pid]) if _is_python_worker(pid)]
+
+    def close(self) -> None:
+        """SIGKILL for all that is left of it and of its workers, of every start."""
+        self.kill()
+        for pid in _of_sessions(self._sessions):
+            _kill(pid)
+
+    def output(self) -> str:
+        return self._log.read_text(errors="replace") if self._log.exists() else ""
+
+
+def _is_python_worker(pid: int) -> bool:
+    try:
+        command = Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:  # it has just ended
+        return False
+    return "pyspark" in command and "java" not in command.partition("\0")[0]
+
+
+def _of_sessions(sessions: Sequence[int]) -> list[int]:
+    wanted = set(sessions)
+    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit() and _session(entry) in wanted]
+
+
+def _session(entry: Path) -> int:
+    try:
+        # After the command's name, in brackets, which may contain anything: state, parent, group, session.
+        return int((entry / "stat").read_text().rpartition(")")[2].split()[3])
+    except OSError:  # it has just ended
+        return -1
+
+
+def _kill(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return

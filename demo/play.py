@@ -1,177 +1,184 @@
-"""The play: everything runs, a member is killed, the broker is killed, everybody finishes, the notes are compared."""
+"""The play: telemetry flows, a pipeline runs, the proof is made, the logic changes, the history is replayed."""
 
-import tempfile
+import shutil
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from barnabas.testing import Broker
-from demo.actors import Actor
-from demo.proof import Proof, prove, read_acked, read_processed
-from demo.scene import Scene
-from demo.view import View, print_ending, view_of
+from demo.actors import PipelineProcess, SenderProcess
+from demo.ending import print_changes, print_ending, print_replay
+from demo.judge import Judge, Result
+from demo.plan import TOPIC, WATERMARK_DELAY_MS, Plan
+from demo.scene import Scene, Tail
+from demo.view import View, view_of
+from demo.workplace import change_logic, make_project
 
-TOPIC = "orders"
-GROUP = "workers"
-
-# Short sessions, so that the takeover can be watched, and small segments, so that they roll during the play.
-BROKER_PROPERTIES = {"group.min.session.timeout.ms": "1000", "log.segment.bytes": str(4 << 20)}
-
-_PATIENCE_S = 60.0
+CHART = "chart.png"
+PATIENCE_S = 180.0
+"""For any one step. A machine that is busy with much else takes its time to start a JVM."""
 _FRAME_S = 0.1
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    senders: int = 3
-    members: int = 3
-    partitions: int = 6
-    rate: int = 2000
-    """Records per second and sender."""
-    act_s: float = 5.0
-    """How long to watch between one event and the next."""
-    session_timeout_ms: int = 4000
+_LOOK_EVERY_S = 1.0
 
 
 class SomethingNeverHappened(Exception):
     """A step of the play was waited for in vain."""
 
 
-def run(plan: Plan) -> int:
-    """Perform it; the exit status is 0 if the proof holds."""
-    scene = Scene(plan.partitions)
-    with tempfile.TemporaryDirectory(prefix="barnabas-demo-") as directory:
+def simulation_start_ms(plan: Plan) -> int:
+    """On a full minute, such that the simulation ends before now: brokers do not take records from the future."""
+    length_ms = round(plan.seconds * plan.speed * 1000) + 4 * WATERMARK_DELAY_MS
+    return (round(time.time() * 1000) - length_ms) // 60_000 * 60_000
+
+
+def run(plan: Plan, folder: Path) -> int:
+    """Perform it; the exit status is 0 if the proof holds, for both versions."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    project = make_project(folder, plan)
+    scene = Scene(plan, project / ".barnabas")
+    with Broker(process=True) as broker:
+        judge = Judge(plan, broker.bootstrap_servers, project, folder / "sent.txt")
+        play = Play(plan, scene, broker, folder, project, judge)
         try:
-            with view_of(scene) as view, Broker(process=True, properties=BROKER_PROPERTIES) as broker:
-                Play(plan, scene, view, broker, Path(directory)).perform()
+            result = play.perform()
         except SomethingNeverHappened as error:
             print(f"error: {error}")
             return 1
-        proof = _prove(Path(directory))
-        notes = {path.name: len(path.read_text().splitlines()) for path in Path(directory).iterdir()}
-    print_ending(scene, proof, notes)
-    return 0 if proof.holds() else 1
+    return 0 if all(proof.holds() for proof in result.proofs.values()) else 1
 
 
 class Play:
-    def __init__(self, plan: Plan, scene: Scene, view: View, broker: Broker, directory: Path) -> None:
+    def __init__(self, plan: Plan, scene: Scene, broker: Broker, folder: Path, project: Path, judge: Judge) -> None:
         self._plan = plan
         self._scene = scene
-        self._view = view
         self._broker = broker
-        self._directory = directory
+        self._folder = folder
+        self._project = project
+        self._judge = judge
+        self._view: View | None = None
 
-    def perform(self) -> None:
-        self._scene.broker = "up"
-        self._scene.note(f"the broker is up on {self._broker.bootstrap_servers}, pid {self._broker.pid}")
-        self._broker.create_topic(TOPIC, self._plan.partitions)
-        with self._cast():
-            self._everybody_works()
-            self._watch(self._plan.act_s)
-            self._kill_a_member()
-            self._watch(self._plan.act_s)
-            self._kill_the_broker()
-            self._watch(self._plan.act_s)
-            self._finish()
+    def perform(self) -> Result:
+        servers = self._broker.bootstrap_servers
+        result = Result()
+        with self._shown():
+            self._scene.note(f"the broker is up on {servers}, process {self._broker.pid}")
+            self._broker.create_topic(TOPIC, self._plan.partitions)
+            self._stream()
+            self._judge_version("v1", result)
+        print_ending(result.proofs["v1"], self._judge, result.outputs["v1"])
+        if not result.proofs["v1"].holds():
+            return result
+        print_changes(change_logic(self._project))
+        with self._shown():
+            self._replay()
+            self._judge_version("v2", result)
+            comparison = self._command("compare", "v1", "v2", "--limit", "3", may_end_with=(0, 1))
+            switched = self._command("switch", "v2")
+        from demo.chart import draw
+
+        draw(self._judge.verdict, result.outputs["v1"], result.outputs["v2"], self._folder / CHART)
+        print_replay(result, comparison, switched, self._folder / CHART)
+        return result
+
+    def _stream(self) -> None:
+        servers, plan, scene = self._broker.bootstrap_servers, self._plan, self._scene
+        with ExitStack() as stack:
+            pipeline = PipelineProcess(self._project, servers, self._folder / "run.log")
+            stack.callback(pipeline.close)
+            pipeline.start("run")
+            sender = SenderProcess(plan, servers, self._folder / "sent.txt", simulation_start_ms(plan))
+            stack.callback(sender.close)
+            scene.sender, scene.tail, scene.phase = sender, Tail(servers), "telemetry flows, the pipeline starts"
+            stack.callback(scene.tail.close)
+            scene.note(
+                f"{plan.devices:,} devices send {plan.rate:,} events a second; a minute of theirs is "
+                f"{60 / plan.speed:.0f} s here; Spark starts meanwhile"
+            )
+            self._wait("the pipeline's first batch", self._has_batches, pipeline)
+            scene.phase = "telemetry flows, the pipeline runs"
+            scene.note("the pipeline works: averages, anomalies, a history, dead letters")
+            self._wait("all events to be sent", lambda: not sender.is_alive(), pipeline)
+            if sender.wait() != 0:
+                raise SomethingNeverHappened(f"{sender.count('failed')} events could not be delivered")
+            scene.note(f"all {sender.count('acked'):,} events are acknowledged")
+            scene.phase = "the pipeline finishes"
+            self._judge.read_log()
+            self._wait_or_go_on(self._nothing_is_missing("v1"), pipeline)
+            pipeline.ask_to_stop()
+            self._wait("the pipeline to stop", lambda: not pipeline.is_running(), None)
+            scene.note("everything came out, and the pipeline has stopped")
+
+    def _replay(self) -> None:
+        self._scene.version, self._scene.phase = "v2", "the history is replayed with changed logic"
+        with ExitStack() as stack:
+            replay = PipelineProcess(self._project, self._broker.bootstrap_servers, self._folder / "replay.log")
+            stack.callback(replay.close)
+            replay.start("replay", "--as", "v2", "--from", "earliest", "--once")
+            self._scene.note("v2 reads the history from its beginning, beside v1, into outputs of its own")
+            self._wait("the replay to end", lambda: not replay.is_running(), None)
+            if replay.status() != 0:
+                raise SomethingNeverHappened(f"the replay ended with {replay.status()}:\n{replay.output()[-2000:]}")
+            self._scene.note("v2 has caught up with v1")
+
+    def _command(self, *command: str, may_end_with: tuple[int, ...] = (0,)) -> str:
+        with ExitStack() as stack:
+            process = PipelineProcess(self._project, self._broker.bootstrap_servers, self._folder / f"{command[0]}.log")
+            stack.callback(process.close)
+            process.start(*command)
+            self._wait(f"barnabas pipeline {' '.join(command)}", lambda: not process.is_running(), None)
+            if process.status() not in may_end_with:
+                raise SomethingNeverHappened(f"{command[0]} ended with {process.status()}:\n{process.output()[-2000:]}")
+            self._scene.note(f"barnabas pipeline {' '.join(command)}: done")
+            return process.output()
+
+    def _judge_version(self, version: str, result: Result) -> None:
+        self._scene.phase = "the proof is made, event by event"
+        self._frame()
+        result.outputs[version] = self._judge.outputs(version)
+        result.proofs[version] = self._judge.prove(version, result.outputs[version])
+
+    def _has_batches(self) -> bool:
+        status = self._scene.status()
+        return status is not None and any(flow.batch_id is not None for flow in status.flows)
+
+    def _nothing_is_missing(self, version: str) -> Callable[[], bool]:
+        """Looks at the outputs now and then: not at the pipeline's counters."""
+        next_look = 0.0
+
+        def look() -> bool:
+            nonlocal next_look
+            if time.monotonic() < next_look:
+                return False
+            found = self._judge.prove(version).nothing_is_missing()
+            next_look = time.monotonic() + _LOOK_EVERY_S
+            return found
+
+        return look
 
     @contextmanager
-    def _cast(self) -> Iterator[None]:
-        servers, plan, scene = self._broker.bootstrap_servers, self._plan, self._scene
-        try:
-            for number in range(1, plan.members + 1):
-                notes = self._directory / f"processed-member-{number}"
-                arguments = (servers, TOPIC, GROUP, plan.session_timeout_ms, notes)
-                scene.members.append(Actor("member", f"member-{number}", *arguments))
-            for number in range(1, plan.senders + 1):
-                notes = self._directory / f"acked-sender-{number}"
-                scene.senders.append(Actor("sender", f"sender-{number}", servers, TOPIC, plan.rate, notes))
+    def _shown(self) -> Iterator[None]:
+        with view_of(self._scene) as self._view:
             yield
-        finally:
-            for actor in [*scene.senders, *scene.members]:
-                actor.close()
 
-    def _everybody_works(self) -> None:
-        members = self._scene.members
-        self._wait("every member to have partitions and work", lambda: all(m.count("processed") for m in members))
-        self._scene.note(f"{len(members)} members share {self._plan.partitions} partitions, records flow")
+    def _wait(self, what: str, has_happened: Callable[[], bool], needed: PipelineProcess | None) -> None:
+        if not self._wait_or_go_on(has_happened, needed):
+            raise SomethingNeverHappened(f"waited {PATIENCE_S:.0f} s for {what}")
 
-    def _kill_a_member(self) -> None:
-        victim = max(self._scene.living_members(), key=lambda member: len(member.assigned()))
-        orphans = victim.assigned()
-        victim.kill()
-        self._scene.note(f"{victim.name} (pid {victim.pid}) got SIGKILL; it was reading partitions {_listed(orphans)}")
-        killed = time.monotonic()
-        self._wait("the partitions to be taken over", lambda: self._are_read(orphans))
-        heirs = {member.name for member in self._scene.living_members() if set(member.assigned()) & set(orphans)}
-        took_s = time.monotonic() - killed
-        self._scene.note(f"{' and '.join(sorted(heirs))} took over partitions {_listed(orphans)} after {took_s:.1f} s")
-
-    def _kill_the_broker(self) -> None:
-        pid = self._broker.pid
-        self._broker.kill()
-        self._scene.broker = "down"
-        self._scene.note(f"the broker (pid {pid}) got SIGKILL with {self._in_flight():,} records in flight")
-        self._watch(1.0)
-        before, started = self._scene.acked(), time.monotonic()
-        self._broker.start()
-        self._scene.broker = "up"
-        took_ms = (time.monotonic() - started) * 1000
-        self._scene.note(f"the broker is back after {took_ms:.0f} ms, pid {self._broker.pid}")
-        self._wait("records to flow again", lambda: self._scene.acked() > before + self._plan.rate // 4)
-        processed = self._scene.processed()
-        self._wait("the group to go on", lambda: self._scene.processed() > processed)
-        self._scene.note(f"records flow again {time.monotonic() - started:.1f} s after the start")
-
-    def _finish(self) -> None:
-        for sender in self._scene.senders:
-            sender.ask_to_finish()
-        self._wait("the senders to finish", lambda: not any(sender.is_alive() for sender in self._scene.senders))
-        for sender in self._scene.senders:
-            if sender.wait(_PATIENCE_S) != 0 or sender.count("failed"):
-                raise SomethingNeverHappened(f"{sender.name} could not deliver {sender.count('failed')} records")
-        self._scene.note(f"the senders are done: {self._scene.acked():,} records acknowledged")
-        # A loss would leave a lag that never goes: not waited for in vain, but left to the proof.
-        self._wait_or_go_on(lambda: self._scene.lag() == 0)
-        for member in self._scene.living_members():
-            member.ask_to_finish()
-        for member in self._scene.members:
-            member.wait(_PATIENCE_S)
-        self._scene.note("the members are done")
-
-    def _are_read(self, partitions: list[int]) -> bool:
-        owned = {partition for member in self._scene.living_members() for partition in member.assigned()}
-        return set(partitions) <= owned
-
-    def _in_flight(self) -> int:
-        return sum(sender.count("sent") - sender.count("acked") for sender in self._scene.senders)
-
-    def _watch(self, seconds: float) -> None:
-        until = time.monotonic() + seconds
-        while time.monotonic() < until:
-            self._frame()
-
-    def _wait(self, what: str, has_happened: Callable[[], bool]) -> None:
-        if not self._wait_or_go_on(has_happened):
-            raise SomethingNeverHappened(f"waited {_PATIENCE_S:.0f} s for {what}")
-
-    def _wait_or_go_on(self, has_happened: Callable[[], bool]) -> bool:
-        until = time.monotonic() + _PATIENCE_S
+    def _wait_or_go_on(self, has_happened: Callable[[], bool], needed: PipelineProcess | None) -> bool:
+        until = time.monotonic() + PATIENCE_S
         while not has_happened():
             if time.monotonic() > until:
                 return False
+            if needed is not None and not needed.is_running():
+                raise SomethingNeverHappened(
+                    f"the pipeline ended with {needed.status()}; its last words:\n{needed.output()[-3000:]}"
+                )
             self._frame()
         return True
 
     def _frame(self) -> None:
-        self._view.refresh()
+        if self._view is not None:
+            self._view.refresh()
         time.sleep(_FRAME_S)
-
-
-def _prove(directory: Path) -> Proof:
-    return prove(read_acked(directory.glob("acked-*")), read_processed(directory.glob("processed-*")))
-
-
-def _listed(partitions: list[int]) -> str:
-    return ", ".join(map(str, partitions))

@@ -1,101 +1,206 @@
-"""The proof: what was acknowledged against what was processed, from the actors' own notes.
+"""The proof: sent = counted + duplicates + late + dead letters, event by event, and the outputs are what they must be.
 
-A record is known by the id its sender gave it, and by the partition and offset where it lies. The same place noted
-twice is a redelivery: a member died between processing and committing, and the next one did the work again. The same id
-at two places is a double, an id that nobody processed is a loss, and neither may happen.
+Three parties are compared. The sender's notes say what was acknowledged, and where it lies. The log, judged by
+`classify`, says what must become of it. The outputs say what has become of it. Nothing else is asked.
 """
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
+
+from demo.classify import Average, Logic, LogRecord, Minute, Place, Verdict, anomalies, averages
+from demo.plan import TOPIC
+from demo.telemetry import DUPLICATE, GOOD, LATE, MALFORMED, Device
+
+Key = TypeVar("Key")
+
+ROUNDED = 0.001
+"""Averages are rounded to three digits; sums of the same numbers in another order may differ in the last one."""
 
 
-class Proof(NamedTuple):
-    sent: int
-    received: int
-    lost: int
+class Note(NamedTuple):
+    """What the sender wrote down when the broker had taken an event."""
+
+    id: str
+    kind: str
+    place: Place
+
+
+class HistoryRow(NamedTuple):
+    id: str
+    place: Place
+    group: str
+    value: float
+
+
+class DeadLetter(NamedTuple):
+    topic: str
+    place: Place
+    value: bytes
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Everything that a version of the pipeline has written, each row as often as it is there."""
+
+    history: Sequence[HistoryRow]
+    averages: Sequence[tuple[Minute, Average]]
+    anomalies: Sequence[str]
+    dead_letters: Sequence[DeadLetter]
+
+
+class Check(NamedTuple):
+    """One comparison."""
+
+    what: str
+    expected: int
+    found: int
+    missing: int
     doubled: int
-    out_of_order: int
-    """Records that lie before an older one of their sender in the same partition."""
-    misplaced: int
-    """Records read from another place than the one that was acknowledged, or places that held two records."""
-    redelivered: int
+    wrong: int
+    """There and not expected, or not as expected."""
 
     def holds(self) -> bool:
-        return self.sent > 0 and self.sent == self.received and not (self.lost or self.doubled or self.flaws())
+        return self.expected == self.found and not (self.missing or self.doubled or self.wrong)
 
-    def flaws(self) -> int:
-        return self.out_of_order + self.misplaced
+
+@dataclass(frozen=True)
+class Proof:
+    sent: int
+    counted: int
+    duplicates: int
+    late: int
+    dead: int
+    checks: tuple[Check, ...]
+
+    def holds(self) -> bool:
+        adds_up = self.sent == self.counted + self.duplicates + self.late + self.dead
+        return self.sent > 0 and adds_up and all(check.holds() for check in self.checks)
 
     def line(self) -> str:
-        sign = "=" if self.sent == self.received else "≠"
-        counts = f"{self.sent:,} {sign} {self.received:,}, lost {self.lost:,}, doubled {self.doubled:,}"
-        return f"sent {sign} received: {counts}"
+        total = self.counted + self.duplicates + self.late + self.dead
+        sign = "=" if self.sent == total else "≠"
+        parts = f"{self.counted:,} + {self.duplicates:,} + {self.late:,} + {self.dead:,}"
+        return f"sent {sign} counted + duplicates + late + dead letters: {self.sent:,} {sign} {parts}"
+
+    def nothing_is_missing(self) -> bool:
+        """Whatever else may be wrong, there is nothing left to wait for."""
+        return not any(check.missing for check in self.checks)
 
 
-Place = tuple[int, int]
-
-
-def prove(acked: Iterable[tuple[str, Place]], processed: Iterable[tuple[str, Place]]) -> Proof:
-    place_of: dict[str, Place] = {}
-    doubled: set[str] = set()
-    misplaced = 0
-    for id_, place in acked:
-        if place_of.setdefault(id_, place) != place:
-            doubled.add(id_)
-    id_at: dict[Place, str] = {}
-    seen_at: dict[str, Place] = {}
-    redelivered = 0
-    for id_, place in processed:
-        if place in id_at:
-            redelivered += 1
-            misplaced += id_at[place] != id_
-            continue
-        id_at[place] = id_
-        if seen_at.setdefault(id_, place) != place:
-            doubled.add(id_)
-    lost = place_of.keys() - seen_at.keys()
-    misplaced += sum(1 for id_, place in place_of.items() if id_ in seen_at and seen_at[id_] != place)
+def prove(
+    notes: Sequence[Note],
+    log: Sequence[LogRecord],
+    verdict: Verdict,
+    outputs: Outputs,
+    devices: Mapping[str, Device],
+    logic: Logic,
+) -> Proof:
+    known = dict(devices)
     return Proof(
-        sent=len(place_of),
-        received=len(seen_at),
-        lost=len(lost),
-        doubled=len(doubled),
-        out_of_order=_out_of_order(id_at),
-        misplaced=misplaced,
-        redelivered=redelivered,
+        sent=len(notes),
+        counted=len(outputs.history),
+        duplicates=len(verdict.duplicates),
+        late=len(verdict.late),
+        dead=len(outputs.dead_letters),
+        checks=(
+            _the_log(notes, log),
+            _the_sender_agrees(notes, verdict),
+            _history(verdict, outputs.history, known),
+            _averages(averages(verdict, known, logic), outputs.averages),
+            _ids("anomalies", anomalies(verdict, known, logic), outputs.anomalies),
+            _dead_letters(log, verdict, outputs.dead_letters),
+        ),
     )
 
 
-def read_acked(paths: Iterable[Path]) -> list[tuple[str, Place]]:
-    """Lines `id partition offset`."""
+def read_notes(path: Path) -> list[Note]:
+    """Lines `id kind partition offset`."""
     notes = []
-    for path in paths:
-        for line in path.read_text().splitlines():
-            id_, partition, offset = line.split()
-            notes.append((id_, (int(partition), int(offset))))
+    for line in path.read_text().splitlines():
+        id_, kind, partition, offset = line.split()
+        notes.append(Note(id_, kind, (int(partition), int(offset))))
     return notes
 
 
-def read_processed(paths: Iterable[Path]) -> list[tuple[str, Place]]:
-    """Lines `partition offset id`."""
-    notes = []
-    for path in paths:
-        # A member killed while it wrote leaves a piece of a line; it had not committed that record either.
-        whole, _, _ = path.read_text().rpartition("\n")
-        for line in whole.splitlines():
-            partition, offset, id_ = line.split()
-            notes.append((id_, (int(partition), int(offset))))
-    return notes
+def _the_log(notes: Sequence[Note], log: Sequence[LogRecord]) -> Check:
+    """Everything that was acknowledged lies where it was acknowledged, and nothing else lies there."""
+    expected = Counter((note.place, note.id) for note in notes)
+    found = Counter((record.place, record.id) for record in log)
+    return _compared("log", expected, found)
 
 
-def _out_of_order(id_at: dict[Place, str]) -> int:
-    newest: dict[tuple[int, str], int] = {}
-    count = 0
-    for partition, offset in sorted(id_at):
-        sender, _, number = id_at[partition, offset].rpartition("-")
-        if int(number) < newest.get((partition, sender), -1):
-            count += 1
-        else:
-            newest[partition, sender] = int(number)
-    return count
+def _the_sender_agrees(notes: Sequence[Note], verdict: Verdict) -> Check:
+    """What the sender made to be late, a duplicate or malformed is what the log's judge takes it for."""
+    duplicates = {note.place for note in notes if note.kind == DUPLICATE}
+    expected = Counter((note.kind, note.id) for note in notes)
+    found = Counter((GOOD, id_) for id_ in verdict.counted)
+    found.update((DUPLICATE, id_) for id_ in verdict.duplicates.values())
+    found.update((LATE, id_) for id_ in verdict.late.values())
+    found.update((MALFORMED, id_) for id_ in verdict.dead.values())
+    misplaced = len(duplicates ^ set(verdict.duplicates))
+    check = _compared("kinds", expected, found)
+    return check._replace(wrong=check.wrong + misplaced)
+
+
+def _history(verdict: Verdict, rows: Sequence[HistoryRow], devices: dict[str, Device]) -> Check:
+    check = _ids("history", set(verdict.counted), [row.id for row in rows])
+    wrong = 0
+    for row in rows:
+        reading = verdict.counted.get(row.id)
+        if reading is None:
+            continue  # is wrong already
+        group = devices[reading.device].group
+        wrong += row.place not in verdict.places[row.id] or (row.group, row.value) != (group, reading.value)
+    return check._replace(wrong=check.wrong + wrong)
+
+
+def _averages(expected: Mapping[Minute, Average], rows: Sequence[tuple[Minute, Average]]) -> Check:
+    """Counts readings, not rows: so many events are in windows that are over."""
+    seen = Counter(minute for minute, _ in rows)
+    wrong = sum(
+        minute not in expected
+        or average.readings != expected[minute].readings
+        or not _close(average.average, expected[minute].average)
+        for minute, average in rows
+    )
+    return Check(
+        "averages",
+        expected=sum(average.readings for average in expected.values()),
+        found=sum(average.readings for _, average in rows),
+        missing=len(expected.keys() - seen.keys()),
+        doubled=sum(count - 1 for count in seen.values()),
+        wrong=wrong,
+    )
+
+
+def _close(one: float | None, other: float | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return abs(one - other) <= ROUNDED
+
+
+def _ids(what: str, expected: set[str], found: Iterable[str]) -> Check:
+    return _compared(what, Counter(expected), Counter(found))
+
+
+def _dead_letters(log: Sequence[LogRecord], verdict: Verdict, letters: Sequence[DeadLetter]) -> Check:
+    """Each stands for one record of the log, and has that record's own bytes."""
+    values = {record.place: record.value for record in log if record.place in verdict.dead}
+    expected = Counter((TOPIC, place, value) for place, value in values.items())
+    found = Counter((letter.topic, letter.place, letter.value) for letter in letters)
+    return _compared("dead letters", expected, found)
+
+
+def _compared(what: str, expected: Counter[Key], found: Counter[Key]) -> Check:
+    """`expected` has each once, unless it is wrong itself."""
+    return Check(
+        what,
+        expected=expected.total(),
+        found=found.total(),
+        missing=(expected - found).total(),
+        doubled=sum(count - expected[key] for key, count in found.items() if key in expected and count > expected[key]),
+        wrong=sum(count for key, count in found.items() if key not in expected),
+    )

@@ -1,31 +1,39 @@
-"""What there is to see at a moment: the actors, the partitions, and what has happened so far."""
+"""What there is to see at a moment: the sender, the flows, what came out lately, and what has happened so far."""
 
+import threading
 import time
+from collections import Counter
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from demo.actors import Actor
+from confluent_kafka import Consumer
 
+from barnabas.pipeline import status as statuses
+from barnabas.pipeline.location import state_folder
+from barnabas.pipeline.status import Status
+from demo.classify import Average, Minute
+from demo.outputs import as_average
+from demo.plan import ANOMALIES, AVERAGES, DEAD_LETTERS, Plan
 
-class PartitionView(NamedTuple):
-    partition: int
-    end: int
-    done: int
-    owner: str
-
-    @property
-    def lag(self) -> int:
-        return max(0, self.end - self.done)
+if TYPE_CHECKING:
+    from demo.actors import SenderProcess
 
 
 @dataclass(slots=True)
 class Scene:
-    partitions: int
-    broker: str = "starting"
-    senders: list[Actor] = field(default_factory=list)
-    members: list[Actor] = field(default_factory=list)
+    plan: Plan
+    states: Path
+    """The project's folder of versions."""
+    phase: str = "starting"
+    version: str = "v1"
+    """The one that runs now, or did last."""
+    sender: "SenderProcess | None" = None
+    tail: "Tail | None" = None
     events: list[tuple[float, str]] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
+    told: int = 0
+    """So many events have been printed."""
 
     def elapsed_s(self) -> float:
         return time.monotonic() - self.started
@@ -33,31 +41,58 @@ class Scene:
     def note(self, event: str) -> None:
         self.events.append((self.elapsed_s(), event))
 
-    def acked(self) -> int:
-        return sum(sender.count("acked") for sender in self.senders)
+    def news(self) -> list[str]:
+        """Events that have not been printed."""
+        fresh, self.told = self.events[self.told :], len(self.events)
+        return [f"{when:5.1f}s  {event}" for when, event in fresh]
 
-    def processed(self) -> int:
-        return sum(member.count("processed") for member in self.members)
-
-    def living_members(self) -> list[Actor]:
-        return [member for member in self.members if member.is_alive()]
-
-    def partition_views(self) -> list[PartitionView]:
-        ends = _highest([sender.by_partition("ends") for sender in self.senders])
-        done = _highest([member.by_partition("done") for member in self.members])
-        owners = {partition: member.name for member in self.members for partition in member.assigned()}
-        return [
-            PartitionView(partition, ends.get(partition, 0), done.get(partition, 0), owners.get(partition, "nobody"))
-            for partition in range(self.partitions)
-        ]
-
-    def lag(self) -> int:
-        return sum(view.lag for view in self.partition_views())
+    def status(self) -> Status | None:
+        """As the pipeline itself tells it: for the screen, not for the proof."""
+        return statuses.read(state_folder(self.states, self.version))
 
 
-def _highest(reports: list[dict[int, int]]) -> dict[int, int]:
-    highest: dict[int, int] = {}
-    for report in reports:
-        for partition, offset in report.items():
-            highest[partition] = max(highest.get(partition, 0), offset)
-    return highest
+class Tail:
+    """Follows the outputs of v1 for the screen, as any consumer would."""
+
+    def __init__(self, servers: str) -> None:
+        self.counts: Counter[str] = Counter()
+        self.averages: dict[Minute, Average] = {}
+        self._over = threading.Event()
+        self._consumer = Consumer(
+            {
+                "bootstrap.servers": servers,
+                "group.id": "demo-screen",
+                "isolation.level": "read_committed",
+                "auto.offset.reset": "earliest",
+                "enable.auto.commit": False,
+                "topic.metadata.refresh.interval.ms": 1000,  # the outputs are made while we look
+                "reconnect.backoff.max.ms": 500,
+                "log_level": 0,
+            }
+        )
+        self._consumer.subscribe([AVERAGES, ANOMALIES, DEAD_LETTERS])
+        self._thread = threading.Thread(target=self._follow, daemon=True)
+        self._thread.start()
+
+    def groups(self) -> dict[str, list[tuple[int, float]]]:
+        """Of each group its averages in the order of time."""
+        found: dict[str, list[tuple[int, float]]] = {}
+        for minute, average in sorted(self.averages.copy().items()):
+            if average.average is not None:
+                found.setdefault(minute.group, []).append((minute.start_ms, average.average))
+        return found
+
+    def close(self) -> None:
+        self._over.set()
+        self._thread.join()
+        self._consumer.close()
+
+    def _follow(self) -> None:
+        while not self._over.is_set():
+            for message in self._consumer.consume(500, timeout=0.2):
+                if message.error() is not None:  # the topic is not there yet, or the broker is away
+                    continue
+                self.counts[message.topic()] += 1
+                if message.topic() == AVERAGES:
+                    minute, average = as_average(message.value())
+                    self.averages[minute] = average

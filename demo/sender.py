@@ -1,92 +1,112 @@
-"""An idempotent producer: numbered records at a steady rate; notes every acknowledgement in a file.
+"""Sends the telemetry at a steady rate, and notes every acknowledgement in a file.
 
-Run as `python -m demo.sender NAME SERVERS TOPIC RATE FILE`.
+Run as `python -m demo.sender SERVERS FILE START_MS [--seed=... and the rest of the plan]`.
+
+Simulated time goes on only as the log takes the events: a tick is sent when all ticks but the last are acknowledged.
+So partitions are never further apart than three ticks, also when the broker was away, and a row that is not late by the
+log's own time is never behind the watermark.
 """
 
 import sys
 import time
+from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 from typing import TextIO
 
 from confluent_kafka import KafkaError, Message, Producer
 
+from demo.plan import TOPIC, Plan
 from demo.reporting import end_of_stdin, report
+from demo.telemetry import Event, closing, events
 
-PADDING = b"." * 100
-TICK_S = 0.02
+TICK_S = 0.05
+CATCH_UP_S = 1.0
+"""What was missed while the broker was away is not caught up with, but for this much of it."""
 REPORT_EVERY_S = 0.25
+ID_HEADER = "id"
+"""So that an event is known by its id even if its value is unreadable."""
 
 
 class Sender:
-    def __init__(self, name: str, servers: str, topic: str, notes: TextIO) -> None:
-        self.name = name
+    def __init__(self, servers: str, notes: TextIO) -> None:
         self.sent = 0
         self.acked = 0
         self.failed = 0
-        self.ends: dict[int, int] = {}
-        """Per partition, the offset after the last acknowledged record."""
-        self._topic = topic
+        self.now_ms = 0
         self._notes = notes
+        self._told = 0.0
         self._producer = Producer(
             {
                 "bootstrap.servers": servers,
-                "client.id": name,
+                "client.id": "demo-sender",
                 "enable.idempotence": True,
                 "linger.ms": 5,
-                "message.timeout.ms": 120_000,  # a broker that is down for a while costs time and no records
+                "partitioner": "murmur2_random",
+                "message.timeout.ms": 300_000,  # a broker that is down for a while costs time and no events
                 "reconnect.backoff.max.ms": 500,
                 "log_level": 0,
             }
         )
 
-    def send_one(self) -> None:
-        id_ = f"{self.name}-{self.sent}"
-        while True:
-            try:
-                self._producer.produce(self._topic, id_.encode() + b" " + PADDING, id_, on_delivery=self._on_delivery)
-            except BufferError:
-                self._producer.poll(0.1)
-            else:
-                self.sent += 1
-                return
+    def send(self, batch: Iterable[Event]) -> None:
+        for event in batch:
+            note = f"{event.id} {event.kind}"
+            self._producer.produce(
+                TOPIC,
+                event.value,
+                event.device,
+                timestamp=event.timestamp_ms,
+                headers=[(ID_HEADER, event.id.encode())],
+                on_delivery=lambda error, message, note=note: self._on_delivery(error, message, note),
+            )
+            self.sent += 1
+            self.now_ms = event.timestamp_ms
 
-    def poll(self) -> None:
+    def wait_for(self, acked: int) -> None:
+        """Until so many are in the log (or given up, which ends the demo)."""
         self._producer.poll(0)
+        self.tell()
+        while self.acked + self.failed < acked:
+            self._producer.poll(0.02)
+            self.tell()
 
-    def flush(self) -> int:
-        return int(self._producer.flush(REPORT_EVERY_S))
+    def tell(self, *, now: bool = False) -> None:
+        if now or time.monotonic() - self._told >= REPORT_EVERY_S:
+            self._told = time.monotonic()
+            self._notes.flush()
+            report(sent=self.sent, acked=self.acked, failed=self.failed, now_ms=self.now_ms)
 
-    def tell(self) -> None:
-        self._notes.flush()
-        report(sent=self.sent, acked=self.acked, failed=self.failed, ends=self.ends)
-
-    def _on_delivery(self, error: KafkaError | None, message: Message) -> None:
+    def _on_delivery(self, error: KafkaError | None, message: Message, note: str) -> None:
         if error is not None:
             self.failed += 1
             return
-        partition, offset = message.partition(), message.offset()
-        self._notes.write(f"{message.key().decode()} {partition} {offset}\n")
-        self.ends[partition] = max(self.ends.get(partition, 0), offset + 1)
+        self._notes.write(f"{note} {message.partition()} {message.offset()}\n")
         self.acked += 1
 
 
 def main() -> None:
-    name, servers, topic, rate, path = sys.argv[1:]
+    servers, path, start_ms, *rest = sys.argv[1:]
+    plan = Plan.from_arguments(rest)
     ended = end_of_stdin()
+    coming = events(plan, int(start_ms))
+    per_tick = max(1, round(plan.rate * TICK_S))
     with Path(path).open("w") as notes:
-        sender = Sender(name, servers, topic, notes)
-        started = told = time.monotonic()
-        while not ended.wait(TICK_S):
-            now = time.monotonic()
-            while sender.sent < (now - started) * float(rate):
-                sender.send_one()
-            sender.poll()
-            if now - told >= REPORT_EVERY_S:
-                sender.tell()
-                told = now
-        while sender.flush():
-            sender.tell()
-        sender.tell()
+        sender = Sender(servers, notes)
+        last = 0
+        due = time.monotonic()
+        while not ended.is_set() and (batch := list(islice(coming, per_tick))):
+            before = sender.sent
+            sender.send(batch)
+            sender.wait_for(last)
+            last = before
+            due = max(due + TICK_S, time.monotonic() - CATCH_UP_S)
+            time.sleep(max(0.0, due - time.monotonic()))
+        sender.wait_for(sender.sent)
+        sender.send(closing(plan, int(start_ms)))
+        sender.wait_for(sender.sent)
+        sender.tell(now=True)
+    sys.exit(1 if sender.failed else 0)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The audience's view: a live screen on a terminal, lines otherwise."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -10,12 +10,15 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from demo.proof import Proof
+from demo.plan import ANOMALIES, AVERAGES, DEAD_LETTERS
 from demo.scene import Scene
+from demo.telemetry import iso
 
-_EVENTS_SHOWN = 10
-_BAR_WIDTH = 20
-_LINE_EVERY_S = 2.0
+_EVENTS_SHOWN = 8
+_MINUTES_SHOWN = 36
+_BAR_WIDTH = 40
+_LINE_EVERY_S = 3.0
+_HEIGHTS = "▁▂▃▄▅▆▇█"
 
 
 class View(Protocol):
@@ -33,26 +36,19 @@ def view_of(scene: Scene) -> View:
 
 
 class LineView:
-    """An event when it happens, the numbers every other second."""
+    """An event when it happens, the numbers every few seconds."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
-        self._events_told = 0
-        self._next_line_s = _LINE_EVERY_S
+        self._next_line_s = scene.elapsed_s() + _LINE_EVERY_S
 
     def refresh(self) -> None:
         scene = self._scene
-        for when, event in scene.events[self._events_told :]:
-            print(f"{when:5.1f}s  * {event}", flush=True)
-            self._events_told += 1
-        if scene.elapsed_s() >= self._next_line_s and scene.senders:
+        for line in scene.news():
+            print(line, flush=True)
+        if scene.elapsed_s() >= self._next_line_s and scene.sender is not None:
             self._next_line_s = scene.elapsed_s() + _LINE_EVERY_S
-            members = ", ".join(f"{member.name}:{_listed(member.assigned())}" for member in scene.living_members())
-            print(
-                f"{scene.elapsed_s():5.1f}s  acknowledged {scene.acked():,}  processed {scene.processed():,}  "
-                f"lag {scene.lag():,}  broker {scene.broker}  {members}",
-                flush=True,
-            )
+            print(f"{scene.elapsed_s():5.1f}s  {_sent(scene)}; {_flows_in_words(scene)}", flush=True)
 
     def __enter__(self) -> Self:
         return self
@@ -66,7 +62,8 @@ class LineView:
 class LiveView:
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
-        self._live = Live(console=Console(), auto_refresh=False, transient=True)
+        self._console = Console(highlight=False)
+        self._live = Live(console=self._console, auto_refresh=False, transient=True)
 
     def refresh(self) -> None:
         self._live.update(_screen(self._scene), refresh=True)
@@ -79,82 +76,94 @@ class LiveView:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._live.__exit__(kind, error, trace)
-
-
-def print_ending(scene: Scene, proof: Proof, notes: Mapping[str, int]) -> None:
-    """The final table and the proof. `notes` counts what each actor wrote down, also one that died before it told."""
-    console = Console(highlight=False, soft_wrap=True)
-    table = Table(title="Who did what", box=None, pad_edge=False, header_style="bold", title_justify="left")
-    for column, justify in (("ACTOR", "left"), ("PID", "right"), ("RECORDS", "right"), ("FATE", "left")):
-        table.add_column(column, justify="right" if justify == "right" else "left")
-    for sender in scene.senders:
-        table.add_row(sender.name, str(sender.pid), f"{notes[f'acked-{sender.name}']:,}", "acknowledged")
-    for member in scene.members:
-        fate = "killed" if member.was_killed else "finished"
-        table.add_row(member.name, str(member.pid), f"{notes[f'processed-{member.name}']:,}", f"processed, {fate}")
-    console.print(table)
-    if console.is_terminal:  # elsewhere they have been told already
-        for when, event in scene.events:
-            console.print(f"{when:5.1f}s  {event}", style="dim", markup=False)
-    console.print(
-        f"redelivered after the kill and recognised by partition and offset: {proof.redelivered:,}; "
-        f"out of order: {proof.out_of_order:,}; misplaced: {proof.misplaced:,}",
-        markup=False,
-    )
-    console.print(proof.line(), style="bold green" if proof.holds() else "bold red", markup=False)
+        for line in self._scene.news():
+            self._console.print(line, style="dim", markup=False)
 
 
 def _screen(scene: Scene) -> RenderableType:
-    return Group(_headline(scene), Text(), _partitions(scene), Text(), _actors(scene), Text(), _events(scene))
+    headline = Text.assemble(("Barnabas ", "bold"), f"{scene.elapsed_s():5.1f}s   ", (scene.phase, "bold green"))
+    return Group(headline, Text(), _sending(scene), Text(), _flows(scene), Text(), _groups(scene), Text(), _log(scene))
 
 
-def _headline(scene: Scene) -> Text:
-    style = "bold green" if scene.broker == "up" else "bold red"
-    return Text.assemble(
-        ("Barnabas ", "bold"),
-        f"{scene.elapsed_s():4.1f}s   broker ",
-        (scene.broker, style),
-        f"   acknowledged {scene.acked():,}   processed {scene.processed():,}   lag {scene.lag():,}",
-    )
+def _sending(scene: Scene) -> Text:
+    if scene.sender is None:
+        return Text("the broker starts")
+    planned = round(scene.plan.rate * scene.plan.seconds)
+    done = min(1.0, scene.sender.count("acked") / planned)
+    bar = "█" * round(done * _BAR_WIDTH)
+    return Text.assemble((bar.ljust(_BAR_WIDTH, "░"), "cyan"), "  ", _sent(scene))
 
 
-def _partitions(scene: Scene) -> Table:
+def _sent(scene: Scene) -> str:
+    sender = scene.sender
+    if sender is None:
+        return "nothing sent yet"
+    clock = iso(sender.count("now_ms"))[11:19] if sender.count("now_ms") else "-"
+    rate = f", {sender.rate():,.0f} per second, simulated time {clock}" if sender.is_alive() else ", all of them"
+    return f"{sender.count('acked'):,} events of {scene.plan.devices:,} devices sent{rate}"
+
+
+def _flows_in_words(scene: Scene) -> str:
+    status = scene.status()
+    if status is None:
+        return f"{scene.version} starts"
+    told = [
+        f"{flow.name} {'lag ' + format(flow.lag, ',') if flow.lag is not None else flow.state}" for flow in status.flows
+    ]
+    return f"{scene.version}: {', '.join(told) or 'starts'}"
+
+
+def _flows(scene: Scene) -> RenderableType:
+    status = scene.status()
+    if status is None or not status.flows:
+        return Text(f"Spark starts, for {scene.version} of the pipeline")
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("PARTITION", "END", "PROCESSED", "LAG"):
+    table.add_column("FLOW", min_width=22)
+    table.add_column("STATE", min_width=9)
+    for column in ("BATCH", "IN/S", "LAG", "WATERMARK", "ROWS OF STATE"):
         table.add_column(column, justify="right", min_width=9)
-    table.add_column("", min_width=_BAR_WIDTH)
-    table.add_column("READ BY")
-    views = scene.partition_views()
-    most = max(1000, *(view.lag for view in views))
-    for view in views:
-        bar = "█" * round(view.lag / most * _BAR_WIDTH)
-        owner = Text(view.owner, style="red" if view.owner == "nobody" else "")
+    for flow in status.flows:
+        state = Text(flow.state, style="red" if flow.last_error else "")
         table.add_row(
-            str(view.partition), f"{view.end:,}", f"{view.done:,}", f"{view.lag:,}", Text(bar, "yellow"), owner
+            f"{scene.version} {flow.name}",
+            state,
+            _number(flow.batch_id),
+            _number(flow.input_rows_per_s),
+            _number(flow.lag),
+            "-" if flow.watermark is None else flow.watermark[11:19],
+            _number(flow.state_rows),
         )
     return table
 
 
-def _actors(scene: Scene) -> Table:
+def _groups(scene: Scene) -> RenderableType:
+    tail = scene.tail
+    if tail is None or not tail.averages:
+        return Text("no minute is over yet", style="dim")
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("ACTOR", min_width=10)
-    for column in ("PID", "RECORDS", "PER SECOND"):
-        table.add_column(column, justify="right", min_width=9)
-    table.add_column("")
-    for sender in scene.senders:
-        waiting = sender.count("sent") - sender.count("acked")
-        rate = f"{sender.rate('acked'):,.0f}"
-        table.add_row(sender.name, str(sender.pid), f"{sender.count('acked'):,}", rate, f"{waiting:,} in flight")
-    for member in scene.members:
-        what = Text("killed", "bold red") if member.was_killed else Text(f"partitions {_listed(member.assigned())}")
-        rate = f"{member.rate('processed'):,.0f}"
-        table.add_row(member.name, str(member.pid), f"{member.count('processed'):,}", rate, what)
-    return table
+    table.add_column("GROUP", min_width=9)
+    table.add_column("MINUTES", min_width=_MINUTES_SHOWN)
+    table.add_column("LAST AVERAGE", justify="right")
+    for group, points in sorted(tail.groups().items()):
+        values = [value for _, value in points]
+        table.add_row(group, Text(sparkline(values[-_MINUTES_SHOWN:]), "green"), f"{values[-1]:.2f} °C")
+    counts = tail.counts
+    summary = (
+        f"{counts[AVERAGES]:,} averages, {counts[ANOMALIES]:,} anomalies and {counts[DEAD_LETTERS]:,} dead letters "
+        "have come out so far"
+    )
+    return Group(table, Text(summary, style="dim"))
 
 
-def _events(scene: Scene) -> Group:
+def sparkline(values: Sequence[float]) -> str:
+    low, high = min(values), max(values)
+    step = (high - low) / (len(_HEIGHTS) - 1) or 1.0
+    return "".join(_HEIGHTS[round((value - low) / step)] for value in values)
+
+
+def _log(scene: Scene) -> Group:
     return Group(*(Text(f"{when:5.1f}s  {event}") for when, event in scene.events[-_EVENTS_SHOWN:]))
 
 
-def _listed(partitions: list[int]) -> str:
-    return ",".join(map(str, partitions)) or "-"
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.0f}"

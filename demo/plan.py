@@ -1,0 +1,50 @@
+"""What is simulated: how many devices, how fast, for how long, and how much of it goes wrong."""
+
+import argparse
+from dataclasses import dataclass, fields
+from typing import Self
+
+TOPIC = "telemetry"
+DEAD_LETTERS = "telemetry.dead"
+AVERAGES = "averages"
+ANOMALIES = "anomalies"
+HISTORY = "tables/history"
+
+WINDOW_MS = 60_000
+LATE_AFTER_MS = 30_000
+WATERMARK_DELAY_MS = 60_000
+"""These three stand in the project, too (demo/project): a test compares."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    seed: int = 7
+    devices: int = 10_000
+    groups: int = 12
+    partitions: int = 4
+    rate: int = 2_500
+    """Events per second, of real time."""
+    seconds: float = 32.0
+    """For so long, in real time."""
+    speed: int = 60
+    """So many seconds pass in the simulation while one passes here: a window of a minute is full after one second."""
+    duplicates: float = 0.02
+    """The part of all events that devices send twice; the next ones likewise."""
+    late: float = 0.015
+    malformed: float = 0.01
+    anomalies: float = 0.004
+
+    def as_arguments(self) -> list[str]:
+        return [f"--{field.name.replace('_', '-')}={getattr(self, field.name)}" for field in fields(self)]
+
+    @classmethod
+    def from_arguments(cls, arguments: list[str]) -> Self:
+        parser = argparse.ArgumentParser()
+        add_options(parser)
+        return cls(**vars(parser.parse_args(arguments)))
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    for field in fields(Plan):
+        option = f"--{field.name.replace('_', '-')}"
+        parser.add_argument(option, type=type(field.default), default=field.default, help=f"[default: {field.default}]")
