@@ -100,7 +100,8 @@ def _known(text: str) -> UserError | None:
     if "barnabas does not support Update mode" in text:
         return UserError(
             'Spark has no outputMode("update") for sinks in Python.',
-            'use outputMode("append") with a watermark, or "complete", or write with rows.write in foreachBatch',
+            'use outputMode("append") with a watermark, or "complete"; or write with rows.write in foreachBatch, with '
+            "the options txnAppId and txnVersion",
         )
     if "JAVA_GATEWAY_EXITED" in text:
         return UserError(

@@ -1,7 +1,8 @@
 import pytest
 
 from barnabas.spark.errors import UserError
-from barnabas.spark.options.sink import sink_options
+from barnabas.spark.options.sink import NumberedWrite, sink_options
+from barnabas.spark.sink.exactly_once import exactly_once_delivery
 
 LEAST = {"kafka.bootstrap.servers": "localhost:9092"}
 
@@ -30,6 +31,13 @@ def test_values() -> None:
     assert write.client().bootstrap == (("localhost", 9092),)
 
 
+def test_a_write_with_a_number() -> None:
+    told = {"exactlyOnce": "true", "txnAppId": "billing.v1", "txnVersion": "7"}
+    assert sink_options(LEAST | told).numbered == NumberedWrite("billing.v1", 7)
+    with pytest.raises(UserError, match="a stream is known by its checkpoint"):
+        exactly_once_delivery(sink_options(LEAST | told), streaming=True)
+
+
 def test_calls_take_as_long_as_a_producer_may_block() -> None:
     assert sink_options(LEAST | {"kafka.max.block.ms": "1500"}).client().api_timeout_s == 1.5
     assert sink_options(LEAST).client().api_timeout_s == 60
@@ -51,6 +59,11 @@ def test_kafkas_own_partitioners_are_known_by_their_class() -> None:
         ({"exactlyOnce": "true", "kafka.transactional.id": "x"}, "kafka.transactional.id", "exactlyOnceId"),
         ({"exactlyOnce": "true", "kafka.acks": "1"}, "all replicas", "kafka.acks"),
         ({"exactlyOnce": "true", "kafka.enable.idempotence": "false"}, "idempotent", "remove"),
+        ({"exactlyOnce": "true", "txnAppId": "a"}, "txnVersion is not", "the number of the batch"),
+        ({"exactlyOnce": "true", "txnVersion": "1"}, "txnAppId is not", "as long as the checkpoint"),
+        ({"exactlyOnce": "true", "txnAppId": "a", "txnVersion": "-1"}, "'-1'", "at least 0"),
+        ({"exactlyOnce": "true", "txnAppId": "a/b", "txnVersion": "1"}, "'a/b'", "letters"),
+        ({"txnAppId": "a", "txnVersion": "1"}, "exactlyOnce is not", 'option("exactlyOnce", "true")'),
         ({"kafka.key.serializer": "x"}, "kafka.key.serializer is not supported", "bytes"),
         ({"kafka.value.serializer": "x"}, "kafka.value.serializer is not supported", "bytes"),
         ({"partitioner": "best"}, "no partitioner 'best'", "murmur2"),

@@ -19,7 +19,7 @@ STRATEGIES = ("subscribe", "subscribePattern", "assign")
 
 ENDING = ("endingOffsets", "endingOffsetsByTimestamp", "endingTimestamp")
 
-STREAM_ONLY = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay")
+STREAM_ONLY = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", "maxTimePerTrigger")
 
 SOURCE = (
     *STRATEGIES,
@@ -43,7 +43,7 @@ SOURCE = (
     "history",
 )
 
-SINK = ("topic", "includeHeaders", "exactlyOnce", "exactlyOnceId", "partitioner")
+SINK = ("topic", "includeHeaders", "exactlyOnce", "exactlyOnceId", "txnAppId", "txnVersion", "partitioner")
 
 SPARK = (
     "checkpointLocation",

@@ -1,9 +1,11 @@
 """The options of a write: those of Spark's Kafka connector, and `exactlyOnce`, which it does not have.
 
 `topic` says where all rows go; without it a column `topic` says it for each. `exactlyOnceId` names the transactions of
-a query, where the default (made from the query's id) must not be used, as with ACLs on transactional ids.
+a query, where the default (made from the query's id) must not be used, as with ACLs on transactional ids. `txnAppId`
+and `txnVersion` say which write a batch write is, so that it can be made again without harm; the names are Delta Lake's.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
@@ -26,6 +28,17 @@ _JAVA_PARTITIONERS: Mapping[str, Partitioner] = {
 }
 """Kafka's own, by the name of their class; others are Java code that cannot run here."""
 
+_APP_ID = re.compile(r"[A-Za-z0-9._-]{1,200}")
+"""It goes into transactional ids and a group's name, between marks that it must not contain."""
+
+
+@dataclass(frozen=True)
+class NumberedWrite:
+    """A batch write that can be told from others, also when it is made again."""
+
+    app_id: str
+    version: int
+
 
 @dataclass(frozen=True)
 class SinkOptions:
@@ -38,6 +51,8 @@ class SinkOptions:
     exactly_once: bool
     exactly_once_id: str | None
     partitioner: Partitioner
+    numbered: NumberedWrite | None = None
+    """Of a batch write; None: it has no number, and is another one each time."""
 
     def client(self) -> "ClientSettings":
         """How to reach the brokers."""
@@ -73,7 +88,28 @@ def sink_options(options: Mapping[str, str]) -> SinkOptions:
         exactly_once=exactly_once,
         exactly_once_id=values.text("exactlyOnceId") or None,
         partitioner=_partitioner(values, properties),
+        numbered=_numbered(values, exactly_once=exactly_once),
     )
+
+
+def _numbered(values: Values, *, exactly_once: bool) -> NumberedWrite | None:
+    app_id, version = values.text("txnAppId"), values.integer("txnVersion", at_least=0)
+    if app_id is None and version is None:
+        return None
+    if app_id is None or version is None:
+        missing, there = ("txnAppId", "txnVersion") if app_id is None else ("txnVersion", "txnAppId")
+        raise UserError(
+            f"The option {there} is set, but {missing} is not.",
+            "in foreachBatch, give both: txnAppId, a name that stays as long as the checkpoint, and txnVersion, the "
+            "number of the batch",
+        )
+    if not exactly_once:
+        raise UserError("The option txnAppId is set, but exactlyOnce is not.", 'add option("exactlyOnce", "true")')
+    if not _APP_ID.fullmatch(app_id):
+        raise UserError(
+            f"The option txnAppId is {app_id!r}.", "use at most 200 letters, digits, dots, underscores and hyphens"
+        )
+    return NumberedWrite(app_id, version)
 
 
 def _check_exactly_once(properties: Mapping[str, str]) -> None:

@@ -13,15 +13,18 @@ import dataclasses
 import os
 import signal
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from pyspark.sql.datasource import DataSourceStreamWriter
+from pyspark.sql.datasource import DataSourceStreamWriter, DataSourceWriter
 
 from barnabas.spark.data_source import BarnabasDataSource
 from barnabas.spark.sink.exactly_once import ExactlyOnce
+from barnabas.spark.sink.writing import Writing
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
+
+Writer = TypeVar("Writer", DataSourceWriter, DataSourceStreamWriter)
 
 OPTIONS = ("killAt", "killWhat", "killOnce", "stepsTo")
 
@@ -78,9 +81,14 @@ class KilledDataSource(BarnabasDataSource):
     def name(cls) -> str:
         return "barnabas-killed"
 
+    def writer(self, schema: "StructType", overwrite: bool) -> DataSourceWriter:
+        return self._hooked(super().writer(schema, overwrite))
+
     def streamWriter(self, schema: "StructType", overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802, Spark's name
-        writer = super().streamWriter(schema, overwrite)
-        delivery = writer.writing.delivery  # type: ignore[attr-defined]  # our own StreamWriter
-        if isinstance(delivery, ExactlyOnce):
-            writer.writing.delivery = dataclasses.replace(delivery, hook=self._hook)  # type: ignore[attr-defined]
+        return self._hooked(super().streamWriter(schema, overwrite))
+
+    def _hooked(self, writer: Writer) -> Writer:
+        writing: Writing = writer.writing  # type: ignore[attr-defined]  # our own writers
+        if isinstance(writing.delivery, ExactlyOnce):
+            writing.delivery = dataclasses.replace(writing.delivery, hook=self._hook)
         return writer

@@ -1,7 +1,8 @@
 """Exactly-once as Spark sees it: what a task does, what the driver does when all tasks are done or one has failed.
 
 A stream's tasks learn from Spark which query and batch they belong to. The driver's process for `commit` is told the
-batch only, so the tasks' messages bring it the query. A batch write has an id of its own, made with the writer.
+batch only, so the tasks' messages bring it the query. A batch write has an id of its own, made with the writer; or it
+says itself who it is and which number it has, and then can be made again like the batch of a stream.
 """
 
 import uuid
@@ -16,7 +17,7 @@ from barnabas.client.producer_settings import ProducerSettings
 from barnabas.client.settings import ClientSettings
 from barnabas.spark.errors import UserError
 from barnabas.spark.sink.exactly_once.driver_side import DriverSide
-from barnabas.spark.sink.exactly_once.names import Names, query_names, run_names
+from barnabas.spark.sink.exactly_once.names import Names, numbered_names, query_names, run_names
 from barnabas.spark.sink.exactly_once.steps import Hook, no_hook
 from barnabas.spark.sink.exactly_once.task_side import Attempt, TaskReport, WriteRows, run_attempt
 
@@ -39,6 +40,14 @@ class Reported(WriterCommitMessage):
 
 
 @dataclass(frozen=True)
+class Numbered:
+    """A batch write that can be made again."""
+
+    names: Names
+    version: int
+
+
+@dataclass(frozen=True)
 class ExactlyOnce:
     """A `Delivery`; pickled to tasks, and to the driver's process for `commit`."""
 
@@ -46,7 +55,8 @@ class ExactlyOnce:
     prefix: str | None
     timeout_ms: int
     run_id: str | None
-    """Of a batch write; None: a stream, whose query and batch the task knows."""
+    """Of a batch write; None: a stream, whose query and batch the task knows, or a write with a number."""
+    numbered: Numbered | None = None
     hook: Hook = no_hook
     """Is told every step, by its name; for tests."""
 
@@ -56,28 +66,37 @@ class ExactlyOnce:
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batch_id: int | None) -> None:
         reports = _reports(messages)
-        if not reports:
+        if not reports and self.numbered is None:
             return
         with Cluster(self.client) as cluster:
-            self._driver(cluster, reports).commit(_RUN_BATCH_ID if batch_id is None else batch_id, reports)
+            self._driver(cluster, reports).commit(self._number(batch_id), reports)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None], batch_id: int | None) -> None:
         """Where no task has said anything, the query's name is not known: what is open is swept by the next batch."""
         reports = _reports(messages)
-        if not reports and self.run_id is None:
+        if not reports and self.run_id is None and self.numbered is None:
             return
         with Cluster(self.client) as cluster:
-            self._driver(cluster, reports).abort(_RUN_BATCH_ID if batch_id is None else batch_id)
+            self._driver(cluster, reports).abort(self._number(batch_id))
+
+    def _number(self, batch_id: int | None) -> int:
+        if self.numbered is not None:
+            return self.numbered.version
+        return _RUN_BATCH_ID if batch_id is None else batch_id
 
     def _driver(self, cluster: Cluster, reports: Sequence[TaskReport]) -> DriverSide:
-        names = run_names(self.prefix, self.run_id) if self.run_id is not None else Names(reports[0].base)
         return DriverSide(
             cluster,
-            names,
+            self._names(reports),
             timeout_ms=self.timeout_ms,
             is_replayable=self.run_id is None,
             hook=self.hook,
         )
+
+    def _names(self, reports: Sequence[TaskReport]) -> Names:
+        if self.numbered is not None:
+            return self.numbered.names
+        return run_names(self.prefix, self.run_id) if self.run_id is not None else Names(reports[0].base)
 
     def _attempt(self) -> Attempt:
         from pyspark import TaskContext
@@ -89,6 +108,8 @@ class ExactlyOnce:
         return Attempt(names, batch_id, context.partitionId(), context.attemptNumber(), is_replayable)
 
     def _written_by(self, context: "TaskContext") -> tuple[Names, int, bool]:
+        if self.numbered is not None:
+            return self.numbered.names, self.numbered.version, True
         if self.run_id is not None:
             return run_names(self.prefix, self.run_id), _RUN_BATCH_ID, False
         query_id, batch_id = context.getLocalProperty(_QUERY_ID), context.getLocalProperty(_BATCH_ID)
@@ -101,12 +122,25 @@ class ExactlyOnce:
 
 
 def exactly_once_delivery(options: "SinkOptions", *, streaming: bool) -> ExactlyOnce:
+    if streaming and options.numbered is not None:
+        raise UserError(
+            "txnAppId and txnVersion are for batch writes; a stream is known by its checkpoint.",
+            "remove them; in foreachBatch, set them on rows.write",
+        )
     return ExactlyOnce(
         client=options.client(),
         prefix=options.exactly_once_id,
         timeout_ms=_timeout_ms(options.properties.get(_TIMEOUT_PROPERTY)),
-        run_id=None if streaming else uuid.uuid4().hex,
+        run_id=None if streaming or options.numbered is not None else uuid.uuid4().hex,
+        numbered=_numbered(options),
     )
+
+
+def _numbered(options: "SinkOptions") -> Numbered | None:
+    write = options.numbered
+    if write is None:
+        return None
+    return Numbered(numbered_names(options.exactly_once_id, write.app_id, options.topic), write.version)
 
 
 def _timeout_ms(text: str | None) -> int:

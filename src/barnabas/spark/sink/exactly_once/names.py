@@ -44,3 +44,12 @@ def query_names(prefix: str | None, query_id: str) -> Names:
 def run_names(prefix: str | None, run_id: str) -> Names:
     """Of one batch write."""
     return Names(f"{prefix or DEFAULT_PREFIX}-run-{run_id}")
+
+
+def numbered_names(prefix: str | None, app_id: str, topic: str | None) -> Names:
+    """Of batch writes that say who they are: the same for all that have this id and write to this topic.
+
+    Each topic has its own, so that one id serves several writes of a `foreachBatch`. The marks are in neither part, so
+    no name is the beginning of another's.
+    """
+    return Names(f"{prefix or DEFAULT_PREFIX}-app-{app_id}:{topic or ''}:")
