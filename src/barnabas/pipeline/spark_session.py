@@ -1,0 +1,28 @@
+"""The Spark session of a project: what it says itself, and what pipelines need, whichever command starts it."""
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from barnabas.pipeline.project.model import Project
+from barnabas.spark.defaults import is_local
+from barnabas.spark.launch import HERE, session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_ALWAYS: Final = {
+    # A time without a zone, `to_date` and windows of a day mean the same on every machine, today and in a replay.
+    "spark.sql.session.timeZone": "UTC",
+}
+_SHUFFLE_PARTITIONS: Final = "spark.sql.shuffle.partitions"
+_SHUFFLE_PARTITIONS_MAX: Final = 8
+"""On one machine. Spark's default is 200: as many tasks, and files of state, for every window and join."""
+
+
+def start(project: Project, *, trace: bool = False, conf: Mapping[str, str] | None = None) -> "SparkSession":
+    """`conf` is what a command prefers; what pipeline.yaml says wins."""
+    settings: dict[str, Any] = {**_ALWAYS, **(conf or {}), **project.spark.conf}
+    if is_local(project.spark.master or HERE):
+        settings.setdefault(_SHUFFLE_PARTITIONS, str(min(max(os.cpu_count() or 1, 2), _SHUFFLE_PARTITIONS_MAX)))
+    return session(f"barnabas {project.name}", project.spark.master, trace=True if trace else None, **settings)
