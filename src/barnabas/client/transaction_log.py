@@ -40,7 +40,7 @@ def read_log(cluster: Cluster, topic: str, partition: int, *, start: int, end: i
     """
     position = start
     while end is None or position < end:
-        found, high_watermark = _fetch(cluster, topic, partition, position)
+        found, high_watermark = fetch_batches(cluster, topic, partition, position)
         # What is written while we read is not our concern: without an end, the first answer says where it is.
         end = high_watermark if end is None else end
         before = position
@@ -65,16 +65,19 @@ def log_bounds(cluster: Cluster, topic: str, partition: int) -> tuple[int, int]:
     return bounds[0].offset, bounds[1].offset
 
 
-def _fetch(cluster: Cluster, topic: str, partition: int, offset: int) -> tuple[list[Batch], int]:
+def fetch_batches(
+    cluster: Cluster, topic: str, partition: int, offset: int, *, max_bytes: int = FETCH_BYTES
+) -> tuple[list[Batch], int]:
+    """Batches from the one with this offset on, at least one if there is one, and the high watermark."""
     request = FetchRequest(
         max_wait=datetime.timedelta(0),
         min_bytes=0,
-        max_bytes=FETCH_BYTES,
+        max_bytes=max_bytes,
         isolation_level=_READ_UNCOMMITTED,
         topics=(
             FetchTopic(
                 topic=topic,
-                partitions=(FetchPartition(partition=partition, fetch_offset=offset, partition_max_bytes=FETCH_BYTES),),
+                partitions=(FetchPartition(partition=partition, fetch_offset=offset, partition_max_bytes=max_bytes),),
             ),
         ),
     )

@@ -42,7 +42,8 @@ class Query:
     def plan(self, *, everything: bool = False) -> bool:
         """Write the end of the next batch down; whether there is one."""
         start = self.log[-1] if self.log else json.dumps(self.stream.begin().as_json())
-        limited = self.options.max_offsets_per_trigger or self.options.min_offsets_per_trigger
+        options = self.options
+        limited = options.max_offsets_per_trigger or options.min_offsets_per_trigger or options.max_time_per_trigger_ms
         end = json.dumps(self.stream.end_of_batch(json.loads(start), everything=everything or not limited))
         if end == start and self.log:  # a first batch is run even if it is empty
             return False

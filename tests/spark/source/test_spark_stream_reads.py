@@ -1,5 +1,6 @@
 """Streams with Spark itself: no record is lost or read twice, whatever happens to query, topic and broker."""
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from confluent_kafka import Consumer
 from confluent_kafka import TopicPartition as Place
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import window
 from pyspark.sql.streaming import StreamingQuery
 from source_world import add_partitions, delete_records, numbered, remake_topic, write
 
@@ -193,3 +195,37 @@ def test_the_broker_restarts_under_a_query(follow: Follow, barnabas_topic: str) 
             write(broker.bootstrap_servers, barnabas_topic, numbered(first, 5))
         assert query.read() == numbered(0, 15)
         query.stop()
+
+
+def test_history_of_uneven_partitions_and_a_watermark(
+    spark: SparkSession, broker: Broker, barnabas_topic: str, tmp_path: Path
+) -> None:
+    """Spark drops rows behind the watermark without a word: partitions must be read at the pace of the log's time."""
+    broker.create_topic(barnabas_topic, partitions=2)
+    begin_ms = 1000 * (int(time.time()) - 3600)
+    for number in range(100):  # one is steady for twenty minutes, the other has nearly all in its first
+        for partition, second in (0, number * 12), (1, number / 2 if number < 95 else number * 10):
+            at_ms = begin_ms + int(1000 * second)
+            write(broker.bootstrap_servers, barnabas_topic, [b"x"], partition=partition, timestamp=at_ms)
+
+    def dropped(name: str, **options: str) -> int:
+        query = (
+            spark.readStream.format("barnabas")
+            .options(**{"kafka.bootstrap.servers": broker.bootstrap_servers, "subscribe": barnabas_topic})
+            .options(startingOffsets="earliest", maxOffsetsPerTrigger="50", **options)
+            .load()
+            .withWatermark("timestamp", "30 seconds")
+            .groupBy(window("timestamp", "1 minute"))
+            .count()
+            .writeStream.format("noop")
+            .option("checkpointLocation", str(tmp_path / name))
+            .trigger(availableNow=True)
+            .start()
+        )
+        assert query.awaitTermination(120)
+        progress = query.recentProgress
+        assert sum(each["numInputRows"] for each in progress) == 200
+        return sum(each["stateOperators"][0]["numRowsDroppedByWatermark"] for each in progress)
+
+    assert dropped("by-share") > 0
+    assert dropped("by-time", maxTimePerTrigger="3650d") == 0

@@ -5,6 +5,7 @@ A migration changes `.format("kafka")` to `.format("barnabas")` and nothing else
 - `columns`: build these columns only, as Spark does not tell a Python source which columns a query needs;
 - `pushDownPredicate`: let filters on topic, partition, offset and timestamp narrow what is read (`source.batch_reader`
   says why this is not the default);
+- `maxTimePerTrigger`: batches end at one timestamp in all partitions (`source.alignment` says why);
 - `history`: batch reads begin in the Parquet files of a topic's history, and end in the log;
 - unknown names are refused.
 """
@@ -57,6 +58,8 @@ class SourceOptions:
     max_offsets_per_trigger: int | None
     min_offsets_per_trigger: int | None
     max_trigger_delay_ms: int
+    max_time_per_trigger_ms: int | None
+    """All partitions of a batch end at one timestamp, and the batch reaches no farther in time than this."""
     group_id_prefix: str
     poll_timeout_ms: int
     offset_attempts: int
@@ -164,6 +167,7 @@ def _common(options: Mapping[str, str], values: Values, start: Position, end: Po
         max_offsets_per_trigger=most,
         min_offsets_per_trigger=least,
         max_trigger_delay_ms=values.duration_ms("maxTriggerDelay", "15m"),
+        max_time_per_trigger_ms=_time_per_trigger(values),
         group_id_prefix=values.text("groupIdPrefix") or _GROUP_PREFIX,
         poll_timeout_ms=values.integer_or("kafkaConsumer.pollTimeoutMs", _POLL_TIMEOUT_MS, at_least=1),
         offset_attempts=max(1, values.integer_or("fetchOffset.numRetries", 3, at_least=0, at_most=INT_MAX)),
@@ -172,6 +176,16 @@ def _common(options: Mapping[str, str], values: Values, start: Position, end: Po
         push_down=values.boolean("pushDownPredicate", False),
         history=history,
     )
+
+
+def _time_per_trigger(values: Values) -> int | None:
+    name = "maxTimePerTrigger"
+    if not values.has(name):
+        return None
+    span_ms = values.duration_ms(name, "")
+    if span_ms < 1:
+        raise UserError(f"The option {name} is {values.text(name)!r}.", "let it be a millisecond or more, like 5m")
+    return span_ms
 
 
 def _strategy(values: Values) -> str:

@@ -22,8 +22,10 @@ from barnabas.spark.query.backlog import dated
 from barnabas.spark.query.data_loss import Cause, DataLost, Loss, warning
 from barnabas.spark.source import resolution
 from barnabas.spark.source.admission import Delay, limited, waiting
+from barnabas.spark.source.alignment import aligned
 from barnabas.spark.source.contact import Contact
 from barnabas.spark.source.gaps import is_anew, ranges_between, vanished
+from barnabas.spark.source.log_times import LogTimes
 from barnabas.spark.source.offsets import PartitionOffsets, StreamOffsets, as_json, parse
 from barnabas.spark.source.planning import plan
 from barnabas.spark.source.ranges import OffsetRange
@@ -44,6 +46,9 @@ class Stream:
         self._topics = Topics(options.subscription, cache_ms=options.metadata_cache_ms)
         self._now_s = now_s
         self._delay = Delay(options.min_offsets_per_trigger or 0, options.max_trigger_delay_ms)
+        self._times = LogTimes(options.isolation_level)
+        self._since_ms = 0
+        """From when on the next batch is looked for, with `maxTimePerTrigger`."""
         self._initial: dict[str, Any] | None = None
         self._assigned: Assigned | None = None
         self._latest: PartitionOffsets | None = None
@@ -92,6 +97,8 @@ class Stream:
             latest = self._ends(cluster, start, assigned) if self._target is None else _left(self._target, assigned)
             anew = [place for place in latest if is_anew(place, start, assigned.ids)]
             begin = {**start.partitions, **resolution.earliest_of_existing(cluster, anew)}
+            if anew:
+                self._times.forget()
             return latest, begin, assigned
 
         latest, begin, assigned = self._ask(ask)
@@ -180,9 +187,25 @@ class Stream:
         may_wait = options.min_offsets_per_trigger is not None and self._target is None
         if may_wait and self._delay.holds_back(waiting(begin, latest), self._now_s() * 1000):
             return None
+        if options.max_time_per_trigger_ms is not None:
+            return self._aligned(begin, latest, options.max_time_per_trigger_ms)
         if options.max_offsets_per_trigger is not None:
             return limited(options.max_offsets_per_trigger, begin, latest)
         return latest
+
+    def _aligned(self, begin: PartitionOffsets, latest: PartitionOffsets, span_ms: int) -> PartitionOffsets:
+        found = self._ask(
+            lambda cluster: aligned(
+                begin,
+                latest,
+                lambda timestamp_ms: self._times.first_since(cluster, timestamp_ms, begin, latest),
+                span_ms=span_ms,
+                limit=self._options.max_offsets_per_trigger,
+                since_ms=self._since_ms,
+            )
+        )
+        self._since_ms = found.since_ms
+        return found.ends
 
     def _ranges(
         self, cluster: Cluster, start: StreamOffsets, end: StreamOffsets

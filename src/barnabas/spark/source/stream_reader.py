@@ -19,6 +19,7 @@ from pyspark.sql.streaming.datasource import (
 from barnabas.client.errors import ClientError
 from barnabas.model import TopicPartition
 from barnabas.spark.options.source import SourceOptions
+from barnabas.spark.options.values import LONG_MAX
 from barnabas.spark.source.failures import for_people
 from barnabas.spark.source.offsets import by_pair, parse
 from barnabas.spark.source.partition import RangesPartition
@@ -57,6 +58,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         sides for Python. The numbers are taken from the options."""
         if self._options.max_offsets_per_trigger is not None:
             return ReadMaxRows(self._options.max_offsets_per_trigger)
+        if self._options.max_time_per_trigger_ms is not None:
+            return ReadMaxRows(LONG_MAX)
         if self._options.min_offsets_per_trigger is not None:
             return ReadMinRows(self._options.min_offsets_per_trigger)
         return ReadAllAvailable()
