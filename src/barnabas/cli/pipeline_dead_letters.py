@@ -1,16 +1,25 @@
 """`barnabas pipeline dead-letters | replay-dead-letters`."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from barnabas.cli.options import Format, OutputFormat
+from barnabas.cli.output import plural, print_json, print_table, say
 from barnabas.cli.pipeline_options import HERE, Profile, ProjectPath, Settings, Trace, Version, load_project, readable
-from barnabas.cli.pipeline_spark import call
+
+if TYPE_CHECKING:
+    from barnabas.pipeline.dead_letters import Overview
+    from barnabas.pipeline.dead_letters_read import Letter
 
 Origin = Annotated[
     str | None, typer.Option("--from", metavar="NAME", help="Only those of this source or flow; without it, all.")
 ]
+
+_VALUE_MAX = 60
+_SCHEMA = "(schema)"
 
 
 def dead_letters(
@@ -24,8 +33,15 @@ def dead_letters(
 ) -> None:
     """List the records that fitted no schema or broke a rule, and say why."""
     with readable(trace=trace):
-        found = load_project(project, profile, settings)
-        call("dead_letters", "show", found, origin=origin, limit=limit, output_format=output_format.value)
+        from barnabas.pipeline.dead_letters import look
+
+        found = look(load_project(project, profile, settings), origin=origin, limit=limit)
+    if output_format is Format.json:
+        print_json(_as_object(found))
+    elif found.total:
+        _print(found)
+    else:
+        say(f"There are no dead letters in {found.topic}")
 
 
 def replay_dead_letters(
@@ -37,7 +53,126 @@ def replay_dead_letters(
     settings: Settings = None,
     trace: Trace = False,
 ) -> None:
-    """Send dead letters through the flows again, each exactly once: after the rule, the schema or the data is right."""
+    """Send dead letters of sources through the pipeline again, each exactly once: when rule and schema are right."""
     with readable(trace=trace):
+        from barnabas.pipeline.dead_letters_replay import replay
+
         found = load_project(project, profile, settings)
-        call("dead_letters_replay", "replay", found, origin=origin, version=version, dry_run=dry_run, trace=trace)
+        outcome = replay(found, origin=origin, version=version, dry_run=dry_run)
+    for source, count in sorted(outcome.sent.items()):
+        verb = "would be sent" if dry_run else "sent"
+        print(f"{plural(count, 'dead letter')} of {source} {verb} to {found.sources[source].topic} again")
+    if not outcome.sent:
+        print(f"No dead letters of {version} wait to be sent again")
+    _warn(outcome.left, outcome.behind, version)
+
+
+def _warn(left: Mapping[str, int], behind: Mapping[str, int], version: str) -> None:
+    for source, count in sorted(behind.items()):
+        say(
+            f"warning: {plural(count, 'record')} of {source} are older than its watermark waits: windows and joins "
+            "drop them\nhint: run the history through the changed logic instead: barnabas pipeline replay --as NEW"
+        )
+    for name, count in sorted(left.items()):
+        say(
+            f"warning: {plural(count, 'dead letter')} of {name} cannot be sent again: their records went on to other "
+            "flows, or their source is not in the project any more\n"
+            "hint: run the history through the changed logic instead: barnabas pipeline replay --as NEW"
+        )
+
+
+def _print(found: "Overview") -> None:
+    rows = [
+        {
+            "from": reason.origin,
+            "version": reason.version,
+            "rule": reason.rule or _SCHEMA,
+            "letters": reason.count,
+            "waiting": reason.waiting,
+            "for_example": reason.example,
+        }
+        for reason in found.reasons
+    ]
+    print_table(rows, ("from", "version", "rule", "letters", "waiting", "for_example"))
+    print()
+    print_table([_row(letter) for letter in found.newest], ("time", "from", "rule", "place", "error", "key", "value"))
+    if found.total > len(found.newest):
+        say(
+            f"{len(found.newest)} of {plural(found.total, 'dead letter')} in {found.topic}, the newest; "
+            "--limit shows more"
+        )
+
+
+def _row(letter: "Letter") -> dict[str, object]:
+    place = None
+    if letter.source_topic is not None:
+        place = f"{letter.source_topic}-{letter.source_partition}@{letter.source_offset}"
+    return {
+        "time": _time(letter.timestamp_ms),
+        "from": letter.origin,
+        "rule": letter.rule or _SCHEMA,
+        "place": place,
+        "error": letter.error,
+        "key": _short(letter.key),
+        "value": _short(letter.value),
+    }
+
+
+def _as_object(found: "Overview") -> dict[str, object]:
+    return {
+        "topic": found.topic,
+        "total": found.total,
+        "reasons": [
+            {
+                "from": reason.origin,
+                "version": reason.version,
+                "rule": reason.rule,
+                "letters": reason.count,
+                "waiting": reason.waiting,
+                "example": reason.example,
+            }
+            for reason in found.reasons
+        ],
+        "letters": [
+            {
+                "partition": letter.partition,
+                "offset": letter.offset,
+                "from": letter.origin,
+                "version": letter.version,
+                "rule": letter.rule,
+                "error": letter.error,
+                "source": {
+                    "topic": letter.source_topic,
+                    "partition": letter.source_partition,
+                    "offset": letter.source_offset,
+                },
+                "timestamp_ms": letter.timestamp_ms,
+                "attempt": letter.attempt,
+                "key": _text(letter.key),
+                "value": _text(letter.value),
+            }
+            for letter in found.newest
+        ],
+    }
+
+
+def _time(timestamp_ms: int) -> str:
+    return datetime.fromtimestamp(timestamp_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+
+
+def _text(data: bytes | None) -> str | None:
+    """What is not text is shown as hexadecimal digits."""
+    if data is None:
+        return None
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return f"0x{data.hex()}"
+
+
+def _short(data: bytes | None) -> str | None:
+    text = _text(data)
+    if text is None:
+        return None
+    text = "".join(each if each.isprintable() else "·" for each in text)
+    return text if len(text) <= _VALUE_MAX else f"{text[:_VALUE_MAX]}…"

@@ -1,0 +1,94 @@
+"""What pipelines remember in the log itself: the last note of each key, in one compacted topic that all of them share.
+
+It is read with what is not committed, since an open transaction of one pipeline must not hide the notes of another;
+outcomes are told from the markers. Whoever must be sure of its own last note takes over the transactional id that
+writes it first: then all of it has its marker.
+"""
+
+import time
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from barnabas.client.cluster import Cluster
+from barnabas.client.errors import Refused
+from barnabas.client.transaction_log import OffsetsGone, log_bounds, read_log
+from barnabas.client.transaction_writer import TransactionWriter
+from barnabas.records.batch import Batch
+from barnabas.records.control import read_marker
+from barnabas.records.record import Record, build_batch, decode_records
+from barnabas.wire.errors import ErrorCode
+from barnabas.wire.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+
+TOPIC: Final = "__barnabas_pipelines"
+_PARTITION: Final = 0
+_CONFIG: Final = {
+    "cleanup.policy": "compact",
+    # It is read whole, so it is kept small: segments close soon, and are cleaned when a tenth is outdated.
+    "segment.bytes": str(16 * 1024 * 1024),
+    "min.cleanable.dirty.ratio": "0.1",
+}
+_BROKERS_DEFAULT: Final = -1
+_BATCH_BYTES_MAX: Final = 64 * 1024 * 1024
+
+
+def read(cluster: Cluster) -> dict[str, bytes]:
+    """The last note of each key; empty where there never was one."""
+    if TOPIC not in cluster.topics([TOPIC]):
+        return {}
+    while True:
+        start, end = log_bounds(cluster, TOPIC, _PARTITION)
+        try:
+            records = list(committed(read_log(cluster, TOPIC, _PARTITION, start=start, end=end)))
+        except OffsetsGone:
+            continue  # the beginning was removed between the two questions
+        break
+    notes: dict[str, bytes] = {}
+    for record in records:
+        if record.key is None:
+            continue
+        key = record.key.decode(errors="replace")
+        notes.pop(key, None)
+        if record.value is not None:
+            notes[key] = record.value
+    return notes
+
+
+def write(writer: TransactionWriter, notes: Iterable[tuple[str, bytes | None]]) -> None:
+    """In the writer's transaction. None takes a note away."""
+    now_ms = int(time.time() * 1000)
+    records = [Record(number, now_ms, key.encode(), value) for number, (key, value) in enumerate(notes)]
+    writer.append(TOPIC, _PARTITION, build_batch(records))
+
+
+def create(cluster: Cluster) -> None:
+    """The topic, unless it is there."""
+    if TOPIC in cluster.topics([TOPIC]):
+        return
+    configs = tuple(CreatableTopicConfig(name=name, value=value) for name, value in _CONFIG.items())
+    topic = CreatableTopic(name=TOPIC, num_partitions=1, replication_factor=_BROKERS_DEFAULT, configs=configs)
+    answer = cluster.call("create_topics", CreateTopicsRequest(topics=(topic,)))
+    code, why = answer.topics[0].error_code, answer.topics[0].error_message
+    if code not in (ErrorCode.none, ErrorCode.topic_already_exists):
+        raise Refused(
+            code,
+            f"the topic {TOPIC} cannot be made: {why or code.name.upper()}",
+            "have an administrator make it with one partition and cleanup.policy=compact",
+        )
+
+
+def committed(batches: Iterable[Batch]) -> Iterator[Record]:
+    """Records in the order in which they became visible; those whose transaction is open or aborted are left out."""
+    pending: dict[int, list[Record]] = {}
+    for batch in batches:
+        producer = batch.header.producer_id
+        if batch.header.is_control:
+            marker = read_marker(batch)
+            records = pending.pop(producer, [])
+            if marker is not None and marker.commit:
+                yield from records
+            continue
+        found = decode_records(batch, max_bytes=_BATCH_BYTES_MAX)
+        if batch.header.is_transactional:
+            pending.setdefault(producer, []).extend(found)
+        else:
+            yield from found
