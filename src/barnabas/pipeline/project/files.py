@@ -1,8 +1,8 @@
 """Files that a project names: relative to its folder, and there."""
 
 import re
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
 
 from barnabas.pipeline.project.nodes import Scalar
 from barnabas.pipeline.project.problems import Document, Report
@@ -16,6 +16,10 @@ _TEXT_MAX_BYTES = 1 << 20
 class Files:
     folder: Path
     report: Report
+    kept: Path | None = None
+    """Where texts are read instead: a copy of them that was made earlier. Data are always in the project's folder."""
+    texts: dict[str, str] = field(default_factory=dict)
+    """All that were read, by their names."""
 
     def path(self, name: str) -> str:
         """Absolute, unless it is an address of a file system that only Spark can see, such as `s3a://...`."""
@@ -27,8 +31,11 @@ class Files:
                 name.place, f"there is no {what} `{name.text}`", f"make it; paths begin at the project: {self.folder}"
             )
 
+    def text_path(self, name: str) -> Path:
+        return self.folder / name if self.kept is None else self.kept / kept_name(name)
+
     def read(self, name: Scalar, what: str) -> Document | None:
-        path = self.folder / name.text
+        path = self.text_path(name.text)
         try:
             data = path.read_bytes()[: _TEXT_MAX_BYTES + 1]
         except (OSError, ValueError) as error:
@@ -42,13 +49,31 @@ class Files:
         if len(data) > _TEXT_MAX_BYTES:
             self.report.add(name.place, f"the {what} `{name.text}` is larger than a megabyte", "is it the right file?")
             return None
-        return decoded(name.text, data, self.report)
+        document = decoded(name.text, data, self.report)
+        if document is not None:
+            self.texts[name.text] = document.text
+        return document
+
+    def add_modules(self, name: str) -> None:
+        """The Python files beside this one, which it may import."""
+        for path in sorted(self.text_path(name).parent.glob("*.py")):
+            try:
+                text = path.read_bytes()[:_TEXT_MAX_BYTES].decode(errors="replace")
+            except OSError:
+                continue  # it is not asked for by its name; who imports it will say so
+            self.texts.setdefault(str(PurePosixPath(name).parent / path.name), text)
 
     def _exists(self, path: Path) -> bool:
         try:
             return path.exists()
         except (OSError, ValueError):
             return False
+
+
+def kept_name(name: str) -> str:
+    """Of a copy: inside of its folder, also where a project takes a file from elsewhere."""
+    parts = ["_up" if part == ".." else "_root" if part == "/" else part for part in PurePosixPath(name).parts]
+    return "/".join(parts)
 
 
 def decoded(name: str, data: bytes, report: Report) -> Document | None:

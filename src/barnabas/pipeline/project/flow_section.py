@@ -96,15 +96,15 @@ class FlowReader:
             document = self.files.read(given, "SQL file")
             if document is None:
                 return SqlQuery(None, ""), ()
-            path = self.files.folder / given.text
+            path = self.files.text_path(given.text)
             text = Scalar(document.place(0), document.text, "text", 0)
         try:
             names = table_names(text.text)
         except NotSql as error:
             self.report.add(text.place_of(error.position), f"not SQL: {error}", error.hint)
-            return SqlQuery(path, text.text), ()
+            return SqlQuery(path, text.text, text), ()
         seen = tuple(Wanted(each.name, text.place_of(each.position, each.length)) for each in names) if look else ()
-        return SqlQuery(path, text.text), seen
+        return SqlQuery(path, text.text, text), seen
 
     def _python(
         self, fields: Fields, *, declared: Sequence[Wanted] | None
@@ -145,7 +145,8 @@ class FlowReader:
                     )
         wanted = tuple(Wanted(each.name, document.place(each.index, len(each.name)), each.optional) for each in named)
         names = tuple(each.name for each in parameters)
-        return PythonFunction(self.files.folder / file, function, names), wanted
+        self.files.add_modules(file)
+        return PythonFunction(self.files.text_path(file), function, names), wanted
 
     def _output(self, fields: Fields) -> tuple[Place, Output | None]:
         inner = fields.section("output", OUTPUT)

@@ -81,7 +81,12 @@ SOURCE = Section(
         Key("schema", "columns", "For json and csv: `id STRING, at TIMESTAMP`. For avro: the schema as JSON or YAML."),
         Key("schema_file", "file", "The same in a file of its own."),
         Key("framing", _one_of(Framing), "For avro: what stands before the value. Without it: none."),
-        Key("format_options", "names and values", "Options of Spark's reader of csv or json, such as `delimiter: ;`."),
+        Key(
+            "format_options",
+            "names and values",
+            "Options of Spark's reader of csv or json, such as `delimiter: ;`. For avro: `registry`, the address of a "
+            "schema registry.",
+        ),
         Key("start", _one_of(Start), "Where to begin when there is no checkpoint yet. Without it: earliest."),
         Key("options", "names and values", "Options of the read, such as `maxOffsetsPerTrigger: 100000`."),
         Key("late", "section", "Which rows come too late to be counted."),

@@ -28,13 +28,21 @@ def load(
     profile: str | None = None,
     overrides: Sequence[str] = (),
     environment: Mapping[str, str] | None = None,
+    kept: Path | None = None,
 ) -> Project:
-    """The project in a folder, or of a file. `overrides` are `log.bootstrap=kafka:9092` and the like."""
+    """The project in a folder, or of a file. `overrides` are `log.bootstrap=kafka:9092` and the like.
+
+    `kept`: a folder with copies of its texts (`Project.texts`), which are read instead of those of today.
+    """
     file = find(Path(where))
     report = Report()
-    document = decoded(file.name, _read(file), report)
+    document = decoded(file.name, _read(file if kept is None else kept / file.name), report)
     variables = os.environ if environment is None else environment
-    project = None if document is None else _read_project(file, document, profile, overrides, variables, report)
+    files = Files(file.parent, report, kept)
+    project = None
+    if document is not None:
+        files.texts[file.name] = document.text
+        project = _read_project(file, document, profile, overrides, variables, files)
     report.raise_if_any()
     assert project is not None  # without a project there is a problem
     return project
@@ -57,8 +65,9 @@ def _read_project(
     profile: str | None,
     overrides: Sequence[str],
     environment: Mapping[str, str],
-    report: Report,
+    files: Files,
 ) -> Project | None:
+    report = files.report
     try:
         root = parse(document, environment, report)
     except NotYaml:
@@ -69,7 +78,6 @@ def _read_project(
         return None
     root = with_flags(with_profile(root, profile, report), overrides, environment, report)
     fields = Fields(report, PROJECT, root, document.place(0), "the project")
-    files = Files(file.parent, report)
     name = fields.scalar("name")
     if name is not None:
         check_project_name(name, report)
@@ -91,6 +99,9 @@ def _read_project(
         tables=tables,
         flows=tie(list(drafts.values()), sources, tables, report),
         dead_letters=dead_letters,
+        texts=files.texts,
+        profile=profile,
+        overrides=tuple(overrides),
     )
 
 

@@ -5,16 +5,20 @@ circles. What only Spark or the log can know (whether SQL is right, whether a to
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
 from barnabas.pipeline.location import FIRST_VERSION, STATE_FOLDER, state_folder
 from barnabas.pipeline.project.durations import Duration
+from barnabas.pipeline.project.nodes import Scalar
 from barnabas.pipeline.project.schemas import Schema
 
 METADATA_COLUMNS = ("_key", "_topic", "_partition", "_offset", "_timestamp", "_headers")
 """What every source has beside the columns of its schema: where a record stood in the log, and since when."""
+
+REGISTRY = "registry"
+"""The format option of Avro: the address of a schema registry."""
 
 
 class Format(StrEnum):
@@ -120,6 +124,8 @@ class Expectation:
     rule: str
     """A condition in Spark's SQL. A row for which it is not true (false or null) breaks it."""
     otherwise: Otherwise
+    written: Scalar | None = field(default=None, compare=False, repr=False)
+    """Where it stands, for whoever has something to say about it."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +142,7 @@ class Source:
     options: Mapping[str, str]
     """Options of the read, such as `maxOffsetsPerTrigger`, and `kafka.*` for this source alone."""
     format_options: Mapping[str, str]
-    """Options of Spark's reader of this format, such as CSV's `delimiter`."""
+    """Options of Spark's reader of this format, such as CSV's `delimiter`; of Avro, REGISTRY."""
     late: Late | None
     watermark: Watermark | None
     deduplicate: Deduplicate | None
@@ -159,6 +165,8 @@ class SqlQuery:
     file: Path | None
     """None: the query stands in pipeline.yaml itself."""
     text: str
+    written: Scalar | None = field(default=None, compare=False, repr=False)
+    """Where it stands, for whoever has something to say about it."""
 
 
 @dataclass(frozen=True)
@@ -228,6 +236,11 @@ class Project:
     flows: Mapping[str, Flow]
     """Each after all flows that it reads."""
     dead_letters: DeadLetters
+    texts: Mapping[str, str]
+    """What it was read from, by name: pipeline.yaml, queries, schemas, Python files and those beside them."""
+    profile: str | None
+    overrides: tuple[str, ...]
+    """With which it was read; `load` takes them again."""
 
     def state_folder(self, version: str = FIRST_VERSION) -> Path:
         """Where a version keeps its checkpoints and says how it is."""

@@ -9,6 +9,7 @@ from barnabas.pipeline.project.files import Files
 from barnabas.pipeline.project.keys import DEDUPLICATE, EXPECT, LATE, SOURCE, TABLE, WATERMARK
 from barnabas.pipeline.project.model import (
     METADATA_COLUMNS,
+    REGISTRY,
     Deduplicate,
     Expectation,
     Format,
@@ -33,6 +34,7 @@ from barnabas.spark.options.names import nearest
 
 _DDL_HINT = "write columns as `name TYPE, name TYPE`, for example `id STRING, at TIMESTAMP, value DOUBLE`"
 _AVRO_HINT = 'write an Avro record: {"type": "record", "name": "Reading", "fields": [...]}'
+_OURS = "__barnabas"
 _TIME_TYPES = (TIMESTAMP, Primitive("TIMESTAMP_NTZ"))
 
 
@@ -50,6 +52,7 @@ class SourceReader:
         format_ = fields.chosen("format", Format)
         schema = self._schema_of_source(fields, format_)
         self._check_what_fits(fields, format_)
+        self._check_reserved(fields, schema)
         late = self._late(fields, schema)
         watermark = self._watermark(fields, schema)
         if late and watermark and watermark.delay < late.after:
@@ -144,12 +147,32 @@ class SourceReader:
             "schema": (Format.JSON, Format.CSV, Format.AVRO),
             "schema_file": (Format.JSON, Format.CSV, Format.AVRO),
             "framing": (Format.AVRO,),
-            "format_options": (Format.JSON, Format.CSV),
+            "format_options": (Format.JSON, Format.CSV, Format.AVRO),
         }
         for key, formats in only_for.items():
             if key in fields and format_ is not None and format_ not in formats:
                 hint = f"remove it, or use a format that has it: {', '.join(formats)}"
                 self.report.add(fields.key_place(key), f"`{key}` has no meaning with the format {format_}", hint)
+
+        options = fields.options("format_options") if format_ is Format.AVRO and "format_options" in fields else {}
+        for name, value in options.items():
+            if name != REGISTRY:
+                message = f"`{name}` is not a format option of avro"
+                self.report.add(value.place, message, f"it has one, `{REGISTRY}`: the address of a schema registry")
+            elif not value.text.startswith(("http://", "https://")):
+                self.report.add(value.place, f"`{value.text}` is no address", f"write `{REGISTRY}: http://HOST:8081`")
+            elif fields.choice("framing", Framing, Framing.NONE) is not Framing.CONFLUENT:
+                message = f"`{REGISTRY}` has no meaning without a schema's id before each value"
+                self.report.add(value.place, message, "add `framing: confluent`")
+
+    def _check_reserved(self, fields: Fields, schema: Schema | None) -> None:
+        for column in schema.columns if schema else ():
+            if column.name.lower() in METADATA_COLUMNS or column.name.lower().startswith(_OURS):
+                self.report.add(
+                    fields.place("schema" if "schema" in fields else "schema_file"),
+                    f"the column `{column.name}` has a name that every source gives to a column of its own",
+                    f"rename it; these are taken: {', '.join(METADATA_COLUMNS)}",
+                )
 
     def _late(self, fields: Fields, schema: Schema | None) -> Late | None:
         inner = fields.section("late", LATE)
@@ -214,14 +237,14 @@ def expectations(fields: Fields) -> tuple[Expectation, ...]:
         check_name(name, "rule", fields.report)
         if isinstance(node, Scalar) and node.kind == "text" and node.text.strip():
             _check_rule(node, fields.report)
-            found.append(Expectation(name.text, node.text, Otherwise.WARN))
+            found.append(Expectation(name.text, node.text, Otherwise.WARN, node))
             continue
         inner = Fields(fields.report, EXPECT, node, name.place, f"rule `{name.text}`")
         rule = inner.scalar("rule")
         otherwise = inner.choice("otherwise", Otherwise, Otherwise.WARN)
         if rule:
             _check_rule(rule, fields.report)
-            found.append(Expectation(name.text, rule.text, otherwise))
+            found.append(Expectation(name.text, rule.text, otherwise, rule))
     return tuple(found)
 
 

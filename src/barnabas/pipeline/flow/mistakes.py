@@ -1,0 +1,247 @@
+"""What Spark and Python say about a flow, told at the place in the user's own file, without any trace.
+
+sql/averages.sql:3:15: there is no column `vlaue`
+  3 |   round(avg(vlaue), 3) AS average
+    |             ^^^^^
+hint: did you mean `value`?
+"""
+
+import re
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from barnabas.pipeline.project.model import Expectation, Flow, Project, PythonFunction, Source, SqlQuery
+from barnabas.pipeline.project.nodes import Scalar
+from barnabas.pipeline.project.problems import Document, Place, Problem
+from barnabas.spark.errors import UserError, wants_trace
+from barnabas.spark.readable import reason_of
+
+_SPARKS_OWN_LOGS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+"""PySpark writes every error of a query to the terminal too, as JSON with the JVM's trace in it."""
+
+_CODE = re.compile(r"^\s*\[[A-Z0-9_.]+\]\s*")
+_BEHIND = re.compile(r"\s*SQLSTATE: \w+.*|\n== SQL.*|\n'?\w+ \[.*|\n\s*at .*|\nJVM stacktrace.*", re.DOTALL)
+_LINE_AND_POS = re.compile(r"\(line (\d+), pos (\d+)\)")
+_FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<name>\S+)', re.MULTILINE)
+_LAST_LINE = re.compile(r"^(?P<kind>[A-Za-z_][\w.]*(?:Error|Exception|Warning|\w)): ?(?P<text>.*)$", re.MULTILINE)
+_NEXT = "correct it there; --trace shows everything that Spark and Python say"
+
+
+@contextmanager
+def in_query(flow: Flow, query: SqlQuery) -> Iterator[None]:
+    """What Spark says about the text of a query."""
+    with _spark_is_silent():
+        try:
+            yield
+        except Exception as error:
+            if not _is_of_spark(error):
+                raise
+            raise _at(query.written, f"flow `{flow.name}`", error, shift=0) from _cause(error)
+
+
+@contextmanager
+def in_rule(owner: Source | Flow, rule: Expectation) -> Iterator[None]:
+    """What Spark says about a rule, which stands in a line of its own, behind a parenthesis."""
+    with _spark_is_silent():
+        try:
+            yield
+        except UserError as error:
+            raise _problem(
+                rule.written, 0, len(rule.rule), f"rule `{rule.name}`: {error.message}", error.hint
+            ) from None
+        except Exception as error:
+            if not _is_of_spark(error):
+                raise
+            raise _at(rule.written, f"rule `{rule.name}` of `{owner.name}`", error, shift=2) from _cause(error)
+
+
+@contextmanager
+def in_function(flow: Flow, function: PythonFunction, project: Project) -> Iterator[None]:
+    """What a flow's function raises, shown at the last line of the user's own files that led to it."""
+    with _spark_is_silent():
+        try:
+            yield
+        except UserError:
+            raise
+        except Exception as error:
+            frames = [
+                frame
+                for frame in traceback.extract_tb(error.__traceback__)
+                if _is_below(frame.filename, function.file.parent) or _is_below(frame.filename, project.folder)
+            ]
+            line = frames[-1] if frames else None
+            file, number = (Path(line.filename), line.lineno or 1) if line else (function.file, 1)
+            message, hint = _said(error)
+            raise _in_file(project, file, number, f"flow `{flow.name}`: {message}", hint) from _cause(error)
+
+
+@contextmanager
+def in_flows(project: Project) -> Iterator[None]:
+    """What happens while rows go through the flows."""
+    with _spark_is_silent():
+        try:
+            yield
+        except Exception as error:
+            if isinstance(error, UserError):
+                raise
+            raise explained(error, project) from _cause(error)
+
+
+def explained(error: BaseException, project: Project) -> UserError:
+    """A query's end, in words: at the line of a function of the project, or of a query, if that can be known."""
+    known = reason_of(error)
+    if known is not None:
+        return known
+    text = str(error)
+    frame = None
+    for found in _FRAME.finditer(text):
+        path = Path(found["file"])
+        if _is_below(path, project.folder) or path in _python_files(project):
+            frame = found
+    if frame is not None:
+        said = _LAST_LINE.search(text, frame.end())
+        message = f"{said['kind'].rpartition('.')[2]}: {said['text']}" if said else "it failed"
+        return _in_file(project, Path(frame["file"]), int(frame["line"]), message, _NEXT)
+    message, hint = _said(error)
+    for flow in project.flows.values():
+        query = flow.transform
+        for context in _contexts(error):
+            start, fragment = context.startIndex(), context.fragment()
+            if isinstance(query, SqlQuery) and fragment and query.text[start : start + len(fragment)] == fragment:
+                return _problem(query.written, start, len(fragment), f"flow `{flow.name}`: {message}", hint)
+    return UserError(message, hint)
+
+
+def _at(written: Scalar | None, what: str, error: Any, *, shift: int) -> UserError:
+    """`shift`: how many characters we have put before the user's text, the last of them the end of a line."""
+    message, hint = _said(error)
+    position, length = _position(error, written.text if written else "", shift)
+    return _problem(written, position, length, f"{what}: {message}", hint)
+
+
+def _position(error: Any, text: str, shift: int) -> tuple[int, int]:
+    for context in _contexts(error):
+        start = context.startIndex() - shift
+        return start, min(context.stopIndex() - shift, len(text) - 1) - start + 1
+    found = _LINE_AND_POS.search(str(error))
+    if found is None:
+        return 0, 1
+    line, column = int(found[1]) - (1 if shift else 0), int(found[2])
+    lines = text.split("\n")
+    if line > len(lines):  # behind the end, where our own parenthesis stands
+        return max(0, len(text.rstrip()) - 1), 1
+    word = re.match(r"\w+", lines[line - 1][column:])
+    return sum(len(each) + 1 for each in lines[: line - 1]) + column, len(word[0]) if word else 1
+
+
+def _contexts(error: Any) -> list[Any]:
+    """Those that are places in a text of SQL."""
+    try:
+        contexts = error.getQueryContext()
+    except Exception:  # an error of another kind, or one whose JVM is gone
+        return []
+    return [each for each in contexts if each.contextType().name == "SQL" and each.startIndex() >= 0]
+
+
+def _said(error: Any) -> tuple[str, str]:
+    """A message and a hint, from Spark's own words or from an exception of Python."""
+    if not _is_of_spark(error):
+        return f"{type(error).__name__}: {' '.join(str(error).split())}", _NEXT
+    parameters = _parameters(error)
+    condition = _condition(error)
+    if condition.startswith(("UNRESOLVED_COLUMN", "UNRESOLVED_FIELD")):
+        proposal = parameters.get("proposal", "")
+        hint = f"did you mean one of these? {proposal}" if proposal else "look at the names of the columns"
+        name = parameters.get("objectName", parameters.get("fieldName", ""))
+        return f"there is no column {name}", hint
+    if condition.startswith("UNRESOLVED_ROUTINE"):
+        return (
+            f"there is no function {parameters.get('routineName', '')}",
+            "look it up: spark.apache.org/docs/latest/api/sql",
+        )
+    if condition.startswith("TABLE_OR_VIEW_NOT_FOUND"):
+        name = parameters.get("relationName", "")
+        return f"there is no table {name}", "declare it under `sources:`, `tables:` or `flows:`, or under `inputs:`"
+    message = _BEHIND.sub("", _CODE.sub("", str(error), count=1), count=1).strip()
+    return message.removesuffix(";") or type(error).__name__, _hint(condition)
+
+
+def _hint(condition: str) -> str:
+    if condition.startswith("PARSE"):
+        return "correct the query"
+    if condition.startswith(("CAST", "DIVIDE", "ARITHMETIC", "NUMERIC", "INVALID_ARRAY", "CANNOT_PARSE")):
+        return "use the function that gives null instead, such as try_cast or try_divide, or a rule that keeps it out"
+    return _NEXT
+
+
+def _condition(error: Any) -> str:
+    try:
+        return str(error.getCondition() or "")
+    except Exception:  # an error of another kind, or one whose JVM is gone
+        return ""
+
+
+def _parameters(error: Any) -> dict[str, str]:
+    try:
+        return dict(error.getMessageParameters() or {})
+    except Exception:  # an error of another kind, or one whose JVM is gone
+        return {}
+
+
+def _problem(written: Scalar | None, position: int, length: int, message: str, hint: str) -> UserError:
+    if written is None:
+        return UserError(message, hint)
+    return _told(written.place_of(max(0, position), max(1, length)), message, hint)
+
+
+def _in_file(project: Project, file: Path, line: int, message: str, hint: str) -> UserError:
+    try:
+        text = file.read_text(encoding="utf-8", errors="replace")
+        name = str(file.relative_to(project.folder)) if file.is_relative_to(project.folder) else str(file)
+    except OSError:
+        return UserError(f"{file}:{line}: {message}", hint)
+    document = Document(name, text)
+    shown = document.line(line)
+    indent = len(shown) - len(shown.lstrip())
+    return _told(Place(document, line, indent + 1, len(shown.strip())), message, hint)
+
+
+def _told(place: Place, message: str, hint: str) -> UserError:
+    return UserError(Problem(place, message, hint).head(), hint)
+
+
+def _python_files(project: Project) -> list[Path]:
+    return [flow.transform.file for flow in project.flows.values() if isinstance(flow.transform, PythonFunction)]
+
+
+def _is_below(file: str | Path, folder: Path) -> bool:
+    return Path(file).is_relative_to(folder)
+
+
+def _cause(error: BaseException) -> BaseException | None:
+    return error if wants_trace() else None
+
+
+def _is_of_spark(error: object) -> bool:
+    return any(kind.__module__.partition(".")[0] in ("pyspark", "py4j") for kind in type(error).__mro__)
+
+
+@contextmanager
+def _spark_is_silent() -> Iterator[None]:
+    if wants_trace():
+        yield
+        return
+    from pyspark.logger import PySparkLogger
+
+    loggers = [PySparkLogger.getLogger(name) for name in _SPARKS_OWN_LOGS]
+    before = [logger.disabled for logger in loggers]
+    try:
+        for logger in loggers:
+            logger.disabled = True
+        yield
+    finally:
+        for logger, was in zip(loggers, before, strict=True):
+            logger.disabled = was

@@ -1,0 +1,109 @@
+"""Flows: a query reads views by their names, a function is called with what its parameters are named after."""
+
+import importlib.util
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from barnabas.pipeline.flow.mistakes import in_function, in_query
+from barnabas.pipeline.project.flow_section import ALL_INPUTS, SESSION
+from barnabas.pipeline.project.model import Flow, Project, PythonFunction, SqlQuery, Table, TableFormat
+from barnabas.spark.errors import UserError
+
+
+def table_rows(spark: SparkSession, table: Table) -> DataFrame:
+    """Rows at rest."""
+    reader = spark.read.schema(table.schema.ddl) if table.schema else spark.read
+    if table.format is TableFormat.CSV:
+        return reader.option("header", "true").option("mode", "FAILFAST").csv(table.path)
+    if table.format is TableFormat.JSON:
+        return reader.option("mode", "FAILFAST").json(table.path)
+    return reader.parquet(table.path)
+
+
+def flow_rows(project: Project, flow: Flow, spark: SparkSession, inputs: Mapping[str, DataFrame]) -> DataFrame:
+    """What a flow makes of its inputs; `inputs` has them by name."""
+    if isinstance(flow.transform, SqlQuery):
+        with in_query(flow, flow.transform):
+            return spark.sql(flow.transform.text)
+    return _called(project, flow, flow.transform, spark, inputs)
+
+
+def _called(
+    project: Project,
+    flow: Flow,
+    function: PythonFunction,
+    spark: SparkSession,
+    inputs: Mapping[str, DataFrame],
+) -> DataFrame:
+    by_name = {name.lower(): rows for name, rows in inputs.items()}
+    arguments: dict[str, Any] = {}
+    for name in function.parameters:
+        if name == SESSION:
+            arguments[name] = spark
+        elif name == ALL_INPUTS:
+            arguments[name] = dict(inputs)
+        elif name.lower() in by_name:
+            arguments[name] = by_name[name.lower()]
+    with in_function(flow, function, project):
+        found = _loaded(function.file, function.function)(**arguments)
+        if not isinstance(found, DataFrame):
+            raise UserError(
+                f"flow `{flow.name}`: the function `{function.function}` in {function.file.name} returns "
+                f"{'nothing' if found is None else type(found).__name__}, not a DataFrame",
+                "return what its last step gives: `return rows.where(...)`",
+            )
+        return found
+
+
+def _loaded(file: Path, function: str) -> Callable[..., DataFrame]:
+    """The function, from its file as it is now. Files beside it can be imported by it.
+
+    What runs in Spark's workers (user-defined functions) travels there whole: the workers do not have these files.
+    """
+    folder = str(file.parent)
+    before = set(sys.modules)
+    _forget_modules_of(file.parent)
+    sys.path.insert(0, folder)
+    try:
+        module = _module(file)
+    finally:
+        sys.path.remove(folder)
+    _send_whole(module)
+    for name in set(sys.modules) - before:
+        if _is_in(sys.modules[name], file.parent):
+            _send_whole(sys.modules[name])
+    found: Callable[..., DataFrame] = getattr(module, function)
+    return found
+
+
+def _module(file: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    if spec is None or spec.loader is None:
+        raise UserError(f"{file.name} is not a file of Python", "name it with .py at its end")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[file.stem] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _send_whole(module: ModuleType) -> None:
+    from pyspark.cloudpickle import register_pickle_by_value
+
+    register_pickle_by_value(module)  # type: ignore[no-untyped-call]  # it has no types
+
+
+def _forget_modules_of(folder: Path) -> None:
+    """Another version of them may have been loaded in this process."""
+    for name, module in list(sys.modules.items()):
+        if _is_in(module, folder):
+            del sys.modules[name]
+
+
+def _is_in(module: ModuleType, folder: Path) -> bool:
+    file = getattr(module, "__file__", None)
+    return isinstance(file, str) and Path(file).parent == folder
