@@ -123,6 +123,14 @@ class AvroReader:
         plain: dict[str, Any] = self._plain(row) if self._plain else row
         return plain
 
+    def written(self, row: dict[str, Any]) -> bytes:
+        """The way back, for tests of pipelines."""
+        from fastavro import schemaless_writer
+
+        stream = io.BytesIO()
+        schemaless_writer(stream, self._declared, row)
+        return stream.getvalue()
+
     def _row_or_none(self, value: bytes | None) -> dict[str, Any] | None:
         try:
             return None if value is None else self.row(value)

@@ -1,0 +1,41 @@
+"""Flows over a handful of rows at once, for a preview and for tests: as little of Spark's machinery as possible."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as fn
+
+from barnabas.pipeline.flow.names import quoted
+from barnabas.pipeline.project.model import METADATA_COLUMNS
+from barnabas.spark.arrow.schema import COLUMN_TYPES, arrow_schema
+
+QUICK = {
+    # With a few rows, every task and every compiled class more is only waiting.
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+"""Settings of a session that sees few rows."""
+
+RECORD_COLUMNS = tuple(COLUMN_TYPES)
+
+
+def records(spark: SparkSession, batches: Sequence[Any]) -> DataFrame:
+    """Records as a source gives them, from Arrow batches with RECORD_COLUMNS."""
+    import pyarrow as pa
+
+    return spark.createDataFrame(pa.Table.from_batches(batches, arrow_schema(RECORD_COLUMNS)))
+
+
+def shown(rows: DataFrame) -> DataFrame:
+    """Without the columns that outputs do not have either."""
+    return rows.drop(*METADATA_COLUMNS)
+
+
+def as_json(rows: DataFrame) -> Column:
+    """A row as outputs write it."""
+    if not rows.columns:
+        return fn.lit("{}")
+    return fn.to_json(fn.struct(*map(quoted, rows.columns)), {"ignoreNullFields": "false"})
