@@ -16,11 +16,11 @@ from bench.chart import draw
 from bench.report import markdown, print_table, with_figures
 from bench.results import Results
 from bench.servers import BARNABAS, SERVERS
-from bench.spark import reads, sinks, streams
+from bench.spark import history, reads, sinks, streams
 from bench.spark.sizes import FULL, QUICK
 from bench.spark.stage import TITLES, Benchmark, SparkStage, session_with_both
 
-BENCHMARKS: tuple[Benchmark, ...] = (reads.BENCHMARK, streams.BENCHMARK, sinks.BENCHMARK)
+BENCHMARKS: tuple[Benchmark, ...] = (reads.BENCHMARK, streams.BENCHMARK, sinks.BENCHMARK, history.BENCHMARK)
 BEGIN_MARK = "<!-- figures of `make bench-spark` -->"
 _CHART_TITLE = "Our source and sink: times better than Spark's own Kafka connector"
 _QUIET_LOAD = 0.3

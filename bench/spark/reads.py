@@ -72,7 +72,7 @@ def filled_topic(stage: SparkStage, value_size: int, codec: str) -> str:
     """Made by the benchmark that needs it first."""
     topic = f"read-{value_size}-{codec}"
     if topic not in stage.filled:
-        make_filled_topic(stage.server.port, topic, stage.sizes.topic_bytes // value_size, value_size, codec)
+        make_filled_topic(stage.server.port, topic, stage.sizes.records[value_size], value_size, codec)
         stage.filled.add(topic)
     return topic
 
@@ -94,7 +94,7 @@ def _turns(stage: SparkStage, topic: str, value_size: int, codec: str, name: str
 
 
 def _once(stage: SparkStage, topic: str, value_size: int, sink: Sink, column: str | None, who: str) -> float:
-    count = stage.sizes.topic_bytes // value_size
+    count = stage.sizes.records[value_size]
     started = time.perf_counter()
     reader = stage.spark.read.format(who).options(**{"kafka.bootstrap.servers": stage.servers, "subscribe": topic})
     if column is not None and who == OURS:

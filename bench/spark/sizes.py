@@ -1,5 +1,6 @@
 """How much of everything: `FULL` for figures that mean something, `QUICK` to see that the benchmarks work."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 
@@ -7,12 +8,30 @@ from dataclasses import dataclass
 class Sizes:
     rounds: int
     """Counted rounds, after one that only warms up (compilers, workers, page cache); the median counts."""
-    topic_bytes: int
-    """Of values, in each topic that is read."""
+    records: Mapping[int, int]
+    """In each topic that is read, by the size of its values. Spark's connector waits a second at the end of a topic,
+    whatever its size: a topic must take much longer than that to read, or the figures flatter us."""
     sink_bytes: int
     triggers: int
     """Of which a latency's median is taken, in each round."""
+    history_records: int
+    archive_s: int
+    """How long records are produced for the archiver to keep up with."""
 
 
-FULL = Sizes(rounds=3, topic_bytes=200_000_000, sink_bytes=100_000_000, triggers=40)
-QUICK = Sizes(rounds=1, topic_bytes=20_000_000, sink_bytes=5_000_000, triggers=5)
+FULL = Sizes(
+    rounds=3,
+    records={100: 3_000_000, 1024: 1_000_000},
+    sink_bytes=100_000_000,
+    triggers=40,
+    history_records=2_000_000,
+    archive_s=20,
+)
+QUICK = Sizes(
+    rounds=1,
+    records={100: 200_000, 1024: 20_000},
+    sink_bytes=5_000_000,
+    triggers=5,
+    history_records=50_000,
+    archive_s=3,
+)
