@@ -8,7 +8,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.crash]
 
 SEED = 20261115
 ROUNDS = 5
-TIME_S = 75.0
+TIME_S = 45.0
 """Begin no further round after that: the machine may be busy with other tests."""
 
 
