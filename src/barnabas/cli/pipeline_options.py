@@ -29,14 +29,17 @@ Version = Annotated[str, typer.Option("--version", metavar="VERSION", help="Whic
 Trace = Annotated[bool, typer.Option("--trace", help="Show errors with all their traces.")]
 
 
-def load_project(folder: Path, profile: str | None, settings: list[str] | None) -> "Project":
+def load_project(
+    folder: Path, profile: str | None, settings: list[str] | None, *, kept: Path | None = None
+) -> "Project":
+    """`kept`: read its texts from there."""
     try:
         from barnabas.pipeline.project import load
     except ModuleNotFoundError as error:
         raise CommandFailed(
             f"pipelines need the package {error.name}", hint="install it: pip install 'barnabas[spark]'"
         ) from None
-    return load(folder, profile=profile, overrides=settings or ())
+    return load(folder, profile=profile, overrides=settings or (), kept=kept)
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """`barnabas pipeline run | preview | test`: what needs Spark, which is imported when one of them is called."""
 
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -16,6 +17,8 @@ from barnabas.cli.pipeline_options import (
     load_project,
     readable,
 )
+from barnabas.cli.pipeline_preview import show
+from barnabas.cli.pipeline_view import live_view
 
 
 def call(module: str, function: str, *arguments: object, **named: object) -> Any:
@@ -27,14 +30,42 @@ def run(
     project: ProjectPath = HERE,
     once: Annotated[bool, typer.Option("--once", help="Up to what is in the log now, then end.")] = False,
     version: Version = "v1",
+    as_started: Annotated[
+        bool, typer.Option("--as-started", help="With the logic that the version was started with, not that of today.")
+    ] = False,
+    accept_changes: Annotated[
+        bool, typer.Option("--accept-changes", help="Go on although the logic has changed since the version began.")
+    ] = False,
+    into_existing: Annotated[
+        bool, typer.Option("--into-existing", help="Write to topics and tables in which others have written, too.")
+    ] = False,
     profile: Profile = None,
     settings: Settings = None,
     trace: Trace = False,
 ) -> None:
     """Run all flows, until they are stopped. A run goes on where the one before it ended."""
     with readable(trace=trace):
-        found = load_project(project, profile, settings)
-        call("run", "run", found, once=once, version=version, trace=trace)
+        found = load_project(project, profile, settings, kept=_kept(project, version) if as_started else None)
+        with live_view() as view:
+            call(
+                "run",
+                "run",
+                found,
+                once=once,
+                version=version,
+                trace=trace,
+                accept_changes=accept_changes,
+                into_existing=into_existing,
+                say=view.say,
+                show=view.show,
+            )
+
+
+def _kept(project: Path, version: str) -> Path:
+    from barnabas.pipeline.driver.logic import kept_logic
+    from barnabas.pipeline.location import state_folder, states
+
+    return kept_logic(state_folder(states(project), version), version)
 
 
 def preview(
@@ -53,7 +84,8 @@ def preview(
     """Show what the flows make of the last records. Writes nothing."""
     with readable(trace=trace):
         found = load_project(project, profile, settings)
-        call("preview", "preview", found, flow=flow, rows=rows, output_format=output_format.value, trace=trace)
+        shown = call("preview", "preview", found, flow=flow, rows=rows, trace=trace)
+    show(shown, output_format)
 
 
 def check_cases(

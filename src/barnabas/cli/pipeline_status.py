@@ -15,7 +15,7 @@ from barnabas.cli.pipeline_options import HERE, ProjectPath, Version, readable
 if TYPE_CHECKING:
     from barnabas.pipeline.status import Status
 
-_COLUMNS = ("flow", "state", "batch", "in/s", "out/s", "lag", "watermark", "state_rows", "state_size", "updated")
+COLUMNS = ("flow", "state", "batch", "in/s", "out/s", "lag", "watermark", "state_rows", "state_size", "updated")
 _WATCH_S = 1.0
 _CLEAR = "\x1b[H\x1b[2J"
 _NEVER_RAN = "has never run here: barnabas pipeline run"
@@ -87,15 +87,17 @@ def _show(found: "list[Status]", output_format: Format, *, watch: bool) -> None:
     if not found:
         say(f"This pipeline {_NEVER_RAN}")
     for index, each in enumerate(found):
-        print(("\n" if index else "") + _headline(each), flush=True)
+        print(("\n" if index else "") + headline(each), flush=True)
         if each.flows:
-            print_table([_row(flow) for flow in each.flows], _COLUMNS)
+            print_table([row_of(flow) for flow in each.flows], COLUMNS)
         for flow in each.flows:
+            for line in left_out(flow):
+                print(line)
             if flow.last_error:
-                print(f"{flow.name}: {flow.last_error}")
+                print(f"last error of {flow.name}: {flow.last_error}")
 
 
-def _headline(status: "Status") -> str:
+def headline(status: "Status") -> str:
     from barnabas.pipeline.status import Health, health
 
     now, judged = time.time(), health(status)
@@ -113,7 +115,7 @@ def _headline(status: "Status") -> str:
     return f"{text} {ago(now - status.updated_at)} ago"
 
 
-def _row(flow: Any) -> dict[str, object]:
+def row_of(flow: Any) -> dict[str, object]:
     return {
         "flow": flow.name,
         "state": flow.state.value,
@@ -126,6 +128,23 @@ def _row(flow: Any) -> dict[str, object]:
         "state_size": None if flow.state_bytes is None else size(flow.state_bytes),
         "updated": f"{ago(time.time() - flow.updated_at)} ago",
     }
+
+
+def left_out(flow: Any, *, short: bool = False) -> list[str]:
+    """Rows that did not come through, and rules that were broken, since the run began."""
+    counts = {
+        "late": flow.late_rows,
+        "behind the watermark": flow.behind_watermark,
+        "dead letters": flow.dead_rows,
+        "dropped by rules": flow.dropped_rows,
+    }
+    told = [f"{count:,} {what}" for what, count in counts.items() if count]
+    rules = [f"{name} broken {count:,} times" for name, count in flow.broken_rules.items()]
+    if flow.restarts:
+        told.append(f"started again {flow.restarts} times")
+    if short:
+        return told
+    return [f"{flow.name}: {', '.join([*told, *rules])}"] if told or rules else []
 
 
 def _as_object(status: "Status") -> dict[str, Any]:

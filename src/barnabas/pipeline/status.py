@@ -8,8 +8,8 @@ is gone or silent cannot say so itself.
 import os
 import socket
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
@@ -73,6 +73,18 @@ class FlowStatus:
     state_rows: int | None = None
     state_bytes: int | None = None
     last_error: str | None = None
+    late_rows: int | None = None
+    """Came later than `late` allows, and were left out. This and all that follow: since this run began."""
+    dead_rows: int | None = None
+    """Became dead letters: of this flow's own rows, or of a source that it reads."""
+    dropped_rows: int | None = None
+    """Broke a rule with `otherwise: drop`."""
+    behind_watermark: int | None = None
+    """Dropped by Spark, because its state for their time was over."""
+    broken_rules: Mapping[str, int] = field(default_factory=dict)
+    """Rows that broke each rule: `readings.plausible`."""
+    restarts: int = 0
+    """How often it failed and was started again."""
 
 
 @dataclass(frozen=True)
@@ -145,6 +157,10 @@ def is_alive(status: Status) -> bool:
     """Whether the process that wrote it still runs on this machine."""
     found = process_id(status.pid)
     return found is not None and (not status.process or found == status.process)
+
+
+def this_host() -> str:
+    return socket.gethostname()
 
 
 def process_id(pid: int) -> str | None:

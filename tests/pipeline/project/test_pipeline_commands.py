@@ -149,7 +149,7 @@ def test_status_of_the_dead_and_the_failed_ends_with_1(pipeline: Pipeline, tmp_p
     statuses.write(folder, some_status(flows=(failed,)))
     status, out, _ = pipeline("status")
     assert status == 1
-    assert out.endswith("\nf: the disk is full\n")
+    assert out.endswith("\nlast error of f: the disk is full\n")
     statuses.write(folder, some_status(updated_at=time.time() - 600))
     assert pipeline("status")[0] == 1
 

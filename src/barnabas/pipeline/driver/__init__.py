@@ -1,0 +1,1 @@
+"""A running pipeline: its queries, what they write, how they are, how they end. `barnabas.pipeline.run` is above."""

@@ -1,0 +1,45 @@
+"""What a version has made its own: the topics and tables that it writes, as they were when it first wrote to them.
+
+Kept in `outputs.json` beside the checkpoints. A checkpoint and an output belong together: with another topic of the
+same name, or another version's table, rows would be missing or doubled and nobody would notice.
+"""
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from barnabas.spark.errors import UserError
+
+FILE_NAME = "outputs.json"
+
+
+@dataclass
+class Claims:
+    topics: dict[str, str] = field(default_factory=dict)
+    """By name, the topic's id, which changes when it is deleted and made again."""
+    tables: dict[str, str] = field(default_factory=dict)
+    """By path, a mark that lies in the table, too."""
+    columns: dict[str, dict[str, str]] = field(default_factory=dict)
+    """By flow, the columns that a table has: name and type."""
+
+
+def read(state_folder: Path) -> Claims:
+    file = state_folder / FILE_NAME
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=Claims)
+    except FileNotFoundError:
+        return Claims()
+    except (OSError, msgspec.MsgspecError) as error:
+        raise UserError(
+            f"{file}, which says what this version writes, cannot be read: {error}",
+            "restore it from a backup, or remove it and run with --into-existing",
+        ) from None
+
+
+def write(state_folder: Path, claims: Claims) -> None:
+    state_folder.mkdir(parents=True, exist_ok=True)
+    temporary = state_folder / f".{FILE_NAME}.{os.getpid()}"
+    temporary.write_bytes(msgspec.json.format(msgspec.json.encode(claims), indent=2) + b"\n")
+    temporary.replace(state_folder / FILE_NAME)

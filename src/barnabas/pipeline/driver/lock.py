@@ -1,0 +1,71 @@
+"""One driver for each version of a project: two would fight for its checkpoints.
+
+The lock is the system's own, on a file beside the checkpoints, and goes with the process that holds it. Spark's Java is
+another process. When the driver is killed it ends by itself, a moment later; until then it may still finish a batch, so
+its number is kept, and the next driver waits for its end.
+"""
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from barnabas.pipeline import status
+from barnabas.spark.errors import UserError
+
+_LOCK_FILE: Final = "lock"
+_JAVA_FILE: Final = "java"
+_JAVA_ENDS_WITHIN_S: Final = 60.0
+_LOOK_AGAIN_S: Final = 0.1
+
+
+@contextmanager
+def only_driver(state_folder: Path, version: str) -> Iterator[None]:
+    state_folder.mkdir(parents=True, exist_ok=True)
+    with (state_folder / _LOCK_FILE).open("a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise _runs_already(state_folder, version) from None
+        _refuse_other_hosts(state_folder, version)
+        _wait_for_java(state_folder)
+        yield
+
+
+def remember_java(state_folder: Path, pid: int) -> None:
+    (state_folder / _JAVA_FILE).write_text(status.process_id(pid) or "")
+
+
+def _runs_already(state_folder: Path, version: str) -> UserError:
+    last = status.read(state_folder)
+    who = "another process" if last is None else f"process {last.pid} on {last.host}"
+    return UserError(
+        f"{version} runs already: {who}",
+        f"look at it: barnabas pipeline status; stop it: barnabas pipeline stop --version {version}",
+    )
+
+
+def _refuse_other_hosts(state_folder: Path, version: str) -> None:
+    """Not every shared file system passes locks on; a status that is being written says the same."""
+    last = status.read(state_folder)
+    if last is not None and last.host != status.this_host() and status.health(last) is status.Health.RUNNING:
+        raise _runs_already(state_folder, version)
+
+
+def _wait_for_java(state_folder: Path) -> None:
+    try:
+        known = (state_folder / _JAVA_FILE).read_text().strip()
+    except FileNotFoundError:
+        return
+    pid = known.partition("@")[0]
+    deadline = time.monotonic() + _JAVA_ENDS_WITHIN_S
+    while pid.isdigit() and int(pid) != os.getpid() and status.process_id(int(pid)) == known:
+        if time.monotonic() > deadline:
+            raise UserError(
+                f"Spark's Java of an earlier run still runs, without its driver: process {pid}",
+                f"end it: kill {pid}; nothing is lost or doubled",
+            )
+        time.sleep(_LOOK_AGAIN_S)

@@ -1,0 +1,206 @@
+"""One streaming query from its first start to its end: it is started again when that may help, and stopped gently."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from barnabas.pipeline.driver.failures import Failure
+from barnabas.pipeline.driver.progress import RunProgress
+from barnabas.pipeline.driver.sinks import Start
+from barnabas.pipeline.status import FlowStatus, State
+from barnabas.spark.errors import UserError
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.query import StreamingQuery
+
+FIRST_PAUSE_S: Final = 2.0
+LONGEST_PAUSE_S: Final = 60.0
+FAILURES_IN_A_ROW_MAX: Final = 3
+"""Without a finished batch between them; of those that nobody can say to be passing, and in a run that shall end."""
+_STALE_RATES_S: Final = 10.0
+_LOOK_AGAIN_S: Final = 0.02
+_INITIALIZING: Final = "Initializing sources"
+"""What Spark says of a query that has none yet."""
+_SOURCES_WITHIN_S: Final = 15.0
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass
+class FlowQuery:
+    name: str
+    start_query: Start
+    judge: Callable[[BaseException], Failure]
+    once: bool
+    """Whether it ends by itself."""
+    say: Callable[[str], None]
+    pool: Callable[[str], None] = lambda name: None
+    """Told the name before each start: Spark shares its cores fairly between pools."""
+    state: State = State.STARTING
+    progress: RunProgress = field(default_factory=RunProgress)
+    error: UserError | None = None
+    restart_count: int = 0
+    query: "StreamingQuery | None" = None
+    changed_at: float = field(default_factory=time.time)
+    _failures: int = 0
+    _batch_at_failure: int | None = None
+    _start_again_at: float | None = None
+    _stopper: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Raises what Spark says of a query that cannot be started at all.
+
+        Waits until it has its sources: each of them starts a Python of its own, which Spark gives ten seconds for that;
+        several at once take several times as long.
+        """
+        self.pool(self.name)
+        self.query = self.start_query()
+        self._start_again_at = None
+        self._become(State.RUNNING)
+        deadline = time.monotonic() + _SOURCES_WITHIN_S
+        while time.monotonic() < deadline and self.query.isActive:
+            if self.query.status["message"] != _INITIALIZING:
+                break
+            time.sleep(_LOOK_AGAIN_S)
+
+    def look(self, now: float) -> None:
+        """How it is; start it again if its time has come."""
+        if self._start_again_at is not None:
+            if now >= self._start_again_at:
+                self._start_again()
+        elif self.query is not None and self.state in (State.RUNNING, State.WAITING):
+            if self.query.isActive:
+                self._see_whether_it_works(now)
+            else:
+                self._ended(now)
+
+    def ended_run(self) -> str | None:
+        """Of a query that has ended, which `look` has not seen yet."""
+        if self.query is None or self.state not in (State.RUNNING, State.WAITING) or self.query.isActive:
+            return None
+        return str(self.query.runId)
+
+    def is_over(self) -> bool:
+        return self.state in (State.FINISHED, State.STOPPED, State.FAILED) and self._start_again_at is None
+
+    def begin_stop(self, *, gently: bool) -> None:
+        """Returns at once; `look` until `is_over`. Called again without `gently`, it ends in the middle of a batch."""
+        if self._start_again_at is not None:
+            self._start_again_at = None
+            self._become(State.FAILED)
+            return
+        if self.query is None or self.is_over():
+            return
+        target = self._stop_after_batch if gently else self._stop_now
+        if self._stopper is None or not gently:
+            self._stopper = threading.Thread(target=target, args=(self.query,), name=f"stop {self.name}", daemon=True)
+            self._stopper.start()
+
+    def abandon(self) -> None:
+        """At once, and wait for it: the run does not come about."""
+        if self.query is not None:
+            self._stop_now(self.query)
+        self._become(State.STOPPED)
+
+    def status(self, lag: int | None) -> FlowStatus:
+        told, counts = self.progress, self.progress.total()
+        return FlowStatus(
+            name=self.name,
+            state=self.state,
+            updated_at=told.finished_at or self.changed_at,
+            batch_id=told.batch_id,
+            input_rows_per_s=told.input_rows_per_s,
+            output_rows_per_s=told.output_rows_per_s,
+            input_rows=told.input_rows,
+            output_rows=told.output_rows,
+            lag=lag,
+            watermark=told.watermark,
+            state_rows=told.state_rows,
+            state_bytes=told.state_bytes,
+            late_rows=counts.late,
+            dead_rows=counts.dead,
+            dropped_rows=counts.dropped,
+            behind_watermark=told.behind_watermark,
+            broken_rules=told.broken_rules(),
+            restarts=self.restart_count,
+            last_error=None if self.error is None else str(self.error),
+        )
+
+    def _see_whether_it_works(self, now: float) -> None:
+        assert self.query is not None
+        told = self.query.status
+        works = bool(told["isTriggerActive"]) and bool(told["isDataAvailable"])
+        if works != (self.state is State.RUNNING):
+            self._become(State.RUNNING if works else State.WAITING)
+        if not works and self.progress.finished_at is not None and now - self.progress.finished_at > _STALE_RATES_S:
+            self.progress.rest()
+
+    def _ended(self, now: float) -> None:
+        assert self.query is not None
+        error = self.query.exception()
+        if error is not None and self._stopper is None:
+            self._failed(error, now)
+        else:
+            # One that was stopped may say that it was interrupted, which is what was wanted.
+            self._become(State.FINISHED if self._stopper is None else State.STOPPED)
+
+    def _failed(self, error: BaseException, now: float) -> None:
+        failure = self.judge(error)
+        self.error = failure.reason
+        if self.progress.batch_id != self._batch_at_failure:
+            self._failures = 0
+        self._batch_at_failure = self.progress.batch_id
+        self._failures += 1
+        if self._stopper is None and self._may_help_to_start_again(failure):
+            pause_s = min(FIRST_PAUSE_S * 2 ** (self._failures - 1), LONGEST_PAUSE_S)
+            self._start_again_at = now + pause_s
+            self._become(State.STARTING)
+            self.say(f"{self.name} failed, and is started again in {pause_s:g} s: {failure.reason}")
+        else:
+            self._become(State.FAILED)
+            self.say(f"{self.name} failed, and stays so until the next run: {failure.reason}")
+
+    def _may_help_to_start_again(self, failure: Failure) -> bool:
+        if failure.is_passing:
+            return not self.once or self._failures <= FAILURES_IN_A_ROW_MAX
+        return not failure.is_known and not self.once and self._failures <= FAILURES_IN_A_ROW_MAX
+
+    def _start_again(self) -> None:
+        self.restart_count += 1
+        try:
+            self.start()
+        except (PySparkException, Py4JError, UserError) as error:
+            self._start_again_at = None
+            self._failed(error, time.time())
+        else:
+            self.say(f"{self.name} runs again")
+
+    def _become(self, state: State) -> None:
+        if state is not self.state:
+            self.state = state
+            self.changed_at = time.time()
+
+    def _stop_after_batch(self, query: "StreamingQuery") -> None:
+        """When the batch at hand is done: then the next start has nothing to repeat.
+
+        Spark itself only knows how to stop at once. In the moment between two batches, that is the same.
+        """
+        seen = self.progress.batch_id
+        while query.isActive and self.progress.batch_id == seen:
+            told = query.status
+            if not told["isTriggerActive"] or not told["isDataAvailable"]:
+                break
+            time.sleep(_LOOK_AGAIN_S)
+        self._stop_now(query)
+
+    def _stop_now(self, query: "StreamingQuery") -> None:
+        try:
+            query.stop()
+        except (PySparkException, Py4JError, ConnectionError) as error:
+            _log.warning("%s cannot be stopped: %s", self.name, str(error).partition("\n")[0])

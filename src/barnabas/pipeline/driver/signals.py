@@ -1,0 +1,42 @@
+"""Ctrl-C and SIGTERM ask a run to end after the batches at hand; a second one, to end now."""
+
+import signal
+import threading
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import Self
+
+_WATCHED = (signal.SIGINT, signal.SIGTERM)
+
+
+class StopSignals:
+    """`count` says how often somebody asked. Acts in the main thread only; elsewhere nobody is heard."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self.count = 0
+        self._say = say
+        self._before: dict[int, object] = {}
+
+    def __enter__(self) -> Self:
+        self.listen()
+        return self
+
+    def listen(self) -> None:
+        """Again after Spark has started: it puts a handler of its own there, which ends jobs in their middle."""
+        if threading.current_thread() is not threading.main_thread():
+            return
+        for number in _WATCHED:
+            before = signal.signal(number, self._heard)
+            self._before.setdefault(number, before)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, before in self._before.items():
+            signal.signal(number, before)  # type: ignore[arg-type]  # what signal() gave
+
+    def _heard(self, number: int, frame: FrameType | None) -> None:
+        self.count += 1
+        name = "Ctrl-C" if number == signal.SIGINT else "SIGTERM"
+        again = "once more to end in the middle of them" if self.count == 1 else "now"
+        self._say(f"{name}: stopping " + ("after the batches at hand; " + again if self.count == 1 else again))

@@ -1,0 +1,127 @@
+"""A version's tables: folders of Parquet files that belong to one flow of one version, and nothing else.
+
+Spark's file sink writes down in the folder `_spark_metadata` which files count, batch by batch. Two things are beyond
+it, and are here: a table of another checkpoint, in which it would silently leave out batches that have numbers which
+it knows; and files of batches that a crash cut off, which readers other than Spark would count.
+"""
+
+import json
+import uuid
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from barnabas.pipeline.driver.claims import Claims
+from barnabas.spark.errors import UserError
+
+MARK_FILE = "_barnabas.json"
+_LOG_FOLDER = "_spark_metadata"
+
+
+def is_local(path: str) -> bool:
+    return "://" not in path and not path.startswith("file:")
+
+
+def claim(path: str, flow: str, claims: Claims, *, has_written: bool, into_existing: bool) -> None:
+    """Take a local table for this version, or refuse one that is not its own."""
+    folder, claimed = Path(path), claims.tables.get(path)
+    mark = _mark(folder)
+    if claimed is not None and mark == claimed:
+        return
+    if not into_existing:
+        if claimed is not None and has_written:
+            what = "is gone" if not _has_files(folder) else "is another one now"
+            raise UserError(
+                f"the table {path}, to which flow `{flow}` has written, {what}",
+                "write all rows again, into a new table: barnabas pipeline replay --as NAME; or go on with new rows "
+                "only: barnabas pipeline run --into-existing",
+            )
+        if _has_files(folder):
+            raise UserError(
+                f"the table {path}, to which flow `{flow}` writes, has files that it did not write",
+                "give the output another folder, or move this one away",
+            )
+    elif (folder / _LOG_FOLDER).exists() and not has_written:
+        # Not even then: batches with the numbers that stand there would be left out without a word.
+        raise UserError(
+            f"the table {path} was written by another query of Spark, whose batches have the same numbers as those of "
+            f"flow `{flow}`",
+            "give the output another folder, or move this one away",
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    claimed = uuid.uuid4().hex
+    (folder / MARK_FILE).write_text(json.dumps({"flow": flow, "table": claimed}) + "\n")
+    claims.tables[path] = claimed
+
+
+def check_columns(flow: str, columns: Mapping[str, str], claims: Claims) -> None:
+    """A table keeps its columns: new ones may come, but none may go or change, or readers of the whole cannot read."""
+    known = claims.columns.get(flow)
+    if known is not None:
+        told = [
+            f"  - {name} {kind} " + ("is gone" if name not in columns else f"has become {columns[name]}")
+            for name, kind in known.items()
+            if columns.get(name) != kind
+        ]
+        if told:
+            raise UserError(
+                f"the table of flow `{flow}` has other columns than the flow now:\n" + "\n".join(told),
+                "write a new table beside the old: barnabas pipeline replay --as NAME; or keep these columns",
+            )
+    claims.columns[flow] = {**(known or {}), **columns}
+
+
+def remove_leftovers(path: str) -> int:
+    """Files of batches that never were finished, while nobody writes; how many there were.
+
+    Spark writes such a batch again, into new files.
+    """
+    folder = Path(path)
+    counted = _counted(folder)
+    if counted is None:
+        return 0
+    there = {str(file): file for file in folder.rglob("*.parquet") if _LOG_FOLDER not in file.parts}
+    if not counted <= there.keys():
+        return 0  # what the log names is not what is seen here: then nothing here is surely left over
+    leftovers = there.keys() - counted
+    for name in leftovers:
+        there[name].unlink(missing_ok=True)
+    return len(leftovers)
+
+
+def _counted(folder: Path) -> set[str] | None:
+    """The files that the sink's own log names; None: it has none, or one that this code cannot read in full."""
+    log = folder / _LOG_FOLDER
+    found: set[str] = set()
+    if not log.is_dir():
+        return None
+    for file in log.iterdir():
+        if file.name.startswith("."):
+            continue
+        try:
+            found.update(_paths(file))
+        except (OSError, ValueError, KeyError):
+            return None
+    return found
+
+
+def _paths(file: Path) -> Iterator[str]:
+    version, *entries = file.read_text().splitlines()
+    if version != "v1":
+        raise ValueError(version)
+    for entry in entries:
+        yield unquote(urlsplit(json.loads(entry)["path"]).path)
+
+
+def _mark(folder: Path) -> str | None:
+    try:
+        read = json.loads((folder / MARK_FILE).read_text())
+    except (OSError, ValueError):
+        return None
+    return str(read.get("table")) if isinstance(read, dict) else None
+
+
+def _has_files(folder: Path) -> bool:
+    if folder.exists() and not folder.is_dir():
+        return True
+    return folder.is_dir() and any(each.name != MARK_FILE for each in folder.iterdir())

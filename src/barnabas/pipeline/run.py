@@ -1,0 +1,229 @@
+"""`barnabas pipeline run`: all flows of a project, up to what is in the log now, or until they are stopped.
+
+Everything that can be wrong is looked for before anything runs, cheapest first: the version's own files, the log and
+its topics, the tables, then Spark with all queries and functions. Then topics are made and the queries start.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from barnabas.pipeline import spark_session, stop
+from barnabas.pipeline.driver import claims as all_claims
+from barnabas.pipeline.driver import tables, topics
+from barnabas.pipeline.driver.claims import Claims
+from barnabas.pipeline.driver.lock import only_driver, remember_java
+from barnabas.pipeline.driver.logic import check_logic, keep_logic
+from barnabas.pipeline.driver.outputs import output_of
+from barnabas.pipeline.driver.parts import chosen_flows, has_written, part_for
+from barnabas.pipeline.driver.signals import StopSignals
+from barnabas.pipeline.location import FIRST_VERSION
+from barnabas.pipeline.project.model import Flow, Project, TableOutput, TopicOutput
+from barnabas.pipeline.status import State, Status
+from barnabas.spark.errors import UserError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from barnabas.pipeline.driver.query import FlowQuery
+    from barnabas.pipeline.driver.reading import Begin
+
+_CONF: Final = {
+    # A flow with much to do must not keep the others waiting.
+    "spark.scheduler.mode": "FAIR",
+    # How often a query without news asks for some. Spark's 10 ms are a busy loop when each question goes to a broker.
+    "spark.sql.streaming.pollingDelay": "100ms",
+}
+_STREAMING: Final = "org.apache.spark.sql.execution.streaming"
+_LOGGERS: Final = {
+    f"{_STREAMING}.runtime.MicroBatchExecution": "OFF",
+    f"{_STREAMING}.runtime.ProcessingTimeExecutor": "ERROR",
+    f"{_STREAMING}.state.HDFSBackedStateStoreProvider": "ERROR",
+}
+
+
+def run(
+    project: Project,
+    *,
+    once: bool = False,
+    version: str = FIRST_VERSION,
+    trace: bool = False,
+    accept_changes: bool = False,
+    into_existing: bool = False,
+    flows: Sequence[str] | None = None,
+    begin: "Mapping[str, Begin] | None" = None,
+    say: Callable[[str], None] = print,
+    show: Callable[[Status], None] = lambda status: None,
+    should_stop: Callable[[Status], bool] = lambda status: False,
+    spark: "SparkSession | None" = None,
+) -> Status:
+    """Returns when all is over, with what was told last; raises UserError if something went wrong.
+
+    `flows`: only these. `begin`: by source, where to begin without a checkpoint. `say` takes sentences for people,
+    `show` the status about every second; `should_stop` is asked with it. `spark`: a session to use, which stays.
+    """
+    chosen = chosen_flows(project, flows)
+    part = part_for(project, [flow.name for flow in chosen])
+    state = project.state_folder(version)
+    with only_driver(state, version), StopSignals(say) as signals:
+        stop.clear(state)
+        for change in check_logic(project, version, accept_changes=accept_changes):
+            say(f"accepted: {change}")
+        claims = all_claims.read(state)
+        with topics.connected(project) as cluster:
+            topics.check_sources(cluster, part.sources.values())
+            if not into_existing:
+                topics.check_outputs(cluster, _topics(part, chosen, version), claims)
+        _claim_tables(project, chosen, version, claims, into_existing=into_existing)
+        with _session(project, spark, trace=trace) as session:
+            signals.listen()
+            if spark is None:
+                remember_java(state, _java_of(session))
+                if not trace:
+                    _quiet(session)
+            queries = _planned(part, chosen, version, session, claims, once=once, begin=begin or {}, say=say)
+            _make_outputs(project, part, chosen, version, claims, queries, say)
+            keep_logic(project, version)
+            last = _drive(project, version, session, queries, signals, show, should_stop)
+        stop.clear(state)
+    _raise_if_failed(last)
+    return last
+
+
+def _topics(part: Project, chosen: Sequence[Flow], version: str) -> list[topics.Wanted]:
+    found = []
+    for flow in chosen:
+        output = output_of(flow, version)
+        if isinstance(output, TopicOutput):
+            inputs = tuple(source.topic for source in part.sources_of(flow.name))
+            writes = has_written(part.checkpoint(flow.name, version))
+            found.append(topics.Wanted(output.topic, f"flow `{flow.name}`", inputs, writes))
+    return found
+
+
+def _claim_tables(
+    project: Project, chosen: Sequence[Flow], version: str, claims: Claims, *, into_existing: bool
+) -> None:
+    for flow in chosen:
+        output = output_of(flow, version)
+        if isinstance(output, TableOutput) and tables.is_local(output.path):
+            writes = has_written(project.checkpoint(flow.name, version))
+            tables.claim(output.path, flow.name, claims, has_written=writes, into_existing=into_existing)
+    all_claims.write(project.state_folder(version), claims)
+
+
+@contextmanager
+def _session(project: Project, given: "SparkSession | None", *, trace: bool) -> "Iterator[SparkSession]":
+    """Spark's, from here to the end of the run."""
+    if given is not None:
+        yield given
+        return
+    started = spark_session.start(project, trace=trace, conf=_CONF)
+    try:
+        yield started
+    finally:
+        started.stop()
+
+
+def _java_of(session: "SparkSession") -> int:
+    jvm: Any = session._jvm
+    return int(jvm.java.lang.ProcessHandle.current().pid())
+
+
+def _quiet(session: "SparkSession") -> None:
+    """What a query failed of is said by the driver, in words and once; that state is read from disk is no news."""
+    jvm: Any = session._jvm
+    log4j = jvm.org.apache.logging.log4j
+    for name, level in _LOGGERS.items():
+        log4j.core.config.Configurator.setLevel(name, log4j.Level.valueOf(level))
+
+
+def _planned(
+    part: Project,
+    chosen: Sequence[Flow],
+    version: str,
+    session: "SparkSession",
+    claims: Claims,
+    *,
+    once: bool,
+    begin: "Mapping[str, Begin]",
+    say: Callable[[str], None],
+) -> "list[FlowQuery]":
+    from barnabas.pipeline.driver.queries import Queries
+
+    columns: dict[str, dict[str, str]] = {}
+    found = Queries(part, version, session, begin, once, say).all(chosen, columns)
+    for flow, named in columns.items():
+        tables.check_columns(flow, named, claims)
+    return found
+
+
+def _make_outputs(
+    project: Project,
+    part: Project,
+    chosen: Sequence[Flow],
+    version: str,
+    claims: Claims,
+    queries: "Sequence[FlowQuery]",
+    say: Callable[[str], None],
+) -> None:
+    wanted = _topics(part, chosen, version)
+    if len(queries) > len(chosen):
+        wanted.append(topics.Wanted(project.dead_letters.topic, "dead letters", (), False, is_shared=True))
+    with topics.connected(project) as cluster:
+        for topic in topics.create_outputs(cluster, wanted, claims):
+            say(f"Created the topic {topic}")
+    all_claims.write(project.state_folder(version), claims)
+    for flow in chosen:
+        output = output_of(flow, version)
+        if isinstance(output, TableOutput) and tables.is_local(output.path):
+            tables.remove_leftovers(output.path)
+
+
+def _drive(
+    project: Project,
+    version: str,
+    session: "SparkSession",
+    queries: "Sequence[FlowQuery]",
+    signals: StopSignals,
+    show: Callable[[Status], None],
+    should_stop: Callable[[Status], bool],
+) -> Status:
+    from barnabas.pipeline.driver.driver import Driver
+    from barnabas.pipeline.driver.listening import Listening
+    from barnabas.spark import readable_errors, watch
+
+    listening = Listening()
+    session.streams.addListener(listening)
+    try:
+        with watch(session) as watched, readable_errors():
+            driver = Driver(
+                project.name,
+                version,
+                project.state_folder(version),
+                queries,
+                listening=listening,
+                lags=lambda: {
+                    view.title: sum(source.lag for source in view.sources) for view in watched.views() if view.sources
+                },
+                signals=signals,
+                show=show,
+                should_stop=should_stop,
+            )
+            driver.run()
+        return driver.tell_last()
+    finally:
+        session.streams.removeListener(listening)
+
+
+def _raise_if_failed(last: Status) -> None:
+    failed = [flow for flow in last.flows if flow.state is State.FAILED]
+    if not failed:
+        return
+    rest = len(last.flows) - len(failed)
+    told = "\n".join(f"  {flow.name}: {(flow.last_error or '').replace(chr(10), chr(10) + '    ')}" for flow in failed)
+    others = f"; the other {rest} ended well" if rest else ""
+    raise UserError(
+        f"{len(failed)} of {len(last.flows)} queries failed{others}:\n{told}",
+        "correct that and run again: everything goes on where it was, nothing is lost or doubled",
+    )
