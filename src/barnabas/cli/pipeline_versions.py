@@ -1,12 +1,17 @@
 """`barnabas pipeline replay | compare | switch | versions`: changed logic over the whole history, beside the old."""
 
-from typing import Annotated
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from barnabas.cli.options import Format, OutputFormat
+from barnabas.cli.output import plural, print_json, print_rows, print_table, say
 from barnabas.cli.pipeline_options import HERE, Profile, ProjectPath, Settings, Trace, load_project, readable
-from barnabas.cli.pipeline_spark import call
+
+if TYPE_CHECKING:
+    from barnabas.pipeline.replay.comparing import Comparison, Difference
+    from barnabas.spark.pointer import Target
 
 Flow = Annotated[str | None, typer.Argument(metavar="[FLOW]", help="Only this flow; without it, all with an output.")]
 
@@ -18,7 +23,7 @@ def replay(
     start: Annotated[
         str, typer.Option("--from", metavar="WHERE", help="earliest, or a time such as 2026-01-31T12:00Z.")
     ] = "earliest",
-    once: Annotated[bool, typer.Option("--once", help="End when it has caught up.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="End when it has read what is there now.")] = False,
     profile: Profile = None,
     settings: Settings = None,
     trace: Trace = False,
@@ -26,7 +31,10 @@ def replay(
     """Run the logic as it is now over history, beside the running version, into outputs of its own."""
     with readable(trace=trace):
         found = load_project(project, profile, settings)
-        call("replay", "replay", found, flow=flow, version=new, start=start, once=once, trace=trace)
+        from barnabas.pipeline.replay.running import replay as run_replay
+
+        run_replay(found, flow=flow, version=new, start=start, once=once, trace=trace, say=say)
+    say(f"compare it: barnabas pipeline compare OLD {new}; let readers see it: barnabas pipeline switch {new}")
 
 
 def compare(
@@ -46,25 +54,24 @@ def compare(
     """Show rows that only one version has, and values that differ. Ends with 1 if there are any."""
     with readable(trace=trace):
         found = load_project(project, profile, settings)
-        differences = call(
-            "replay",
-            "compare",
-            found,
-            old=old,
-            new=new,
-            flow=flow,
-            key=key or (),
-            limit=limit,
-            output_format=output_format.value,
-            trace=trace,
-        )
-    if differences:
+        from barnabas.pipeline.replay.comparing import compare as compared
+
+        results = compared(found, old=old, new=new, flow=flow, key=key or (), limit=limit, trace=trace)
+    if output_format is Format.json:
+        print_json([asdict(each) for each in results])
+    else:
+        for each in results:
+            _print_comparison(each, old, new)
+    if any(each.differences for each in results):
         raise typer.Exit(1)
 
 
 def switch(
     version: Annotated[str, typer.Argument(metavar="VERSION", help="The version that readers shall see.")],
     flow: Annotated[str | None, typer.Option("--flow", metavar="FLOW", help="Only this flow.")] = None,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Even if it has read less than the version that readers see now.")
+    ] = False,
     project: ProjectPath = HERE,
     profile: Profile = None,
     settings: Settings = None,
@@ -73,7 +80,18 @@ def switch(
     """Let readers of tables and topics see another version, from one moment to the next; or the old one again."""
     with readable(trace=trace):
         found = load_project(project, profile, settings)
-        call("replay", "switch", found, version=version, flow=flow)
+        from barnabas.pipeline.replay.switching import switch as switched
+
+        moves = switched(found, version=version, flow=flow, anyway=anyway, say=say)
+    for move in moves:
+        before = "" if move.old is None else f", and no longer {_where(move.old)}"
+        print(f"{move.flow}: readers see {_where(move.new)} now{before}")
+    if not moves:
+        print(f"Readers see {version} already")
+    topics = [move for move in moves if move.old is not None and move.old.topic and move.new.topic]
+    if topics:
+        names = ", ".join(f"{move.old.topic} -> {move.new.topic}" for move in topics if move.old is not None)
+        say(f"Consumers that name a topic themselves must be told: {names}")
 
 
 def versions(
@@ -86,4 +104,43 @@ def versions(
     """List versions: which one readers see, how far each is, where it writes."""
     with readable(trace=trace):
         found = load_project(project, profile, settings)
-        call("replay", "versions", found, output_format=output_format.value)
+        from barnabas.pipeline.replay.listing import versions as listed
+
+        rows = [
+            {
+                "version": each.version,
+                "flow": each.flow,
+                "readers": "see it" if each.is_current else None,
+                "state": None if each.health is None else each.health.value,
+                "behind": each.behind,
+                "output": None if each.target is None else _where(each.target),
+            }
+            for each in listed(found)
+        ]
+    empty = "No version has run here yet: barnabas pipeline run"
+    print_rows(rows, ("version", "flow", "readers", "state", "behind", "output"), output_format, empty=empty)
+
+
+def _where(target: "Target") -> str:
+    return f"the topic {target.topic}" if target.topic is not None else f"the table {target.table}"
+
+
+def _print_comparison(found: "Comparison", old: str, new: str) -> None:
+    by = f"rows told apart by {', '.join(found.key)}" if found.key else "rows compared as wholes"
+    print(
+        f"{found.flow}: {plural(found.same, 'row')} the same, {found.different:,} different, "
+        f"{found.only_old:,} only in {old}, {found.only_new:,} only in {new} ({by})"
+    )
+    if found.examples:
+        print_table([_row(each, old, new) for each in found.examples], ("difference", "row", old, new))
+
+
+def _row(each: "Difference", old: str, new: str) -> dict[str, object]:
+    from barnabas.pipeline.replay.comparing import ONLY_NEW, ONLY_OLD
+
+    kind = {ONLY_OLD: f"only in {old}", ONLY_NEW: f"only in {new}"}.get(each.kind, each.kind)
+    return {"difference": kind, "row": _columns(each.key), old: _columns(each.old), new: _columns(each.new)}
+
+
+def _columns(columns: dict[str, str | None]) -> str | None:
+    return ", ".join(f"{name}={'null' if value is None else value}" for name, value in columns.items()) or None

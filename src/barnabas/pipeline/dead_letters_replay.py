@@ -145,6 +145,7 @@ class _Sender:
         transactional_id = f"barnabas.{project.name}.{version}.dead-letters"
         producer = transactions.take_over(transactional_id, timeout_ms=TRANSACTION_TIMEOUT_MS)
         self._writer = TransactionWriter(cluster, transactions, producer)
+        self._project = project.name
         self._version = version
         self._hook = hook
         self._partitions = {
@@ -170,7 +171,7 @@ class _Sender:
         return moved
 
     def _append(self, place: tuple[str, int], batch: Sequence[Letter]) -> None:
-        records = [_record(number, letter) for number, letter in enumerate(batch)]
+        records = [_record(number, letter, self._project) for number, letter in enumerate(batch)]
         try:
             self._writer.append(*place, build_batch(records))
         except Refused as refused:
@@ -198,9 +199,10 @@ class _Sender:
         return topic, partition % self._partitions[topic]
 
 
-def _record(number: int, letter: Letter) -> Record:
+def _record(number: int, letter: Letter, project: str) -> Record:
     whom = (
         Header(names.ATTEMPT, str(letter.attempt + 1).encode()),
+        Header(names.PIPELINE, project.encode()),
         Header(names.VERSION, letter.version.encode()),
         Header(names.FLOW, letter.origin.encode()),
     )

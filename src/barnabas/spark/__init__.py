@@ -7,6 +7,7 @@ from barnabas.spark.hang_ups import hush
 if TYPE_CHECKING:
     from barnabas.spark.errors import UserError as UserError
     from barnabas.spark.launch import session as session
+    from barnabas.spark.pointed import table as table
     from barnabas.spark.query.watch import Watch as Watch
     from barnabas.spark.query.watch import watch as watch
     from barnabas.spark.readable import explain as explain
@@ -20,10 +21,11 @@ _PLACES = {
     "history": "barnabas.spark.tiered",
     "readable_errors": "barnabas.spark.readable",
     "session": "barnabas.spark.launch",
+    "table": "barnabas.spark.pointed",
     "watch": "barnabas.spark.query.watch",
 }
 
-__all__ = ["UserError", "Watch", "explain", "history", "readable_errors", "session", "watch"]
+__all__ = ["UserError", "Watch", "explain", "history", "readable_errors", "session", "table", "watch"]
 
 hush()  # here, because this is what every Python worker imports that runs our code
 

@@ -89,7 +89,12 @@ def test_they_go_back_as_they_were_and_only_once(world: LetterWorld) -> None:
     outcome = send(world, origin="orders")
     assert (outcome.sent, outcome.left, outcome.behind) == ({"orders": 2}, {}, {})
     first, second = world.sent()
-    whom = (Header(names.ATTEMPT, b"1"), Header(names.VERSION, b"v1"), Header(names.FLOW, b"orders"))
+    whom = (
+        Header(names.ATTEMPT, b"1"),
+        Header(names.PIPELINE, b"orders"),
+        Header(names.VERSION, b"v1"),
+        Header(names.FLOW, b"orders"),
+    )
     assert (first.key, first.value, first.timestamp) == (b"key", b"10", NOW_MS - 5)
     assert first.headers == (Header("trace", b"7"), Header("trace", None), *whom)
     assert (second.value, second.timestamp, second.headers) == (b"11", NOW_MS, whom)
@@ -110,7 +115,7 @@ def test_one_that_dies_again_counts_its_attempts(world: LetterWorld) -> None:
     world.write_letters([letter(10, topic=world.topic, timestamp_ms=NOW_MS, own=again)])
     send(world)
     assert dict(world.sent()[0].headers)[names.ATTEMPT] == b"2"
-    assert len(world.sent()[0].headers) == 3
+    assert len(world.sent()[0].headers) == 4
 
 
 @pytest.mark.parametrize("step", STEPS)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.spark.errors import UserError
 from barnabas.spark.options.positions import AtTimestamp, AtTimestamps, Position
-from barnabas.spark.options.subscription import Subscribe, SubscribePattern, Subscription
+from barnabas.spark.options.subscription import Pointed, Subscribe, SubscribePattern, Subscription
 from barnabas.spark.options.values import Values
 
 if TYPE_CHECKING:
@@ -33,6 +33,11 @@ def history_option(values: Values, subscription: Subscription, *positions: Posit
                 f"The option {position.option} asks the log, which does not know the times of its history.",
                 "leave it out and filter the column timestamp: files without a wanted time are skipped",
             )
+    if isinstance(subscription, Pointed):
+        raise UserError(
+            "The option history goes with subscribe or assign, not with a pipeline's flow.",
+            "name the topic with subscribe (barnabas pipeline versions shows it)",
+        )
     if isinstance(subscription, SubscribePattern):
         raise UserError(
             "With the option history, topics are named: it has columns of its own for each.",

@@ -23,6 +23,8 @@ STREAM_ONLY = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay"
 
 SOURCE = (
     *STRATEGIES,
+    "pipeline",
+    "flow",
     "startingOffsets",
     "startingOffsetsByTimestamp",
     "startingTimestamp",

@@ -20,7 +20,7 @@ from barnabas.spark.options.history import HistoryOption, committed_only, histor
 from barnabas.spark.options.kafka import source_properties
 from barnabas.spark.options.names import ENDING, STREAM_ONLY, check_source_names
 from barnabas.spark.options.positions import Earliest, Latest, Position, check_batch, position
-from barnabas.spark.options.subscription import Subscription, subscription
+from barnabas.spark.options.subscription import Pointed, Subscription, subscription
 from barnabas.spark.options.values import INT_MAX, Values
 
 if TYPE_CHECKING:
@@ -141,6 +141,9 @@ def _common(options: Mapping[str, str], values: Values, start: Position, end: Po
     properties = committed_only(source_properties(options), history)
     if "group.id" in properties and values.has("groupIdPrefix"):
         _log.warning("The option groupIdPrefix has no effect beside kafka.group.id: remove one of them.")
+    if isinstance(topics, Pointed):
+        # What pipelines write is committed as a whole or given up; who sees what was given up sees rows twice.
+        properties = {"isolation.level": "read_committed", **properties}
     level = properties.get("isolation.level", "read_uncommitted").lower()
     if level not in ("read_uncommitted", "read_committed"):
         raise UserError(

@@ -1,4 +1,4 @@
-"""Which topics and partitions a read is about: exactly one of subscribe, subscribePattern and assign."""
+"""Which topics and partitions a read is about: one of subscribe, subscribePattern, assign, or a pipeline's flow."""
 
 import re
 from dataclasses import dataclass
@@ -30,13 +30,23 @@ class Assign:
     partitions: tuple[TopicPartition, ...]
 
 
-Subscription = Subscribe | SubscribePattern | Assign
+@dataclass(frozen=True, slots=True)
+class Pointed:
+    """The topic of a pipeline's flow, in the version that readers of the pipeline shall see when the read begins."""
+
+    pipeline: str
+    flow: str
+
+
+Subscription = Subscribe | SubscribePattern | Assign | Pointed
 
 _EXAMPLE = 'for example option("subscribe", "orders,payments")'
 
 
 def subscription(values: Values) -> Subscription:
     given = [name for name in STRATEGIES if values.has(name)]
+    if values.has("pipeline") or values.has("flow"):
+        return _pointed(values, given)
     if not given:
         raise UserError(
             "The read does not say which topics it is about.",
@@ -53,6 +63,22 @@ def subscription(values: Values) -> Subscription:
     if given[0] == "subscribePattern":
         return _pattern(text)
     return _assign(text)
+
+
+def _pointed(values: Values, given: list[str]) -> Pointed:
+    pipeline, flow = values.text("pipeline"), values.text("flow")
+    if not pipeline or not flow:
+        there, missing = ("pipeline", "flow") if pipeline else ("flow", "pipeline")
+        raise UserError(
+            f"The option {there} is set, and {missing} is not.",
+            'a flow is named by two options: option("pipeline", "telemetry").option("flow", "averages")',
+        )
+    if given:
+        raise UserError(
+            f"The options pipeline and {given[0]} are both set, and each says on its own which topics to read.",
+            "keep one of them",
+        )
+    return Pointed(pipeline, flow)
 
 
 def _subscribe(text: str) -> Subscribe:

@@ -18,12 +18,14 @@ from barnabas.model import TopicPartition
 from barnabas.spark.errors import UserError
 from barnabas.spark.options.positions import AtOffsets
 from barnabas.spark.options.source import SourceOptions
+from barnabas.spark.options.subscription import Pointed
 from barnabas.spark.query.backlog import dated
 from barnabas.spark.query.data_loss import Cause, DataLost, Loss, warning
 from barnabas.spark.source import resolution
 from barnabas.spark.source.admission import Delay, limited, waiting
 from barnabas.spark.source.alignment import aligned
 from barnabas.spark.source.contact import Contact
+from barnabas.spark.source.followed import Followed
 from barnabas.spark.source.gaps import is_anew, ranges_between, vanished
 from barnabas.spark.source.log_times import LogTimes
 from barnabas.spark.source.offsets import PartitionOffsets, StreamOffsets, as_json, parse
@@ -44,6 +46,7 @@ class Stream:
         self._options = options
         self.contact = Contact(options)
         self._topics = Topics(options.subscription, cache_ms=options.metadata_cache_ms)
+        self._followed = Followed(options.subscription) if isinstance(options.subscription, Pointed) else None
         self._now_s = now_s
         self._delay = Delay(options.min_offsets_per_trigger or 0, options.max_trigger_delay_ms)
         self._times = LogTimes(options.isolation_level)
@@ -54,6 +57,9 @@ class Stream:
         self._latest: PartitionOffsets | None = None
         self._target: StreamOffsets | None = None
         """With AvailableNow: the end of the last batch."""
+        self._wants_target = False
+        self._is_pinned = False
+        """With AvailableNow, where what is read depends on the checkpoint, which is not known at first."""
         self._is_checked = False
         """Whether it was looked up, since this process began, that the start of a batch is still in the log."""
 
@@ -81,6 +87,9 @@ class Stream:
 
     def stop_at_what_is_there(self) -> None:
         """AvailableNow: nothing that is written from now on will be read."""
+        if self._followed is not None and not self._is_pinned:
+            self._wants_target = True
+            return
 
         def ask(cluster: Cluster) -> StreamOffsets:
             assigned = self._topics.assigned(cluster, missing_is_fine=True)
@@ -91,10 +100,13 @@ class Stream:
     def end_of_batch(self, start_told: Told, *, everything: bool) -> dict[str, Any]:
         """The end of the batch that begins there; the start itself if there is none to run."""
         start = parse(start_told)
+        self._pin(start)
 
         def ask(cluster: Cluster) -> tuple[PartitionOffsets, PartitionOffsets, Assigned]:
             self._assigned = assigned = self._present(cluster, start)
             latest = self._ends(cluster, start, assigned) if self._target is None else _left(self._target, assigned)
+            if self._followed is not None:
+                latest = self._followed.readable(cluster, start.partitions, latest)
             anew = [place for place in latest if is_anew(place, start, assigned.ids)]
             begin = {**start.partitions, **resolution.earliest_of_existing(cluster, anew)}
             if anew:
@@ -119,6 +131,7 @@ class Stream:
             return []
         end = parse(end_told)
         start = end.start or parse(start_told)
+        self._pin(end)
         ranges, losses, assigned = self._ask(lambda cluster: self._ranges(cluster, start, end))
         self._report(losses)
         self._is_checked = True
@@ -128,6 +141,17 @@ class Stream:
             max_records=self._options.max_records_per_partition,
             leaders=assigned.leaders,
         )
+
+    def _pin(self, known: StreamOffsets) -> None:
+        """Of a pipeline's flow, a query reads the topic that it has begun with."""
+        if self._followed is None or self._is_pinned:
+            return
+        begun_with = self._followed.begun_with(known)
+        if begun_with is not None:
+            self._topics = Topics(begun_with, cache_ms=self._options.metadata_cache_ms)
+            self._is_pinned = True
+            if self._wants_target:
+                self.stop_at_what_is_there()
 
     def latest(self) -> dict[str, dict[str, int]] | None:
         """The end of the log when it was last looked at, for those who want to know how far behind the query is."""

@@ -10,10 +10,11 @@ from typing import Any
 
 from barnabas.client.cluster import Cluster
 from barnabas.model import TopicPartition
+from barnabas.spark import pointer
 from barnabas.spark.errors import UserError
 from barnabas.spark.options.names import nearest
 from barnabas.spark.options.positions import named_partitions
-from barnabas.spark.options.subscription import Assign, Subscribe, Subscription
+from barnabas.spark.options.subscription import Assign, Pointed, Subscribe, Subscription
 
 _log = logging.getLogger(__name__)
 
@@ -72,6 +73,9 @@ class Topics:
 
 
 def _assigned(cluster: Cluster, subscription: Subscription, missing_is_fine: bool) -> Assigned:
+    if isinstance(subscription, Pointed):
+        topic = pointer.get(cluster, subscription.pipeline).topic(subscription.flow)
+        return _described(_existing(cluster, [topic], missing_is_fine), lambda _: True)
     if isinstance(subscription, Subscribe):
         found = _existing(cluster, subscription.topics, missing_is_fine)
         return _described(found, lambda _: True)

@@ -1,0 +1,131 @@
+"""`barnabas pipeline replay`: the logic of now over history, as a version of its own beside what readers see."""
+
+import datetime
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final
+
+from barnabas.pipeline.location import FIRST_VERSION
+from barnabas.pipeline.log_client import connected
+from barnabas.pipeline.project.model import Project, Start
+from barnabas.pipeline.replay.standing import behind, reached, started
+from barnabas.spark.errors import UserError
+from barnabas.spark.pointer import find
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from barnabas.pipeline.status import Status
+
+_EARLIEST: Final = "earliest"
+
+
+def replay(
+    project: Project,
+    *,
+    version: str,
+    flow: str | None = None,
+    start: str = _EARLIEST,
+    once: bool = False,
+    trace: bool = False,
+    say: Callable[[str], None] = print,
+    show: "Callable[[Status], None]" = lambda status: None,
+    spark: "SparkSession | None" = None,
+) -> "Status":
+    """Returns when it is stopped, or, with `once`, when it has read what was there. `say` is told when it has caught
+    up with the version that readers see."""
+    from barnabas.pipeline.run import run
+
+    begin = beginning(start)
+    project.state_folder(version)  # refuses what cannot be a version's name
+    current = _current(project, version)
+    if started(project, version):
+        say(f"{version} has run before, and goes on where it was")
+    caught_up = CatchingUp(project, version, current, flow, say)
+
+    def shown(status: "Status") -> None:
+        caught_up.look()
+        show(status)
+
+    last = run(
+        project,
+        once=once,
+        version=version,
+        trace=trace,
+        flows=None if flow is None else [flow],
+        begin=dict.fromkeys(project.sources, begin),
+        say=say,
+        show=shown,
+        spark=spark,
+    )
+    caught_up.look()
+    return last
+
+
+def beginning(text: str) -> Start | int:
+    """`earliest`, or a time with a zone, as milliseconds since 1970."""
+    if text == _EARLIEST:
+        return Start.EARLIEST
+    try:
+        moment = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        raise UserError(
+            f"`{text}` is not a place to begin", "say earliest, or a time such as 2026-01-31T12:00Z"
+        ) from None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=datetime.UTC)
+    return int(moment.timestamp() * 1000)
+
+
+def _current(project: Project, version: str) -> dict[str, str]:
+    """By flow, the version to catch up with. A replay into what readers see would change it under their eyes."""
+    with connected(project.log) as cluster:
+        pointer = find(cluster, project.name)
+    seen = {} if pointer is None else {flow: target.version for flow, target in pointer.flows.items()}
+    if version in seen.values():
+        raise UserError(
+            f"readers see {version} now, so nothing can be replayed into it",
+            f"choose a new name: barnabas pipeline replay --as NAME; to go on with {version}: barnabas pipeline run "
+            f"--version {version}",
+        )
+    return seen
+
+
+class CatchingUp:
+    """Tells how far a version is behind another one, and when it is not any more; each time something has changed."""
+
+    def __init__(
+        self,
+        project: Project,
+        version: str,
+        current: Mapping[str, str],
+        flow: str | None,
+        say: Callable[[str], None],
+    ) -> None:
+        self._project = project
+        self._version = version
+        self._current = current
+        self._flows = [each.name for each in project.running_flows() if flow in (None, each.name)]
+        self._say = say
+        self._total: dict[str, int] = {}
+        self._told: dict[str, int] = {}
+        self.done: set[str] = set()
+
+    def look(self) -> None:
+        for flow in self._flows:
+            if flow in self.done:
+                continue
+            current = self._current.get(flow, FIRST_VERSION)
+            goal = reached(self._project.checkpoint(flow, current))
+            mine = reached(self._project.checkpoint(flow, self._version))
+            if not goal or mine is None:
+                continue
+            missing = behind(mine, goal)
+            if missing == 0:
+                self.done.add(flow)
+                self._say(f"{flow}: {self._version} has caught up with {current}")
+                continue
+            total = max(self._total.setdefault(flow, missing), missing)
+            percent = 100 * (total - missing) // total
+            if percent >= self._told.get(flow, -10) + 10:
+                self._told[flow] = percent
+                self._say(f"{flow}: {self._version} has {missing:,} records to go to where {current} is")
