@@ -1,0 +1,180 @@
+"""What `run` refuses before Spark is started: each refusal says what is wrong and what to do."""
+
+import shutil
+import socket
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from run_world import YAML, cluster_of, produce, project
+
+from barnabas.pipeline import status as statuses
+from barnabas.pipeline.driver import claims, tables, topics
+from barnabas.pipeline.driver.claims import Claims
+from barnabas.pipeline.driver.lock import only_driver, remember_java
+from barnabas.pipeline.driver.outputs import group_of, output_of
+from barnabas.pipeline.driver.topics import Wanted, check_outputs, create_outputs
+from barnabas.pipeline.project.model import TableOutput, TopicOutput
+from barnabas.pipeline.run import run
+from barnabas.pipeline.status import FlowStatus, State
+from barnabas.spark.errors import UserError
+from barnabas.testing import Broker
+from barnabas.testing.ports import pick_free_port
+
+pytestmark = pytest.mark.usefixtures("no_java")
+
+
+@pytest.fixture
+def no_java(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        pytest.fail("Spark was started")
+
+    monkeypatch.setattr("barnabas.pipeline.spark_session.start", refuse)
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[Broker]:
+    with Broker() as running:
+        running.create_topic("orders", partitions=3)
+        yield running
+
+
+def test_a_topic_that_is_not_there(broker: Broker, tmp_path: Path) -> None:
+    misspelt = project(tmp_path, broker, YAML.replace("topic: orders", "topic: order"))
+    with pytest.raises(UserError) as refusal:
+        run(misspelt, once=True)
+    assert refusal.value.message == "there is no topic `order`, which source `orders` reads"
+    assert refusal.value.hint == "did you mean `orders`? otherwise create it: barnabas topic create order"
+    assert not (tmp_path / ".barnabas/v1/logic").exists()
+
+
+def test_nobody_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(topics, "PATIENCE_S", 0.2)
+    port = pick_free_port("127.0.0.1")
+    with pytest.raises(UserError, match=rf"the log at 127.0.0.1:{port} does not serve: .*refused"):
+        run(project(tmp_path, f"127.0.0.1:{port}"), once=True)
+
+
+def test_an_output_topic_with_records_of_others(broker: Broker, tmp_path: Path) -> None:
+    broker.create_topic("taken")
+    produce(broker, "taken", [{"from": "elsewhere"}])
+    with pytest.raises(UserError, match="flow `large` writes, has records that it did not write") as refusal:
+        run(project(tmp_path, broker, YAML.replace("topic: large", "topic: taken")), once=True)
+    assert "--into-existing" in refusal.value.hint
+
+
+def test_topics_of_a_version(broker: Broker) -> None:
+    """Made with as many partitions as their source, and known again by their ids."""
+    wanted = Wanted("made", "flow `f`", ("orders",), has_written=False)
+    written = Wanted("made", "flow `f`", ("orders",), has_written=True)
+    shared = Wanted("dead", "dead letters", (), has_written=True, is_shared=True)
+    known = Claims()
+    with cluster_of(broker) as cluster:
+        check_outputs(cluster, [wanted, shared], known)
+        assert create_outputs(cluster, [wanted, shared], known) == ["made", "dead"]
+        assert len(cluster.topics(["made"])["made"].partitions) == 3
+        assert list(known.topics) == ["made"]
+        assert create_outputs(cluster, [wanted, shared], known) == []
+        check_outputs(cluster, [wanted], Claims())  # empty, made by an administrator perhaps
+        produce(broker, "made", [{}])
+        check_outputs(cluster, [written], known)
+        with pytest.raises(UserError, match="has records that it did not write"):
+            check_outputs(cluster, [wanted], Claims())
+        with pytest.raises(UserError, match="was deleted and made again"):
+            check_outputs(cluster, [written], Claims(topics={"made": "another"}))
+        with pytest.raises(UserError, match="is gone"):
+            check_outputs(cluster, [replace(written, topic="gone")], Claims(topics={"gone": "x"}))
+
+
+def test_a_table_of_others(broker: Broker, tmp_path: Path) -> None:
+    (tmp_path / "sold").mkdir()
+    (tmp_path / "sold/part.parquet").write_text("")
+    with pytest.raises(UserError, match="has files that it did not write"):
+        run(project(tmp_path, broker, YAML.replace("{{topic: large, key: id}}", "{{table: sold}}")), once=True)
+
+
+def test_tables_of_a_version(tmp_path: Path) -> None:
+    path, known = str(tmp_path / "table"), Claims()
+    tables.claim(path, "f", known, has_written=False, into_existing=False)
+    (tmp_path / "table/x.parquet").write_text("")
+    (tmp_path / "table/_spark_metadata").mkdir()
+    claims.write(tmp_path, known)
+    tables.claim(path, "f", claims.read(tmp_path), has_written=True, into_existing=False)
+    with pytest.raises(UserError, match="whose batches have the same numbers"):
+        tables.claim(path, "f", Claims(), has_written=False, into_existing=True)
+    shutil.rmtree(path)
+    with pytest.raises(UserError, match="is gone"):
+        tables.claim(path, "f", known, has_written=True, into_existing=False)
+    tables.claim(path, "f", known, has_written=True, into_existing=True)
+
+
+def test_columns_of_a_table_may_come_but_not_go() -> None:
+    known = Claims()
+    tables.check_columns("f", {"a": "int", "b": "string"}, known)
+    tables.check_columns("f", {"a": "int", "b": "string", "c": "date"}, known)
+    with pytest.raises(UserError) as refusal:
+        tables.check_columns("f", {"a": "bigint", "c": "date"}, known)
+    assert refusal.value.message.splitlines()[1:] == ["  - a int has become bigint", "  - b string is gone"]
+
+
+def test_files_of_unfinished_batches_are_removed(tmp_path: Path) -> None:
+    """Names as Spark writes them down; what is not understood is left alone."""
+    log = tmp_path / "_spark_metadata"
+    kept = tmp_path / "day=a%3Ab c" / "part-1.parquet"
+    left = tmp_path / "day=a%3Ab c" / "part-2.parquet"
+    for file in (log / "0", kept, left):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("")
+    uri = kept.as_uri()
+    assert "%25" in uri
+    (log / "0").write_text(f'v1\n{{"path":"{uri}","action":"add"}}\n')
+    (log / "1").write_text('v1\n{"path":"file:///elsewhere/part-3.parquet","action":"add"}')
+    assert tables.remove_leftovers(str(tmp_path)) == 0
+    (log / "1").write_text("v9\n")
+    assert tables.remove_leftovers(str(tmp_path)) == 0
+    (log / "1").write_text("v1\n")
+    assert tables.remove_leftovers(str(tmp_path)) == 1
+    assert kept.exists()
+    assert not left.exists()
+
+
+def test_one_driver_for_a_version(tmp_path: Path) -> None:
+    told = FlowStatus("f", State.RUNNING, 0.0)
+    with only_driver(tmp_path, "v1"):
+        statuses.write(tmp_path, statuses.of_this_process("p", "v1", 0.0, [told]))
+        with pytest.raises(UserError, match="v1 runs already: process") as refusal, only_driver(tmp_path, "v1"):
+            pass
+        assert "barnabas pipeline stop --version v1" in refusal.value.hint
+    remember_java(tmp_path, 2**30)  # no such process: it has ended
+    with only_driver(tmp_path, "v1"):
+        pass
+
+
+def test_one_driver_among_several_machines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket, "gethostname", lambda: "another")
+    status = statuses.of_this_process("p", "v1", 0.0, [FlowStatus("f", State.RUNNING, 0.0)])
+    monkeypatch.undo()
+    statuses.write(tmp_path, status)
+    with pytest.raises(UserError, match="on another"), only_driver(tmp_path, "v1"):
+        pass
+
+
+def test_names_of_a_version(broker: Broker, tmp_path: Path) -> None:
+    yaml = YAML + "  kept:\n    sql: SELECT * FROM orders\n    output: {{table: tables/kept}}\n"
+    found = project(tmp_path, broker, yaml)
+    large, kept = found.flows["large"], found.flows["kept"]
+    assert output_of(large, "v1") == large.output
+    new = output_of(large, "v2")
+    assert isinstance(new, TopicOutput)
+    assert (new.topic, new.key) == ("large.v2", "id")
+    table = output_of(kept, "v2")
+    assert isinstance(table, TableOutput)
+    assert table.path == str(tmp_path / "tables/kept.v2")
+    assert group_of(found, "v2", "large") == "barnabas.shop.v2.large"
+
+
+def test_a_flow_that_is_not_there(broker: Broker, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="the flow `larg` does not exist") as refusal:
+        run(project(tmp_path, broker), flows=["larg"])
+    assert refusal.value.hint == "did you mean `large`?"

@@ -1,0 +1,231 @@
+"""How a query is started again, stopped and told about; Spark's own query is played by a small object."""
+
+import json
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import StreamingQueryException
+from run_world import YAML, project
+
+from barnabas.pipeline.driver.failures import judge
+from barnabas.pipeline.driver.progress import RunProgress
+from barnabas.pipeline.driver.query import FAILURES_IN_A_ROW_MAX, FIRST_PAUSE_S, FlowQuery
+from barnabas.pipeline.driver.reading import stream_options
+from barnabas.pipeline.project.model import Start
+from barnabas.pipeline.status import State
+
+AWAY = "...\nbarnabas.client.errors.CannotConnect: cannot reach localhost:9092; is the broker running?\n"
+BROKEN_RULE = "...\nbarnabas.spark.errors.UserError: the rule `paid` is broken\nhint: look at the record\n"
+ODD = "java.lang.IllegalStateException: odd"
+
+
+@dataclass
+class PlayedQuery:
+    runId: str = "run"  # noqa: N815 # Spark's name
+    isActive: bool = True  # noqa: N815
+    error: str | None = None
+    works: bool = True
+    stopped: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def status(self) -> dict[str, Any]:
+        return {"message": "Processing new data", "isTriggerActive": self.works, "isDataAvailable": self.works}
+
+    def exception(self) -> StreamingQueryException | None:
+        return None if self.error is None else StreamingQueryException(self.error)
+
+    def stop(self) -> None:
+        self.isActive = False
+        self.stopped.set()
+
+    def fail(self, error: str) -> None:
+        self.isActive, self.error = False, error
+
+
+@dataclass
+class Stage:
+    query: FlowQuery
+    played: list[PlayedQuery]
+    said: list[str]
+
+    @property
+    def now_played(self) -> PlayedQuery:
+        return self.played[-1]
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Callable[..., Stage]:
+    found = project(tmp_path, "127.0.0.1:1")
+
+    def make(*, once: bool = False) -> Stage:
+        played: list[PlayedQuery] = []
+        said: list[str] = []
+
+        def start() -> Any:
+            played.append(PlayedQuery(f"run {len(played)}"))
+            return played[-1]
+
+        query = FlowQuery("large", start, partial(judge, project=found, query="large"), once, said.append)
+        query.start()
+        return Stage(query, played, said)
+
+    return make
+
+
+def test_while_the_broker_is_away_it_is_started_again_and_again(stage: Callable[..., Stage]) -> None:
+    found, now = stage(), 1000.0
+    for times in range(8):
+        found.now_played.fail(AWAY)
+        found.query.look(now)
+        assert found.query.state is State.STARTING, "a failure that passes is not the end"
+        assert not found.query.is_over()
+        found.query.look(now + min(FIRST_PAUSE_S * 2**times, 60) - 0.1)
+        assert len(found.played) == times + 1
+        now += 60
+        found.query.look(now)
+        assert len(found.played) == times + 2
+    status = found.query.status(lag=None)
+    assert (status.state, status.restarts) == (State.RUNNING, 8)
+    assert "cannot reach localhost:9092" in str(status.last_error)
+
+
+def test_a_mistake_stays(stage: Callable[..., Stage]) -> None:
+    found = stage()
+    found.now_played.fail(BROKEN_RULE)
+    found.query.look(0)
+    assert found.query.state is State.FAILED
+    assert found.query.is_over()
+    assert found.said == [
+        "large failed, and stays so until the next run: the rule `paid` is broken\nhint: look at the record"
+    ]
+
+
+@pytest.mark.parametrize(("error", "once"), [(ODD, False), (AWAY, True)])
+def test_what_nobody_can_judge_is_tried_a_few_times(stage: Callable[..., Stage], error: str, once: bool) -> None:
+    found, now = stage(once=once), 0.0
+    while not found.query.is_over():
+        found.now_played.fail(error)
+        found.query.look(now)
+        now += 100
+        found.query.look(now)
+    assert len(found.played) == 1 + FAILURES_IN_A_ROW_MAX
+
+
+def test_batches_between_failures_count(stage: Callable[..., Stage]) -> None:
+    found, now = stage(), 0.0
+    for batch in range(10):
+        found.query.progress.batch_id = batch
+        found.now_played.fail(ODD)
+        found.query.look(now)
+        now += 100
+        found.query.look(now)
+    assert found.query.state is State.RUNNING
+
+
+def test_it_stops_when_its_batch_is_done(stage: Callable[..., Stage]) -> None:
+    found = stage()
+    found.query.begin_stop(gently=True)
+    assert not found.now_played.stopped.wait(0.2), "it is in the middle of a batch"
+    found.query.progress.batch_id = 0
+    assert found.now_played.stopped.wait(10)
+    found.query.look(0)
+    assert found.query.state is State.STOPPED
+    assert found.query.is_over()
+
+
+def test_it_stops_in_the_middle_if_one_insists(stage: Callable[..., Stage]) -> None:
+    found = stage()
+    found.query.begin_stop(gently=True)
+    found.query.begin_stop(gently=False)
+    assert found.now_played.stopped.wait(10)
+    found.query.look(0)
+    assert found.query.is_over()
+
+
+def test_one_that_waits_to_be_started_again_is_failed_when_stopped(stage: Callable[..., Stage]) -> None:
+    found = stage()
+    found.now_played.fail(AWAY)
+    found.query.look(0)
+    found.query.begin_stop(gently=True)
+    assert found.query.state is State.FAILED
+    assert found.query.is_over()
+
+
+def test_it_rests_without_rows(stage: Callable[..., Stage]) -> None:
+    found = stage()
+    found.query.progress.add(json.dumps({"batchId": 1, "inputRowsPerSecond": 5.0}), now=0.0)
+    found.now_played.works = False
+    found.query.look(5.0)
+    assert (found.query.state, found.query.progress.input_rows_per_s) == (State.WAITING, 5.0)
+    found.query.look(20.0)
+    assert found.query.progress.input_rows_per_s == 0.0
+
+
+def test_what_spark_tells_is_added_up() -> None:
+    def told(batch: int, late: int) -> str:
+        operator = {"numRowsTotal": 7, "memoryUsedBytes": 100, "numRowsDroppedByWatermark": 2}
+        return json.dumps(
+            {
+                "batchId": batch,
+                "numInputRows": 10,
+                "inputRowsPerSecond": 3.5,
+                "batchDuration": 500,
+                "eventTime": {"watermark": "2026-01-01T00:00:00.000Z"},
+                "stateOperators": [operator, operator],
+                "sink": {"numOutputRows": 4},
+                "observedMetrics": {
+                    "orders": {"rows": 10, "misfits": 1, "dead": 2, "dropped": 0, "late": late, "rule_paid": 1},
+                    "large": {"rows": 3, "rule_known": 0},
+                },
+            }
+        )
+
+    progress = RunProgress()
+    progress.add(told(0, late=1), now=1.0)
+    progress.add(told(1, late=2), now=2.0)
+    total = progress.total()
+    assert (progress.batch_id, progress.input_rows, progress.output_rows) == (1, 20, 8)
+    assert (progress.input_rows_per_s, progress.output_rows_per_s) == (3.5, 8.0)
+    assert (progress.state_rows, progress.state_bytes, progress.behind_watermark) == (14, 200, 8)
+    assert (total.late, total.dead) == (3, 4)
+    assert progress.broken_rules() == {"orders.paid": 2}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE] ...", "written by another query"),
+        ("There are [2] sources in the checkpoint offsets and now there are [1] sources", "written by another query"),
+        ("[CONCURRENT_STREAM_LOG_UPDATE] ...", "another Spark writes"),
+        ("[CANNOT_LOAD_STATE_STORE.UNCATEGORIZED] ...", "is damaged"),
+        ("java.lang.OutOfMemoryError: Java heap space", "too little memory"),
+    ],
+)
+def test_checkpoints_and_memory_in_words(tmp_path: Path, text: str, words: str) -> None:
+    failure = judge(StreamingQueryException(text), project(tmp_path, "127.0.0.1:1"), "large")
+    assert words in failure.reason.message
+    assert not failure.is_passing
+    assert failure.is_known
+
+
+def test_where_and_how_much_a_flow_reads(tmp_path: Path) -> None:
+    watermark = '    watermark: {{column: at, delay: 1 minute}}\n    schema: "id STRING, at TIMESTAMP, amount DOUBLE"\n'
+    yaml = YAML.replace('    schema: "id STRING, amount DOUBLE"\n', watermark)
+    timed = project(tmp_path, "127.0.0.1:1", yaml)
+    options = stream_options(timed, timed.sources["orders"], "g", Start.LATEST)
+    assert options["startingOffsets"] == "latest"
+    assert options["kafka.group.id"] == "g"
+    assert {"maxTimePerTrigger", "maxOffsetsPerTrigger"} <= options.keys()
+    assert stream_options(timed, timed.sources["orders"], "g", 17)["startingTimestamp"] == "17"
+    own = project(
+        tmp_path, "127.0.0.1:1", YAML.replace("    format:", "    options: {{maxoffsetsPerTrigger: 5}}\n    format:")
+    )
+    options = stream_options(own, own.sources["orders"], "g", Start.EARLIEST)
+    assert {name.lower(): value for name, value in options.items()}["maxoffsetspertrigger"] == "5"
+    assert "maxTimePerTrigger" not in options
+    assert "maxOffsetsPerTrigger" not in options
