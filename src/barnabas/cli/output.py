@@ -24,14 +24,16 @@ def print_rows(rows: Sequence[Row], columns: Sequence[str], output_format: Forma
         say(empty)
 
 
-def print_table(rows: Sequence[Row], columns: Sequence[str]) -> None:
+def print_table(rows: Sequence[Row], columns: Sequence[str], *, literal: bool = False) -> None:
+    """`literal`: the columns are somebody's data, and their names are shown as they are."""
     from rich.console import Console
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
         numeric = any(isinstance(row[column], int) for row in rows)
-        table.add_column(column.replace("_", " ").upper(), justify="right" if numeric else "left", overflow="fold")
+        header = column if literal else column.replace("_", " ").upper()
+        table.add_column(header, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
         table.add_row(*(_cell(row[column]) for column in columns))
     Console(width=None if sys.stdout.isatty() else _PIPED_WIDTH, highlight=False, markup=False).print(table)

@@ -125,6 +125,7 @@ def _named_columns(columns: Sequence[str], expected: Rows) -> list[str]:
 
 def _through_spark(rows: "DataFrame", expected: Rows) -> tuple[list[Row], list[Row]]:
     """Both in one job: each costs a fraction of a second."""
+    import pyarrow as pa
     from pyspark.sql import functions as fn
     from pyspark.sql.types import StringType, StructField, StructType
 
@@ -133,9 +134,10 @@ def _through_spark(rows: "DataFrame", expected: Rows) -> tuple[list[Row], list[R
 
     corrupt = CORRUPT
     schema = StructType([*rows.schema.fields, StructField(corrupt, StringType())])
-    lines = [(index, line.text) for index, line in enumerate(expected.lines)]
-    session = rows.sparkSession
-    parsed = session.createDataFrame(lines, "line int, text string").select(
+    # From Arrow: of a list Spark makes rows in a Python worker, which it would have to start.
+    texts = [line.text for line in expected.lines]
+    lines = pa.table({"line": pa.array(range(len(texts)), pa.int32()), "text": pa.array(texts, pa.string())})
+    parsed = rows.sparkSession.createDataFrame(lines).select(
         "line",
         fn.from_json("text", schema, {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": corrupt}).alias("row"),
     )

@@ -27,7 +27,8 @@ _BEHIND = re.compile(r"\s*SQLSTATE: \w+.*|\n== SQL.*|\n'?\w+ \[.*|\n\s*at .*|\nJ
 _LINE_AND_POS = re.compile(r"\(line (\d+), pos (\d+)\)")
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<name>\S+)', re.MULTILINE)
 _LAST_LINE = re.compile(r"^(?P<kind>[A-Za-z_][\w.]*(?:Error|Exception|Warning|\w)): ?(?P<text>.*)$", re.MULTILINE)
-_NEXT = "correct it there; --trace shows everything that Spark and Python say"
+_SEE_TRACE = "--trace shows everything that Spark and Python say"
+_NEXT = f"correct it there; {_SEE_TRACE}"
 
 
 @contextmanager
@@ -85,7 +86,7 @@ def in_flows(project: Project) -> Iterator[None]:
         try:
             yield
         except Exception as error:
-            if isinstance(error, UserError):
+            if not _is_of_spark(error):
                 raise
             raise explained(error, project) from _cause(error)
 
@@ -112,7 +113,7 @@ def explained(error: BaseException, project: Project) -> UserError:
             start, fragment = context.startIndex(), context.fragment()
             if isinstance(query, SqlQuery) and fragment and query.text[start : start + len(fragment)] == fragment:
                 return _problem(query.written, start, len(fragment), f"flow `{flow.name}`: {message}", hint)
-    return UserError(message, hint)
+    return UserError(message, _SEE_TRACE if hint == _NEXT else hint)
 
 
 def _at(written: Scalar | None, what: str, error: Any, *, shift: int) -> UserError:
