@@ -1,0 +1,189 @@
+"""`python -m demo.large`: 20 million events are replayed with changed logic while the old version runs live.
+
+It must hold: the live version does not fall behind while the other one replays; after the switch every event is in the
+new version's outputs, once.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from barnabas.testing import Broker
+from demo.actors import PipelineProcess, SenderProcess
+from demo.large import old_events
+from demo.large.chart import draw
+from demo.large.lag import LagWatch, Sample
+from demo.large.progress import Progress
+from demo.large.verdict import Verdict, judge
+from demo.plan import TOPIC, Plan
+from demo.play import SomethingNeverHappened, simulation_start_ms
+from demo.proof import read_notes
+from demo.telemetry import devices_of
+from demo.workplace import change_logic, make_project
+
+FLOWS: Final = ("averages", "anomalies", "history", "readings.dead")
+_LOOK_EVERY_S: Final = 1.0
+_ALONE_S: Final = 20.0
+"""For so long the live version runs alone: what its lag is then is what it must stay like."""
+_CAUGHT_UP_S: Final = 10.0
+"""A replay that is so many seconds of live events behind has caught up: it will never be nearer than a batch."""
+_PATIENCE_S: Final = 3600.0
+
+
+@dataclass
+class Outcome:
+    verdict: Verdict
+    samples: list[Sample]
+    replay_s: float
+    alone_max: int
+    beside_early: int
+    beside_late: int
+
+    def holds(self) -> bool:
+        """A lag that grows is larger in the second half of the replay than in the first; one batch more is chance."""
+        return self.verdict.holds() and self.beside_late <= 2 * max(self.beside_early, self.alone_max)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m demo.large", description=__doc__)
+    parser.add_argument("--events", type=int, default=20_000_000, help="of history [default: 20000000]")
+    parser.add_argument("--rate", type=int, default=Plan().rate, help="events a second meanwhile [default: the demo's]")
+    parser.add_argument("--chart", type=Path, metavar="FILE", help="draw the lags as a PNG")
+    parser.add_argument("--save", type=Path, metavar="FILE", help="keep the samples as JSON")
+    options = parser.parse_args()
+    plan = Plan(rate=options.rate, seconds=_PATIENCE_S / 3, speed=60)
+    try:
+        with tempfile.TemporaryDirectory(prefix="barnabas-large-") as folder:
+            outcome = LargeReplay(plan, options.events, Path(folder)).run()
+    except SomethingNeverHappened as error:
+        print(f"error: {error}")
+        return 1
+    print(
+        f"replayed {options.events:,} events in {outcome.replay_s:.0f} s beside {options.rate:,} live events a second"
+    )
+    print(
+        f"lag of the live version, records: at most {outcome.alone_max:,} alone; "
+        f"median {outcome.beside_early:,} in the first half of the replay, {outcome.beside_late:,} in the second"
+    )
+    print("\n".join(outcome.verdict.lines()))
+    if options.save:
+        options.save.write_text(json.dumps([sample._asdict() for sample in outcome.samples]) + "\n")
+    if options.chart:
+        draw(outcome.samples, outcome.replay_s, options.events, options.chart)
+    print("it holds" if outcome.holds() else "it does NOT hold")
+    return 0 if outcome.holds() else 1
+
+
+class LargeReplay:
+    def __init__(self, plan: Plan, events: int, folder: Path) -> None:
+        self._plan = plan
+        self._events = events
+        self._folder = folder
+
+    def run(self) -> Outcome:
+        project = make_project(self._folder, self._plan)
+        start_ms = simulation_start_ms(self._plan)
+        with ExitStack() as stack:
+            broker = stack.enter_context(Broker(process=True, data_dir=self._folder / "data"))
+            broker.create_topic(TOPIC, self._plan.partitions)
+            servers = broker.bootstrap_servers
+            old_events.send(servers, devices_of(self._plan), self._events, start_ms)
+            live = PipelineProcess(project, servers, self._folder / "v1.log")
+            stack.callback(live.close)
+            live.start("run", "--set", "sources.readings.start=latest")
+            watch = LagWatch(servers, "telemetry", FLOWS, self._plan.partitions)
+            stack.callback(watch.close)
+            self._until("the live version to run", lambda: _has_begun(watch), live)
+            notes = self._folder / "sent.txt"
+            sender = SenderProcess(self._plan, servers, notes, start_ms)
+            stack.callback(sender.close)
+            alone = self._sampled(watch, ["v1"], lambda sample: sample.at_s > _ALONE_S, live)
+            change_logic(project)
+            replay = PipelineProcess(project, servers, self._folder / "v2.log")
+            stack.callback(replay.close)
+            replay.start("replay", "--as", "v2", "--from", "earliest")
+            watch.begin()
+            behind = _CAUGHT_UP_S * self._plan.rate
+            with Progress("replaying", self._events) as progress:
+                beside = self._sampled(
+                    watch, ["v1", "v2"], lambda sample: sample.lag["v2"] < behind, live, replay, progress=progress
+                )
+            replay_s = beside[-1].at_s
+            self._switch(project, servers)
+            sender.ask_to_finish()
+            if sender.wait() != 0:
+                raise SomethingNeverHappened("not all live events could be delivered")
+            self._sampled(watch, ["v1", "v2"], lambda sample: not any(sample.lag.values()), live, replay)
+            for process in (replay, live):
+                process.ask_to_stop()
+                self._until("a version to stop", lambda process=process: not process.is_running())  # type: ignore[misc]
+            verdict = judge(servers, project, "v2", self._events, read_notes(notes))
+        half = len(beside) // 2
+        return Outcome(
+            verdict,
+            beside,
+            replay_s,
+            max(sample.lag["v1"] for sample in alone),
+            _median(beside[:half]),
+            _median(beside[half:]),
+        )
+
+    def _switch(self, project: Path, servers: str) -> None:
+        """Refused until the new version is where the old one is; it is a moment behind, and then ahead."""
+
+        def switched() -> bool:
+            command = PipelineProcess(project, servers, self._folder / "switch.log")
+            command.start("switch", "v2")
+            self._until("the switch", lambda: not command.is_running())
+            return command.status() == 0
+
+        self._until("v2 to be where v1 is", switched)
+
+    def _sampled(
+        self,
+        watch: LagWatch,
+        versions: list[str],
+        is_enough: Callable[[Sample], bool],
+        *processes: PipelineProcess,
+        progress: Progress | None = None,
+    ) -> list[Sample]:
+        samples: list[Sample] = []
+
+        def look() -> bool:
+            samples.append(watch.look(versions))
+            if progress is not None:
+                progress.at(max(0, self._events - samples[-1].lag["v2"]))
+            return is_enough(samples[-1])
+
+        self._until("lags", look, *processes)
+        return samples
+
+    def _until(self, what: str, is_so: Callable[[], bool], *processes: PipelineProcess) -> None:
+        deadline = time.monotonic() + _PATIENCE_S
+        while not is_so():
+            for process in processes:
+                if not process.is_running():
+                    raise SomethingNeverHappened(f"waiting for {what}: a version ended:\n{process.output()[-3000:]}")
+            if time.monotonic() > deadline:
+                raise SomethingNeverHappened(f"waited {_PATIENCE_S:.0f} s for {what}")
+            time.sleep(_LOOK_EVERY_S)
+
+
+def _has_begun(watch: LagWatch) -> bool:
+    """Each flow has committed where it begins: the end of history."""
+    return watch.look(["v1"]).lag["v1"] == 0
+
+
+def _median(samples: list[Sample]) -> int:
+    return sorted(sample.lag["v1"] for sample in samples)[len(samples) // 2]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
