@@ -24,6 +24,9 @@ def replay(
         str, typer.Option("--from", metavar="WHERE", help="earliest, or a time such as 2026-01-31T12:00Z.")
     ] = "earliest",
     once: Annotated[bool, typer.Option("--once", help="End when it has read what is there now.")] = False,
+    full_speed: Annotated[
+        bool, typer.Option("--full-speed", help="Do not step back behind other processes of this machine.")
+    ] = False,
     profile: Profile = None,
     settings: Settings = None,
     trace: Trace = False,
@@ -33,7 +36,7 @@ def replay(
         found = load_project(project, profile, settings)
         from barnabas.pipeline.replay.running import replay as run_replay
 
-        run_replay(found, flow=flow, version=new, start=start, once=once, trace=trace, say=say)
+        run_replay(found, flow=flow, version=new, start=start, once=once, trace=trace, full_speed=full_speed, say=say)
     say(f"compare it: barnabas pipeline compare OLD {new}; let readers see it: barnabas pipeline switch {new}")
 
 

@@ -19,6 +19,7 @@ from barnabas.pipeline.driver.parts import chosen_flows, has_written, part_for
 from barnabas.pipeline.driver.signals import StopSignals
 from barnabas.pipeline.location import FIRST_VERSION
 from barnabas.pipeline.project.model import Flow, Project, TableOutput, TopicOutput
+from barnabas.pipeline.replay.pointing import publish_first
 from barnabas.pipeline.status import State, Status
 from barnabas.spark.errors import UserError
 
@@ -173,6 +174,7 @@ def _make_outputs(
     with topics.connected(project) as cluster:
         for topic in topics.create_outputs(cluster, wanted, claims):
             say(f"Created the topic {topic}")
+        publish_first(cluster, project, version, chosen)
     all_claims.write(project.state_folder(version), claims)
     for flow in chosen:
         output = output_of(flow, version)

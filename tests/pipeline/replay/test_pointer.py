@@ -106,12 +106,14 @@ def test_readers_follow_the_pointer_there_and_back(world: World) -> None:
     with pytest.raises(UserError, match=r"No pipeline .* has ever run"):
         world.batch()
     world.ran("v1", 2)
-    publish_first(world.cluster, world.project, "v1")
+    publish_first(world.cluster, world.project, "v1", world.project.running_flows())
     world.write(f"{world.topic}.upper", [b"A", b"B"])
     assert world.batch() == [b"A", b"B"]
     world.write(f"{world.topic}.upper.v2", [b"a", b"b", b"c"])
     world.ran("v2", 2)
-    publish_first(world.cluster, world.project, "v2")  # a run of another version changes nothing
+    publish_first(
+        world.cluster, world.project, "v2", world.project.running_flows()
+    )  # a run of another version changes nothing
     assert world.batch() == [b"A", b"B"]
     moves = switch(world.project, version="v2")
     assert [(each.flow, each.new.version) for each in moves] == [("upper", "v2"), ("kept", "v2")]
@@ -127,7 +129,7 @@ def test_readers_follow_the_pointer_there_and_back(world: World) -> None:
 
 def test_a_version_that_is_behind_is_not_shown(world: World) -> None:
     world.ran("v1", 10)
-    publish_first(world.cluster, world.project, "v1")
+    publish_first(world.cluster, world.project, "v1", world.project.running_flows())
     with pytest.raises(UserError, match="v2 has never run here") as refused:
         switch(world.project, version="v2")
     assert "replay --as v2" in refused.value.hint
@@ -156,7 +158,7 @@ def test_the_commands(world: World) -> None:
     assert "No version has run here yet" in run(app, ["versions", *here]).output
     world.ran("v1", 1)
     world.ran("v2", 1)
-    publish_first(world.cluster, world.project, "v1")
+    publish_first(world.cluster, world.project, "v1", world.project.running_flows())
     said = run(app, ["switch", "v2", *here]).output
     assert (
         f"upper: readers see the topic {world.topic}.upper.v2 now, and no longer the topic {world.topic}.upper" in said
@@ -172,7 +174,7 @@ def test_the_commands(world: World) -> None:
 
 def test_only_one_can_move_it_at_a_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody switches while another switch is being written: the first one fails, and nothing of it is seen."""
-    publish_first(world.cluster, world.project, "v1")
+    publish_first(world.cluster, world.project, "v1", world.project.running_flows())
     flows = world.project.running_flows()
     write = pointer.write
 
@@ -189,7 +191,7 @@ def test_only_one_can_move_it_at_a_time(world: World, monkeypatch: pytest.Monkey
 
 
 def test_open_and_aborted_transactions_hide_no_pointer(world: World) -> None:
-    publish_first(world.cluster, world.project, "v1")
+    publish_first(world.cluster, world.project, "v1", world.project.running_flows())
     transactions = Transactions(world.cluster)
     open_id, aborted_id = f"{world.topic}-open", f"{world.topic}-aborted"
     for transactional_id in open_id, aborted_id:
@@ -218,7 +220,7 @@ def streams(world: World) -> Iterator[Callable[..., Stream]]:
 
 def test_a_stream_ends_at_the_switch_with_a_word_where_to_go_on(world: World, streams: Callable[..., Stream]) -> None:
     old = f"{world.topic}.upper"
-    publish_first(world.cluster, world.project, "v1")
+    publish_first(world.cluster, world.project, "v1", world.project.running_flows())
     world.write(old, [b"A", b"B"])
     stream = streams()
     first = stream.end_of_batch(stream.begin().as_json(), everything=True)
@@ -252,7 +254,7 @@ def test_a_stream_ends_at_the_switch_with_a_word_where_to_go_on(world: World, st
     ],
 )
 def test_names_that_lead_nowhere(world: World, options: dict[str, str], said: str) -> None:
-    publish_first(world.cluster, world.project, "v1")
+    publish_first(world.cluster, world.project, "v1", world.project.running_flows())
     with pytest.raises(UserError) as refused:
         tasks(batch_options({**world.options, **options}))
     assert said in refused.value.hint

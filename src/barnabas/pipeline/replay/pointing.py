@@ -33,9 +33,9 @@ def target_of(flow: Flow, version: str) -> Target | None:
     return Target(version, table=output.path) if isinstance(output, TableOutput) else None
 
 
-def publish_first(cluster: Cluster, project: Project, version: str) -> None:
-    """Point at this version's outputs for all flows that have never been pointed at: called by every run."""
-    targets = {flow.name: target_of(flow, version) for flow in project.running_flows()}
+def publish_first(cluster: Cluster, project: Project, version: str, flows: Iterable[Flow]) -> None:
+    """Point at this version's outputs for those flows that have never been pointed at: called by every run."""
+    targets = {flow.name: target_of(flow, version) for flow in flows}
     there = find(cluster, project.name)
     if there is not None and targets.keys() <= there.flows.keys():
         return

@@ -1,6 +1,7 @@
 """`barnabas pipeline replay`: the logic of now over history, as a version of its own beside what readers see."""
 
 import datetime
+import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from barnabas.pipeline.status import Status
 
 _EARLIEST: Final = "earliest"
+_NICE: Final = 10
 
 
 def replay(
@@ -27,12 +29,17 @@ def replay(
     start: str = _EARLIEST,
     once: bool = False,
     trace: bool = False,
+    full_speed: bool = False,
     say: Callable[[str], None] = print,
     show: "Callable[[Status], None]" = lambda status: None,
     spark: "SparkSession | None" = None,
 ) -> "Status":
     """Returns when it is stopped, or, with `once`, when it has read what was there. `say` is told when it has caught
-    up with the version that readers see."""
+    up with the version that readers see.
+
+    History is long and nobody waits for it: unless it shall run at full speed, this process and the Java that it starts
+    step back behind all others on the machine, such as the version that runs.
+    """
     from barnabas.pipeline.run import run
 
     begin = beginning(start)
@@ -40,6 +47,8 @@ def replay(
     current = _current(project, version)
     if started(project, version):
         say(f"{version} has run before, and goes on where it was")
+    if spark is None and not full_speed:
+        os.nice(_NICE)
     caught_up = CatchingUp(project, version, current, flow, say)
 
     def shown(status: "Status") -> None:
