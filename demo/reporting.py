@@ -4,6 +4,7 @@ A stage that dies takes its pipes with it, so no actor is left behind.
 """
 
 import json
+import os
 import sys
 import threading
 
@@ -17,7 +18,8 @@ def end_of_stdin() -> threading.Event:
     ended = threading.Event()
 
     def wait() -> None:
-        sys.stdin.buffer.read()
+        while os.read(sys.stdin.fileno(), 1024):  # not through a buffer, which an ending program could not close
+            pass
         ended.set()
 
     threading.Thread(target=wait, daemon=True).start()

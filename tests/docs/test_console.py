@@ -1,174 +1,22 @@
 """The commands in the documentation run as they are written: page by page, from the top to the bottom, in one shell.
 
-Only ports are other ones, and nothing but the loopback is listened on. A command that never ends by itself, as a reader
-would leave it in a terminal, runs in the background: a broker until the page ends, kills it or starts another in
-its place, anything else until the block after its own has run. Output that a page shows must come, with other numbers
-perhaps; where it depends on what others do at the same time, the command is tried again for a while.
+Files that a page shows are written when the page comes to them; their first line, a comment, is their name.
 """
 
-import os
 import re
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from page_shell import ROOT, Shell, blocks_of, run_story
 
-from barnabas.testing.ports import pick_free_port
-
-ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("docs/getting-started.md", "docs/configuration.md", "docs/operations.md", "docs/pipelines.md")
 PAGES_WITH_SPARK = ("docs/spark-operations.md",)
 """Their Python is a program in a file; the block begins with a comment that is the file's name."""
-PATIENCE_S = 60.0
 PATIENCE_WITH_SPARK_S = 240.0
 """A JVM and a Python worker start before the first batch, on a machine that may be busy."""
-DONE = "the command has ended with status"
 
-_CONSOLE = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _PROGRAM = re.compile(r"^```python\n# (\S+\.py)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-_PORT = re.compile(r"(?<=[:=])9\d\d\d\b")
-_VARIES = re.compile(r"\d[\d.,]*")
-
-
-class Shell:
-    """One bash, as a reader has it."""
-
-    def __init__(self, home: Path) -> None:
-        self._home = home
-        self.patience_s = PATIENCE_S
-        self._brokers: dict[int, int] = {}
-        """Process ids by port."""
-        self._ports: dict[str, int] = {}
-        self._to_interrupt: list[subprocess.Popen[bytes]] = []
-        self._environment = {
-            "HOME": str(home),
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-            "BARNABAS_BOOTSTRAP_SERVER": self._with_ports("localhost:9092"),
-            "NO_COLOR": "1",
-        }
-        self._process = subprocess.Popen(
-            ["bash", "--norc"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            cwd=home,
-            env=self._environment,
-            text=True,
-            start_new_session=True,
-        )
-
-    def write(self, name: str, program: str) -> None:
-        (self._home / name).write_text(self._with_ports(program))
-
-    def run_block(self, commands: list[tuple[str, list[str]]]) -> None:
-        earlier, self._to_interrupt = self._to_interrupt, []
-        for command, expected in commands:
-            self._run(command, expected)
-        for process in earlier:
-            process.send_signal(signal.SIGINT)
-            process.wait(PATIENCE_S)
-
-    def _run(self, command: str, expected: list[str]) -> None:
-        if command.startswith("barnabas serve") and not (expected and expected[0].startswith("error")):
-            self._serve(command)
-        elif re.match(r"barnabas consume (?!.*(--timeout|-n ))", command):
-            self._leave_running(self._with_ports(command))
-        else:
-            self._expect(command, expected)
-
-    def _leave_running(self, command: str) -> None:
-        """In another terminal, so to speak: a shell's own background does not hear Ctrl-C."""
-        _, exported = self._ask("echo $BARNABAS_BOOTSTRAP_SERVER")
-        self._to_interrupt.append(
-            subprocess.Popen(
-                command.split(),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                cwd=self._home,
-                env={**self._environment, "BARNABAS_BOOTSTRAP_SERVER": exported[0]},
-            )
-        )
-
-    def _serve(self, command: str) -> None:
-        command = command.removesuffix("&").strip()
-        if "--listen" not in command:
-            command += " --listen localhost:9092"
-        command = self._with_ports(command)
-        port = int(re.findall(r"--listen \S+:(\d+)", command)[-1])
-        if port in self._brokers:  # an alternative to the one before
-            self._ask(f"kill {self._brokers[port]}; wait {self._brokers[port]}")
-        said = self._home / f"serve-{port}.out"
-        said.unlink(missing_ok=True)
-        _, output = self._ask(f"{command} > {said} 2>&1 & echo pid $!")
-        self._brokers[port] = int(output[-1].split()[1])
-        deadline = time.monotonic() + PATIENCE_S
-        while not (said.exists() and " is ready on " in said.read_text()):
-            if time.monotonic() > deadline:
-                pytest.fail(f"{command} is not ready: {said.read_text()}")
-            time.sleep(0.05)
-
-    def _expect(self, command: str, expected: list[str]) -> None:
-        wants_error = bool(expected) and expected[0].startswith("error:")
-        deadline = time.monotonic() + self.patience_s
-        while True:
-            status, output = self._ask(self._with_ports(command))
-            missing = {_comparable(line) for line in expected} - {_comparable(line) for line in output}
-            if (status != 0) == wants_error and not missing:
-                return
-            if time.monotonic() > deadline or not _may_be_repeated(command):
-                pytest.fail(f"$ {command}\nended with {status}, without {missing}:\n" + "\n".join(output))
-            time.sleep(0.2)
-
-    def _ask(self, command: str) -> tuple[int, list[str]]:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(f"{command}\nstatus=$?; echo; echo {DONE} $status\n")
-        self._process.stdin.flush()
-        output: list[str] = []
-        for line in self._process.stdout:
-            if line.startswith(DONE):
-                return int(line.split()[-1]), [line for line in output if line]
-            output.append(line.rstrip())
-        raise AssertionError(f"the shell has ended: {output}")
-
-    def _with_ports(self, text: str) -> str:
-        text = text.replace("0.0.0.0", "127.0.0.1")
-        return _PORT.sub(lambda port: str(self._ports.setdefault(port[0], pick_free_port("127.0.0.1"))), text)
-
-    def close(self) -> None:
-        for process in self._to_interrupt:
-            process.kill()
-            process.wait()
-        for pid in self._brokers.values():
-            self._ask(f"kill -9 {pid}; wait {pid}")
-        self._ask("kill $(jobs -p); wait")  # what a page has left running
-        self._process.communicate("exit\n", timeout=PATIENCE_S)
-
-
-def _may_be_repeated(command: str) -> bool:
-    return bool(re.search(r"describe|verify|--dry-run|consume|kafka-|curl", command))
-
-
-def _comparable(line: str) -> str:
-    return " ".join(_VARIES.sub("#", line).split())
-
-
-def blocks_of(page: str) -> list[list[tuple[str, list[str]]]]:
-    """Of each block its commands, each with the output that the page shows."""
-    blocks = []
-    for text in _CONSOLE.findall((ROOT / page).read_text()):
-        commands: list[tuple[str, list[str]]] = []
-        for line in text.splitlines():
-            if line.startswith("$ "):
-                commands.append((line[2:], []))
-            elif line and commands:
-                commands[-1][1].append(line)
-        blocks.append(commands)
-    return blocks
 
 
 @pytest.fixture
@@ -196,3 +44,10 @@ def test_commands_run_with_spark(page: str, shell: Shell) -> None:
         shell.write(name, program)
     for commands in blocks_of(page):
         shell.run_block(commands)
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(3 * PATIENCE_WITH_SPARK_S)
+def test_the_tutorial(shell: Shell) -> None:
+    shell.patience_s = PATIENCE_WITH_SPARK_S
+    run_story("docs/tutorial.md", shell)
