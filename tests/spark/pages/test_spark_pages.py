@@ -102,6 +102,7 @@ class Page:
     def _adapted(self, text: str) -> str:
         text = text.replace("localhost:9092", self._broker.bootstrap_servers)
         text = text.replace('"checkpointLocation", "', f'"checkpointLocation", "{self._home}/')
+        text = text.replace("/data/history", f"{self._home}/history")
         return _PORT.sub(lambda port: str(self._ports.setdefault(port[0], pick_free_port("127.0.0.1"))), text)
 
 
@@ -136,9 +137,24 @@ def test_the_guide(page: Page) -> None:
 
 
 @pytest.mark.usefixtures("settings")
+def test_the_page_about_lambda(page: Page) -> None:
+    blocks = _BLOCK.findall((ROOT / "docs/lambda.md").read_text())
+    assert {kind for kind, _ in blocks} == {"python", "console", "text"}
+    for kind, text in blocks:
+        page.run(kind, text)
+
+
+@pytest.mark.usefixtures("settings")
 def test_the_section_of_the_readme(page: Page) -> None:
     section = (ROOT / "README.md").read_text().partition("\n## With Spark\n")[2].partition("\n## ")[0]
     blocks = _BLOCK.findall(section)
+    assert {kind for kind, _ in blocks} == {"python", "console", "text"}
+    for kind, text in blocks:
+        page.run(kind, text)
+
+
+def test_the_page_for_users_of_sparks_connector(page: Page) -> None:
+    blocks = _BLOCK.findall((ROOT / "docs/migrate-from-spark-kafka.md").read_text())
     assert {kind for kind, _ in blocks} == {"python", "console", "text"}
     for kind, text in blocks:
         page.run(kind, text)
