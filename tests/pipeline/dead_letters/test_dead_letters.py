@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from letter_world import LetterWorld, letter, renumbered
 from typer.testing import CliRunner
 
 from barnabas.cli.pipeline import app
@@ -21,6 +20,7 @@ from barnabas.pipeline.flow import dead_letter_headers as names
 from barnabas.records.record import Header
 from barnabas.spark.errors import UserError
 from barnabas.testing import Broker
+from barnabas.testing.letter_world import LetterWorld, letter, renumbered
 
 NOW_MS = int(time.time() * 1000)
 

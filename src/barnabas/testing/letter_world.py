@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from barnabas.client.cluster import Cluster
+from barnabas.client.errors import check
 from barnabas.client.properties import client_settings
 from barnabas.client.transaction import Transactions
 from barnabas.client.transaction_writer import TransactionWriter
@@ -13,6 +14,7 @@ from barnabas.pipeline.project import Project, load
 from barnabas.records.record import Header, Record, build_batch
 from barnabas.spark.source.fetch import read_range
 from barnabas.spark.source.ranges import OffsetRange
+from barnabas.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 
 PROJECT = """
 name: orders
@@ -42,6 +44,12 @@ class LetterWorld:
         self.folder = folder
         self.project: Project = load(folder)
         self.settings = client_settings({"bootstrap.servers": bootstrap, "retry.backoff.ms": "2"})
+
+    def create(self, topic: str, *, partitions: int = 1) -> None:
+        made = CreatableTopic(name=topic, num_partitions=partitions, replication_factor=1)
+        with Cluster(self.settings) as cluster:
+            answer = cluster.call("create_topics", CreateTopicsRequest(topics=(made,)))
+            check(answer.topics[0].error_code, answer.topics[0].error_message)
 
     def write_letters(self, letters: Sequence[Record], *, partition: int = 0, commit: bool = True) -> None:
         """In a transaction, as the sink does."""
