@@ -67,12 +67,18 @@ def _paired(missing: list[Row], extra: list[Row]) -> list[Difference]:
 
 def told(what: str, differences: Sequence[Difference]) -> list[str]:
     """Lines for a person."""
-    counts = {
-        "differs": sum(each.expected is not None and each.actual is not None for each in differences),
-        "missing": sum(each.actual is None for each in differences),
-        "not expected": sum(each.expected is None for each in differences),
-    }
-    said = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+    differing = sum(each.expected is not None and each.actual is not None for each in differences)
+    missing = sum(each.actual is None for each in differences)
+    extra = len(differences) - differing - missing
+    said = ", ".join(
+        f"{count} {one if count == 1 else several}"
+        for count, one, several in (
+            (differing, "row differs", "rows differ"),
+            (missing, "is missing", "are missing"),
+            (extra, "was not expected", "were not expected"),
+        )
+        if count
+    )
     lines = [f"{what}: {said}"]
     for each in differences[:_SHOWN_MAX]:
         lines += _told(each)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from barnabas.pipeline.fixture_diff import Difference, Row, compare, told
 from barnabas.pipeline.fixture_files import Case, Line, Rows, read_cases
 from barnabas.pipeline.project.model import Project
-from barnabas.pipeline.project.problems import Report
+from barnabas.pipeline.project.problems import Problem, ProjectInvalid, Report
 from barnabas.spark.errors import UserError
 from barnabas.spark.options.names import nearest
 
@@ -42,6 +42,15 @@ def test(project: Project, *, names: Sequence[str], trace: bool) -> int:
     return failures
 
 
+def run_cases(project: Project, spark: "SparkSession", names: Sequence[str] = ()) -> dict[str, list[str]]:
+    """By case, what is wrong, in lines; in a session that runs already."""
+    cases = read_cases(project, names)
+    return {
+        case.name: _run(project, case, batches, spark)
+        for case, batches in zip(cases, _records(project, cases), strict=True)
+    }
+
+
 def _records(project: Project, cases: Sequence[Case]) -> list[dict[str, Any]]:
     """For each case, the records of each source, as Arrow batches."""
     from barnabas.pipeline.fixture_records import records_of, without_registry
@@ -72,21 +81,12 @@ def _run(project: Project, case: Case, batches: Mapping[str, Any], spark: "Spark
     try:
         with in_flows(project):
             for name, rows in case.expected.items():
-                lines += _told(project, name, _compare_rows(_rows_of(made, name), rows))
+                lines += _told(project, name, _compare_rows(name, _rows_of(made, name), rows))
             for name, rows in case.dead.items():
                 lines += _told(project, name, _compare_dead(made.dead.get(name), rows), "dead letters of ")
-    except _NotComparable as error:
-        raise error.reason from None
     except UserError as error:
         return [*lines, *error.message.splitlines(), f"hint: {error.hint}"]
     return lines
-
-
-class _NotComparable(Exception):
-    """A mistake in the files, which ends everything: a test that cannot be judged has neither passed nor failed."""
-
-    def __init__(self, reason: UserError) -> None:
-        self.reason = reason
 
 
 def _told(project: Project, name: str, differences: Sequence[Difference], prefix: str = "") -> list[str]:
@@ -100,16 +100,16 @@ def _rows_of(made: "Plan", name: str) -> "DataFrame":
     return shown(made.flows[name] if name in made.flows else made.sources[name])
 
 
-def _compare_rows(rows: "DataFrame", expected: Rows) -> list[Difference]:
+def _compare_rows(name: str, rows: "DataFrame", expected: Rows) -> list[Difference]:
     """The expected rows go through the types of the actual ones, so that `1` is 1.0 and times are times."""
     from barnabas.pipeline.flow.names import quoted
 
-    columns = _named_columns(rows.columns, expected)
+    columns = _named_columns(f"`{name}`", rows.columns, expected)
     actual, wanted = _through_spark(rows.select(*map(quoted, columns)), expected)
     return compare(wanted, actual)
 
 
-def _named_columns(columns: Sequence[str], expected: Rows) -> list[str]:
+def _named_columns(owner: str, columns: Sequence[str], expected: Rows) -> list[str]:
     """Those that the file names somewhere; all, if it expects no rows."""
     named = set[str]()
     for line in expected.lines:
@@ -118,7 +118,7 @@ def _named_columns(columns: Sequence[str], expected: Rows) -> list[str]:
             if name not in columns:
                 guess = nearest(name, columns)
                 hint = f"did you mean `{guess}`?" if guess else f"its columns are {', '.join(columns)}"
-                raise _mistake(line, f"there is no column `{name}`", hint)
+                raise _mistake(line, f"{owner} has no column `{name}`", hint)
         named |= row.keys()
     return [name for name in columns if name in named] or list(columns)
 
@@ -158,7 +158,7 @@ def _through_spark(rows: "DataFrame", expected: Rows) -> tuple[list[Row], list[R
 
 def _compare_dead(letters: "DataFrame | None", expected: Rows) -> list[Difference]:
     """A letter has key, value, error and rule; what the file does not name is not compared."""
-    columns = _named_columns(_DEAD_COLUMNS, expected)
+    columns = _named_columns("a dead letter", _DEAD_COLUMNS, expected)
     actual = [] if letters is None else [_letter(row) for row in letters.select("key", "value", "headers").collect()]
     wanted = [{name: _object(line).get(name) for name in columns} for line in expected.lines]
     return compare(wanted, [{name: row[name] for name in columns} for row in actual])
@@ -183,11 +183,5 @@ def _object(line: Line) -> Row:
     return line.value
 
 
-def _mistake(line: Line, message: str, hint: str) -> _NotComparable:
-    report = Report()
-    report.add(line.place, message, hint)
-    try:
-        report.raise_if_any()
-    except UserError as error:
-        return _NotComparable(error)
-    raise AssertionError("a report with a problem raises")
+def _mistake(line: Line, message: str, hint: str) -> UserError:
+    return ProjectInvalid([Problem(line.place, message, hint)])

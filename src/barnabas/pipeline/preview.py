@@ -6,7 +6,7 @@ The records are read first, without Spark: a broker that is away or a topic that
 import dataclasses
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from barnabas.spark.errors import UserError
 from barnabas.spark.options.names import nearest
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from barnabas.pipeline.flow.plan import Plan
 
@@ -56,27 +56,40 @@ class Preview:
 
 def preview(project: Project, *, flow: str | None, rows: int, trace: bool) -> Preview:
     """`flow`: a flow or a source; None: all flows with an output. `rows`: of each partition, so many records."""
-    wanted = _wanted(project, flow)
-    part = part_for(project, [name for name in wanted if name in project.flows], set(wanted) & set(project.sources))
-    records = {name: latest_records(project, source, rows) for name, source in part.sources.items()}
+    part, records = _read(project, flow, rows)
     from barnabas.pipeline import spark_session
     from barnabas.pipeline.flow.batch import QUICK
 
     spark = spark_session.start(project, trace=trace, conf=QUICK)
     try:
-        from barnabas.pipeline.flow import batch
-        from barnabas.pipeline.flow.mistakes import in_flows
-        from barnabas.pipeline.flow.plan import plan
-
-        made = plan(
-            part, spark, lambda source: batch.records(spark, records[source.name].to_batches()), streaming=False
-        )
-        with in_flows(project):
-            sources = {name: _summary(made, source) for name, source in part.sources.items()}
-            frames = {name: batch.shown({**made.sources, **made.flows}[name]) for name in wanted}
-            found = {name: _rows(frame) for name, frame in frames.items()}
+        return _seen(part, records, _wanted(project, flow), spark)
     finally:
         spark.stop()
+
+
+def preview_in(spark: "SparkSession", project: Project, *, flow: str | None, rows: int) -> Preview:
+    """The same in a session that runs already."""
+    part, records = _read(project, flow, rows)
+    return _seen(part, records, _wanted(project, flow), spark)
+
+
+def _read(project: Project, flow: str | None, rows: int) -> tuple[Project, dict[str, Any]]:
+    """What is needed of the project, and the records of its sources."""
+    wanted = _wanted(project, flow)
+    part = part_for(project, [name for name in wanted if name in project.flows], set(wanted) & set(project.sources))
+    return part, {name: latest_records(project, source, rows) for name, source in part.sources.items()}
+
+
+def _seen(part: Project, records: Mapping[str, Any], wanted: Sequence[str], spark: "SparkSession") -> Preview:
+    from barnabas.pipeline.flow import batch
+    from barnabas.pipeline.flow.mistakes import in_flows
+    from barnabas.pipeline.flow.plan import plan
+
+    made = plan(part, spark, lambda source: batch.records(spark, records[source.name].to_batches()), streaming=False)
+    with in_flows(part):
+        sources = {name: _summary(made, source) for name, source in part.sources.items()}
+        frames = {name: batch.shown({**made.sources, **made.flows}[name]) for name in wanted}
+        found = {name: _rows(frame) for name, frame in frames.items()}
     return Preview(sources, found, {name: frame.columns for name, frame in frames.items()})
 
 

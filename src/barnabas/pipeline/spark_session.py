@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from barnabas.pipeline.project.model import Project
 from barnabas.spark.defaults import is_local
+from barnabas.spark.errors import wants_trace
 from barnabas.spark.launch import HERE, session
 
 if TYPE_CHECKING:
@@ -19,10 +20,27 @@ _SHUFFLE_PARTITIONS: Final = "spark.sql.shuffle.partitions"
 _SHUFFLE_PARTITIONS_MAX: Final = 8
 """On one machine. Spark's default is 200: as many tasks, and files of state, for every window and join."""
 
+_TRACES: Final = (
+    "org.apache.spark.executor.Executor",
+    "org.apache.spark.scheduler.TaskSetManager",
+    "org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution",
+)
+
 
 def start(project: Project, *, trace: bool = False, conf: Mapping[str, str] | None = None) -> "SparkSession":
     """`conf` is what a command prefers; what pipeline.yaml says wins."""
     settings: dict[str, Any] = {**_ALWAYS, **(conf or {}), **project.spark.conf}
     if is_local(project.spark.master or HERE):
         settings.setdefault(_SHUFFLE_PARTITIONS, str(min(max(os.cpu_count() or 1, 2), _SHUFFLE_PARTITIONS_MAX)))
-    return session(f"barnabas {project.name}", project.spark.master, trace=True if trace else None, **settings)
+    started = session(f"barnabas {project.name}", project.spark.master, trace=True if trace else None, **settings)
+    if not wants_trace():
+        _silence(started)
+    return started
+
+
+def _silence(spark: "SparkSession") -> None:
+    """What fails in a task or a query is told in words, by whoever waits for it; Spark's own telling is a JVM trace."""
+    jvm: Any = spark._jvm
+    logging = jvm.org.apache.logging.log4j
+    for name in _TRACES:
+        logging.core.config.Configurator.setLevel(name, logging.Level.OFF)

@@ -28,7 +28,9 @@ def records(spark: SparkSession, batches: Sequence[Any]) -> DataFrame:
     """Records as a source gives them, from Arrow batches with RECORD_COLUMNS."""
     import pyarrow as pa
 
-    return spark.createDataFrame(pa.Table.from_batches(batches, arrow_schema(RECORD_COLUMNS)))
+    schema = arrow_schema(RECORD_COLUMNS)
+    # Spark cannot make a DataFrame of a table without any batch; an empty one will do.
+    return spark.createDataFrame(pa.Table.from_batches(batches or [pa.RecordBatch.from_pylist([], schema)], schema))
 
 
 def shown(rows: DataFrame) -> DataFrame:

@@ -1,0 +1,97 @@
+"""`test` and `preview` from one end to the other, but for the start of Spark."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from flow_world import NOON, at
+
+from barnabas.client.cluster import Cluster
+from barnabas.client.producer import Producer
+from barnabas.client.properties import client_settings
+from barnabas.pipeline.fixtures import run_cases
+from barnabas.pipeline.preview import DeadLetter, as_object, preview_in
+from barnabas.pipeline.project import load
+from barnabas.pipeline.project.init import init
+from barnabas.records.record import Record, build_batch
+from barnabas.spark.errors import UserError
+from barnabas.testing import Broker
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+def test_the_templates_pass_their_tests_and_a_difference_is_told(spark: "SparkSession", tmp_path: Path) -> None:
+    init(tmp_path / "shop", "minimal")
+    assert run_cases(load(tmp_path / "shop"), spark) == {"first": []}
+    init(tmp_path / "plant", "telemetry")
+    assert run_cases(load(tmp_path / "plant"), spark) == {"anomalies": [], "averages": []}
+
+    case = tmp_path / "plant" / "tests" / "averages"
+    letters = [
+        {"rule": "plausible", "error": "breaks the rule `plausible`: value BETWEEN -50 AND 150"},
+        {"rule": None, "error": "not JSON: Expecting value at character 1"},
+    ]
+    (case / "dead.readings.jsonl").write_text("\n".join(map(json.dumps, letters)))
+    with (case / "input.readings.jsonl").open("a") as opened:
+        late = {"id": "6", "device": "d1", "at": at(1), "value": 1, "_timestamp": at(2)}
+        opened.write(f'{{"_value": "no"}}\n{json.dumps(late)}\n')
+    averages = case / "expect.averages.jsonl"
+    averages.write_text(averages.read_text().replace("21.0", "21.5"))
+    assert run_cases(load(tmp_path / "plant"), spark, ["averages"]) == {
+        "averages": [
+            "flow averages: 1 row differs",
+            '  differs: {"device_group": "north", "minute": "2026-01-01T12:00:00.000Z", "readings": 2}',
+            "    average  expected 21.5, came 21.0",
+        ]
+    }
+    averages.write_text('{"average": "high"}\n')
+    (told,) = run_cases(load(tmp_path / "plant"), spark, ["averages"]).values()
+    assert told[0] == "tests/averages/expect.averages.jsonl:1:1: this row does not fit the columns' types"
+    averages.write_text('{"avrage": 1}\n')
+    (told,) = run_cases(load(tmp_path / "plant"), spark, ["averages"]).values()
+    assert told[0].endswith("1:1: `averages` has no column `avrage`")
+    assert told[-1] == "hint: did you mean `average`?"
+
+
+def test_a_preview_shows_what_becomes_of_the_last_records(spark: "SparkSession", tmp_path: Path) -> None:
+    init(tmp_path / "plant", "telemetry")
+    with Broker() as broker:
+        project = load(tmp_path / "plant", environment={"BOOTSTRAP": broker.bootstrap_servers})
+        with pytest.raises(UserError, match="There is no topic telemetry"):
+            preview_in(spark, project, flow=None, rows=2)
+        broker.create_topic("telemetry", partitions=2)
+        assert preview_in(spark, project, flow="anomalies", rows=5).rows == {"anomalies": []}
+        _fill(broker)
+        found = preview_in(spark, project, flow=None, rows=3)
+
+        assert set(found.rows) == {"averages", "anomalies", "history"}
+        assert sorted(row["id"] for row in found.rows["history"]) == ["3", "4", "5"]
+        assert found.columns["anomalies"] == ["device", "device_group", "at", "value"]
+        summary = found.sources["readings"]
+        assert (summary.records, summary.rows, summary.late, summary.duplicates) == (6, 3, 1, 1)
+        assert summary.dead == (DeadLetter(1, 2, 'column `value`: "x" is not a DOUBLE'),)
+        assert json.loads(json.dumps(as_object(found)))["sources"]["readings"]["dead"][0]["offset"] == 2
+        assert not (tmp_path / "plant" / ".barnabas").exists()
+
+
+def _fill(broker: Broker) -> None:
+    """Records that the log takes ten seconds after they happened, but for one."""
+    took_ms = int((NOON + timedelta(seconds=10)).timestamp() * 1000)
+
+    def reading(number: int, minutes: float = 0, value: object = 50.0) -> Record:
+        row = {"id": str(number), "device": f"d{number % 3 + 1}", "at": at(minutes), "value": value}
+        return Record(0, took_ms, None, json.dumps(row).encode())
+
+    partitions = [
+        [reading(1), reading(2), reading(3), reading(4), reading(4)],
+        [reading(5), reading(6, minutes=-60), reading(7, value="x")],
+    ]
+    settings = client_settings({"bootstrap.servers": broker.bootstrap_servers})
+    with Cluster(settings) as cluster, Producer(cluster) as producer:
+        for partition, records in enumerate(partitions):
+            producer.send("telemetry", partition, bytearray(build_batch(records)))
