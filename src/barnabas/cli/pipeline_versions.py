@@ -8,6 +8,7 @@ import typer
 from barnabas.cli.options import Format, OutputFormat
 from barnabas.cli.output import plural, print_json, print_rows, print_table, say
 from barnabas.cli.pipeline_options import HERE, Profile, ProjectPath, Settings, Trace, load_project, readable
+from barnabas.cli.pipeline_view import live_view
 
 if TYPE_CHECKING:
     from barnabas.pipeline.replay.comparing import Comparison, Difference
@@ -36,7 +37,18 @@ def replay(
         found = load_project(project, profile, settings)
         from barnabas.pipeline.replay.running import replay as run_replay
 
-        run_replay(found, flow=flow, version=new, start=start, once=once, trace=trace, full_speed=full_speed, say=say)
+        with live_view() as view:
+            run_replay(
+                found,
+                flow=flow,
+                version=new,
+                start=start,
+                once=once,
+                trace=trace,
+                full_speed=full_speed,
+                say=view.say,
+                show=view.show,
+            )
     say(f"compare it: barnabas pipeline compare OLD {new}; let readers see it: barnabas pipeline switch {new}")
 
 

@@ -1,6 +1,7 @@
 """What readers of a pipeline see: one pointer, which moves for all flows at once, and only forward in the log."""
 
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,11 +10,13 @@ from typer.testing import CliRunner
 
 from barnabas.cli.pipeline import app
 from barnabas.client.cluster import Cluster
+from barnabas.client.group_offsets import commit_offsets
 from barnabas.client.properties import client_settings
 from barnabas.client.transaction import Transactions
 from barnabas.client.transaction_writer import TransactionWriter
 from barnabas.model import TopicPartition
 from barnabas.pipeline.driver.logic import keep_logic
+from barnabas.pipeline.driver.outputs import group_of
 from barnabas.pipeline.project import Project, load
 from barnabas.pipeline.replay.listing import versions
 from barnabas.pipeline.replay.pointing import move, publish_first
@@ -149,6 +152,14 @@ def test_a_version_that_is_behind_is_not_shown(world: World) -> None:
         ("v2", "upper", False),
         ("v2", "kept", False),
     ]
+    # What readers see runs elsewhere: its group knows how far it is, if anybody does.
+    shutil.rmtree(world.project.state_folder("v1"))
+    with pytest.raises(UserError, match="how far v1, which readers see, has come cannot be told"):
+        switch(world.project, version="v2")
+    for flow in "upper", "kept":
+        commit_offsets(world.cluster, group_of(world.project, "v1", flow), {(world.topic, 0): (9, "")})
+    with pytest.raises(UserError, match="has 2 records to read that v1 has read"):
+        switch(world.project, version="v2")
     assert len(switch(world.project, version="v2", anyway=True)) == 2
 
 
@@ -297,8 +308,8 @@ def test_how_far_a_version_is(world: World) -> None:
         catching_up.look()
         catching_up.look()
     assert said == [
-        "upper: v2 has 6 records to go to where v1 is",
-        "upper: v2 has 3 records to go to where v1 is",
+        "upper: [..........] v2 has 6 records to go to where v1 is",
+        "upper: [#####.....] v2 has 3 records to go to where v1 is",
         "upper: v2 has caught up with v1",
     ]
 

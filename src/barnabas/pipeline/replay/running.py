@@ -137,4 +137,5 @@ class CatchingUp:
             percent = 100 * (total - missing) // total
             if percent >= self._told.get(flow, -10) + 10:
                 self._told[flow] = percent
-                self._say(f"{flow}: {self._version} has {missing:,} records to go to where {current} is")
+                bar = "#" * (percent // 10) + "." * (10 - percent // 10)
+                self._say(f"{flow}: [{bar}] {self._version} has {missing:,} records to go to where {current} is")

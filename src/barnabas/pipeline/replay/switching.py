@@ -5,15 +5,19 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from barnabas.client.cluster import Cluster
+from barnabas.client.group_offsets import fetch_offsets
+from barnabas.model import TopicPartition
 from barnabas.pipeline import status as statuses
+from barnabas.pipeline.driver.outputs import group_of
 from barnabas.pipeline.log_client import connected
 from barnabas.pipeline.project.model import Flow, Project
 from barnabas.pipeline.replay.pointing import Move, move
-from barnabas.pipeline.replay.standing import as_started, behind, reached
+from barnabas.pipeline.replay.standing import as_started, behind, reached, started
 from barnabas.pipeline.status import Health
 from barnabas.spark.errors import UserError
 from barnabas.spark.options.names import nearest
 from barnabas.spark.pointer import find
+from barnabas.spark.source.offsets import PartitionOffsets
 
 WAIT_S: Final = 30.0
 """For a version that runs and is a moment behind: the two take turns at the end of the log."""
@@ -33,7 +37,7 @@ def switch(
     new = as_started(project, version)
     flows = _chosen(new, flow)
     with connected(project.log) as cluster:
-        _check_outputs(cluster, new, flows, version)
+        _check_outputs(new, flows, version)
         if not anyway:
             for each in flows:
                 _check_reach(cluster, project, new, each, version, wait_s, say)
@@ -53,7 +57,7 @@ def _chosen(project: Project, flow: str | None) -> Sequence[Flow]:
     return [flows[flow]]
 
 
-def _check_outputs(cluster: Cluster, project: Project, flows: Sequence[Flow], version: str) -> None:
+def _check_outputs(project: Project, flows: Sequence[Flow], version: str) -> None:
     """A pointer to what is not there would send readers into the void."""
     for flow in flows:
         if reached(project.checkpoint(flow.name, version)) is None:
@@ -76,9 +80,7 @@ def _check_reach(
     current = None if pointer is None else pointer.flows.get(flow.name)
     if current is None or current.version == version:
         return
-    goal = reached(project.checkpoint(flow.name, current.version))
-    if goal is None:
-        return
+    goal = _goal(cluster, project, flow.name, current.version)
     deadline = time.monotonic() + wait_s
     told = False
     while True:
@@ -94,6 +96,21 @@ def _check_reach(
             say(f"{flow.name}: {version} is {missing:,} records behind {current.version}; waiting for it")
             told = True
         time.sleep(_LOOK_AGAIN_S)
+
+
+def _goal(cluster: Cluster, project: Project, flow: str, version: str) -> PartitionOffsets:
+    """How far the version has come that readers see. If it runs elsewhere, its consumer group says it."""
+    if started(project, version):
+        return reached(project.checkpoint(flow, version)) or {}
+    group = group_of(project, version, flow)
+    committed = fetch_offsets(cluster, group, None)
+    if not committed:
+        raise UserError(
+            f"how far {version}, which readers see, has come cannot be told: it has no checkpoints here, and its group "
+            f"{group} no offsets",
+            "switch on the machine on which it runs, or all the same: --anyway",
+        )
+    return {TopicPartition(*place): found.offset for place, found in committed.items()}
 
 
 def _runs(project: Project, version: str) -> bool:
