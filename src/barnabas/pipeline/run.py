@@ -36,11 +36,11 @@ _CONF: Final = {
     "spark.sql.streaming.pollingDelay": "100ms",
 }
 _STREAMING: Final = "org.apache.spark.sql.execution.streaming"
-_LOGGERS: Final = {
-    f"{_STREAMING}.runtime.MicroBatchExecution": "OFF",
-    f"{_STREAMING}.runtime.ProcessingTimeExecutor": "ERROR",
-    f"{_STREAMING}.state.HDFSBackedStateStoreProvider": "ERROR",
-}
+_QUIET: Final = (
+    f"{_STREAMING}.runtime.ProcessingTimeExecutor",
+    f"{_STREAMING}.state",
+)
+"""That a batch took longer than its interval is seen in the status, and that state is read from disk is no news."""
 
 
 def run(
@@ -132,11 +132,10 @@ def _java_of(session: "SparkSession") -> int:
 
 
 def _quiet(session: "SparkSession") -> None:
-    """What a query failed of is said by the driver, in words and once; that state is read from disk is no news."""
     jvm: Any = session._jvm
     log4j = jvm.org.apache.logging.log4j
-    for name, level in _LOGGERS.items():
-        log4j.core.config.Configurator.setLevel(name, log4j.Level.valueOf(level))
+    for name in _QUIET:
+        log4j.core.config.Configurator.setLevel(name, log4j.Level.ERROR)
 
 
 def _planned(

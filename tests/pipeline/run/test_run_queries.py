@@ -12,7 +12,7 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from run_world import YAML, project
 
-from barnabas.pipeline.driver.failures import judge
+from barnabas.pipeline.driver.failures import in_short, judge
 from barnabas.pipeline.driver.progress import RunProgress
 from barnabas.pipeline.driver.query import FAILURES_IN_A_ROW_MAX, FIRST_PAUSE_S, FlowQuery
 from barnabas.pipeline.driver.reading import stream_options
@@ -114,6 +114,35 @@ def test_what_nobody_can_judge_is_tried_a_few_times(stage: Callable[..., Stage],
         now += 100
         found.query.look(now)
     assert len(found.played) == 1 + FAILURES_IN_A_ROW_MAX
+
+
+def test_an_end_that_nobody_asked_for_is_a_failure(stage: Callable[..., Stage]) -> None:
+    running, ending = stage(), stage(once=True)
+    for found in (running, ending):
+        found.now_played.isActive = False
+        found.query.look(0)
+    assert running.query.state is State.STARTING
+    assert "does not say why" in running.said[0]
+    assert ending.query.state is State.FINISHED
+
+
+@pytest.mark.parametrize(
+    ("error", "passing", "known"), [(AWAY, True, False), (BROKEN_RULE, False, True), (ODD, False, False)]
+)
+def test_failures_of_a_batch_that_is_written_by_a_function_stay_short(
+    tmp_path: Path, error: str, passing: bool, known: bool
+) -> None:
+    """Spark's own expression over their text takes its whole stack if they are long; they are judged all the same."""
+    found = project(tmp_path, "127.0.0.1:1")
+    long = StreamingQueryException(error + "\n\tat org.apache.spark.Some.where(Some.scala:1)" * 2000)
+    short = in_short(long, found, "large")
+    text = (
+        f"Traceback (most recent call last):\n  File ...\n{type(short).__module__}.{type(short).__qualname__}: {short}"
+    )
+    assert len(text) < 2000
+    failure = judge(StreamingQueryException(text), found, "large")
+    assert (failure.is_passing, failure.is_known) == (passing, known)
+    assert failure.reason.message == short.message
 
 
 def test_batches_between_failures_count(stage: Callable[..., Stage]) -> None:

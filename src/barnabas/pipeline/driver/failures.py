@@ -7,7 +7,7 @@ from typing import Final
 from barnabas.client.errors import ClientError
 from barnabas.pipeline.project.model import Project
 from barnabas.spark.errors import UserError
-from barnabas.spark.readable import explain, reason_of
+from barnabas.spark.readable import reason_of
 
 _WAYS_ON: Final = (
     "run the new logic over the history, beside the old: barnabas pipeline replay --as NAME; or go on with the old: "
@@ -27,12 +27,16 @@ _BROKEN_CHECKPOINT: Final = re.compile(
 _TWO_DRIVERS: Final = re.compile(r"CONCURRENT_STREAM_LOG_UPDATE|Concurrent update to the log")
 _NO_MEMORY: Final = re.compile(r"java\.lang\.OutOfMemoryError")
 
+_UNKNOWN: Final = re.compile(r"barnabas\.pipeline\.driver\.failures\.Unclear\b")
 _PASSING: Final = re.compile(
     r"barnabas\.client\.(?:errors\.(?:CannotConnect|ConnectionClosed|HungUp|RequestTimedOut)"
     r"|producer_errors\.DeliveryTimedOut)\b"
+    r"|barnabas\.pipeline\.driver\.failures\.Passing\b"
     r"|ExecutorLostFailure|Python worker (?:exited|failed to connect)|Could not find CoarseGrainedScheduler"
 )
 """The broker is away, or a machine is lost: nothing that anybody has to correct in the project."""
+
+_SHORT: Final = 600
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,26 @@ def judge(error: BaseException, project: Project, query: str) -> Failure:
         return Failure(known, is_passing=False, is_known=True)
     if isinstance(error, ClientError) or _PASSING.search(text):
         return Failure(_words(error, project), is_passing=True, is_known=False)
-    return Failure(_words(error, project), is_passing=False, is_known=reason_of(error) is not None)
+    is_known = reason_of(error) is not None and not _UNKNOWN.search(text)
+    return Failure(_words(error, project), is_passing=False, is_known=is_known)
+
+
+class Passing(UserError):
+    """A failure in `foreachBatch` that may be over in a while."""
+
+
+class Unclear(UserError):
+    """A failure in `foreachBatch` of which nobody can say."""
+
+
+def in_short(error: BaseException, project: Project, query: str) -> UserError:
+    """What a function of `foreachBatch` raises instead: Spark looks through the whole text of it with an expression
+    that takes a piece of its stack for each letter, and a text of some thousand letters, as Spark's own errors have,
+    ends its thread without a word.
+    """
+    failure = judge(error, project, query)
+    kind = Passing if failure.is_passing else UserError if failure.is_known else Unclear
+    return kind(failure.reason.message[:_SHORT], failure.reason.hint[:_SHORT])
 
 
 def _known(text: str, project: Project, query: str) -> UserError | None:
@@ -82,7 +105,3 @@ def _words(error: BaseException, project: Project) -> UserError:
         return explained(error, project)
     except UserError as told:
         return told
-
-
-def shown(error: BaseException) -> str:
-    return explain(error)

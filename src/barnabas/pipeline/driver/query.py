@@ -28,6 +28,7 @@ _LOOK_AGAIN_S: Final = 0.02
 _INITIALIZING: Final = "Initializing sources"
 """What Spark says of a query that has none yet."""
 _SOURCES_WITHIN_S: Final = 15.0
+_LOOKS_FOR_WORK: Final = "Getting offsets from"
 
 _log = logging.getLogger(__name__)
 
@@ -143,12 +144,13 @@ class FlowQuery:
 
     def _ended(self, now: float) -> None:
         assert self.query is not None
-        error = self.query.exception()
-        if error is not None and self._stopper is None:
-            self._failed(error, now)
+        error: BaseException | None = self.query.exception()
+        if self._stopper is not None:
+            self._become(State.STOPPED)  # it may say that it was interrupted, which is what was wanted
+        elif error is None and self.once:
+            self._become(State.FINISHED)
         else:
-            # One that was stopped may say that it was interrupted, which is what was wanted.
-            self._become(State.FINISHED if self._stopper is None else State.STOPPED)
+            self._failed(error or RuntimeError("the query has ended without being asked to, and does not say why"), now)
 
     def _failed(self, error: BaseException, now: float) -> None:
         failure = self.judge(error)
@@ -194,7 +196,7 @@ class FlowQuery:
         seen = self.progress.batch_id
         while query.isActive and self.progress.batch_id == seen:
             told = query.status
-            if not told["isTriggerActive"] or not told["isDataAvailable"]:
+            if not told["isTriggerActive"] or told["message"].startswith(_LOOKS_FOR_WORK):
                 break
             time.sleep(_LOOK_AGAIN_S)
         self._stop_now(query)

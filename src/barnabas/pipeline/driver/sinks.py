@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from barnabas.pipeline.driver.failures import in_short
 from barnabas.pipeline.driver.outputs import records_of, written
 from barnabas.pipeline.project.durations import Duration
 from barnabas.pipeline.project.model import ConsoleOutput, Mode, Output, OutputFormat, Project, TableOutput, TopicOutput
@@ -73,14 +74,17 @@ def _topic(project: Project, records: "DataFrame", output: TopicOutput, running:
     options = {**project.log.spark_options(), **output.options, "topic": output.topic, "exactlyOnce": "true"}
     writer = _writer(records, running).outputMode(output.mode.value)
     if output.mode is Mode.UPDATE:
-        return writer.foreachBatch(_numbered_writes(options, running.checkpoint)).start
+        return writer.foreachBatch(_numbered_writes(project, options, running)).start
     return writer.format("barnabas").options(**options).start
 
 
-def _numbered_writes(options: dict[str, str], checkpoint: Path) -> "Callable[[DataFrame, int], None]":
+def _numbered_writes(project: Project, options: dict[str, str], running: Running) -> "Callable[[DataFrame, int], None]":
     def write(rows: "DataFrame", batch_id: int) -> None:
-        number = {"txnAppId": query_id(checkpoint), "txnVersion": str(batch_id)}
-        rows.write.format("barnabas").options(**options, **number).mode("append").save()
+        try:
+            number = {"txnAppId": query_id(running.checkpoint), "txnVersion": str(batch_id)}
+            rows.write.format("barnabas").options(**options, **number).mode("append").save()
+        except Exception as error:
+            raise in_short(error, project, running.name) from None
 
     return write
 
