@@ -42,7 +42,8 @@ def init(
     if folder.resolve() != Path.cwd():
         say(f"  cd {folder}")
     say("  barnabas pipeline graph    # what it does")
-    say("  barnabas pipeline check    # whether all of it fits together")
+    say("  barnabas pipeline test     # whether it does that right; needs Java, but no broker")
+    say("  barnabas pipeline run      # until it is stopped")
 
 
 def check(project: ProjectPath = HERE, profile: Profile = None, settings: Settings = None) -> None:
