@@ -26,20 +26,28 @@ def test(project: Project, *, names: Sequence[str], trace: bool) -> int:
     records = _records(project, cases)
     from barnabas.pipeline import spark_session
     from barnabas.pipeline.flow.batch import QUICK
+    from barnabas.pipeline.flow.streamable import unstreamable
 
     spark = spark_session.start(project, trace=trace, conf=QUICK)
     try:
         failures = 0
         for case, batches in zip(cases, records, strict=True):
-            lines = _run(project, case, batches, spark)
-            failures += bool(lines)
-            print(f"{'FAILED' if lines else 'passed'}  {case.name}", flush=True)
-            for line in lines:
-                print(f"  {line}", flush=True)
+            failures += _show(case.name, _run(project, case, batches, spark))
+        problems = unstreamable(project, spark)
     finally:
         spark.stop()
     print(f"{len(cases)} {'case' if len(cases) == 1 else 'cases'}: {len(cases) - failures} passed, {failures} failed")
-    return failures
+    if problems:
+        _show("to run as a stream", [line for problem in problems for line in str(problem).splitlines()])
+    return failures + len(problems)
+
+
+def _show(name: str, lines: Sequence[str]) -> bool:
+    """Whether there is anything wrong."""
+    print(f"{'FAILED' if lines else 'passed'}  {name}", flush=True)
+    for line in lines:
+        print(f"  {line}", flush=True)
+    return bool(lines)
 
 
 def run_cases(project: Project, spark: "SparkSession", names: Sequence[str] = ()) -> dict[str, list[str]]:

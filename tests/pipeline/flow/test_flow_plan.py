@@ -11,6 +11,7 @@ from barnabas.pipeline.flow import batch
 from barnabas.pipeline.flow.decode_avro import AvroReader
 from barnabas.pipeline.flow.mistakes import in_flows
 from barnabas.pipeline.flow.plan import Plan, plan
+from barnabas.pipeline.flow.streamable import unstreamable
 from barnabas.pipeline.project import Project, load
 from barnabas.spark.errors import UserError
 
@@ -308,3 +309,24 @@ def test_what_fails_while_rows_go_through_is_told_at_its_place(spark: "SparkSess
     ]
     assert '"id":"a"' in caught.value.message
     assert "SQLSTATE" not in str(caught.value)
+
+
+RESTLESS = f"""\
+{READINGS}
+flows:
+  fine: {{sql: "SELECT id, count(*) AS n FROM readings GROUP BY id", output: {{topic: a, mode: update}}}}
+  counted: {{sql: "SELECT id, count(*) AS n FROM readings GROUP BY id", output: {{topic: b}}}}
+  sorted: {{sql: "SELECT id FROM readings ORDER BY value", output: {{table: tables/sorted}}}}
+  resting: {{python: "flows/resting.py:resting", output: {{console: true}}}}
+"""
+
+
+def test_what_cannot_stream_is_told_before_it_runs(spark: "SparkSession", tmp_path: Path) -> None:
+    resting = "def resting(readings, spark):\n    return spark.range(3)\n"
+    project, _ = made(tmp_path, spark, RESTLESS, {"readings": batch_of([])}, resting=resting)
+    counted, ordered, rests = unstreamable(project, spark)
+    assert counted.message.startswith("pipeline.yaml:11:19: flow `counted`: Invalid streaming output mode: append.")
+    assert "`mode: update`" in counted.hint
+    assert ordered.message.startswith("pipeline.yaml:12:18: flow `sorted`: Sorting is not supported on streaming")
+    assert len(ordered.message.splitlines()) == 3  # without the plan
+    assert rests.message.startswith("flow `resting` does not stream")

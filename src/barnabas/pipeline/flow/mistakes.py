@@ -23,12 +23,22 @@ _SPARKS_OWN_LOGS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 """PySpark writes every error of a query to the terminal too, as JSON with the JVM's trace in it."""
 
 _CODE = re.compile(r"^\s*\[[A-Z0-9_.]+\]\s*")
-_BEHIND = re.compile(r"\s*SQLSTATE: \w+.*|\n== SQL.*|\n'?\w+ \[.*|\n\s*at .*|\nJVM stacktrace.*", re.DOTALL)
+_BEHIND = re.compile(r"\s*SQLSTATE: \w+.*|;\n.*|\n== SQL.*|\n'?\w+ \[.*|\n\s*at .*|\nJVM stacktrace.*", re.DOTALL)
 _LINE_AND_POS = re.compile(r"\(line (\d+), pos (\d+)\)")
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<name>\S+)', re.MULTILINE)
 _LAST_LINE = re.compile(r"^(?P<kind>[A-Za-z_][\w.]*(?:Error|Exception|Warning|\w)): ?(?P<text>.*)$", re.MULTILINE)
 _SEE_TRACE = "--trace shows everything that Spark and Python say"
 _NEXT = f"correct it there; {_SEE_TRACE}"
+
+_STREAM_HINTS = {
+    "without watermark on streaming": "give the source a `watermark` and group by a window, or write `mode: update`",
+    "Sorting is not supported on streaming": "remove ORDER BY: the rows of a stream are never all there",
+    "Limits are not supported on streaming": "remove LIMIT, or write `mode: append`",
+    "Window function is not supported": "group by a window of time instead: GROUP BY window(at, '1 minute')",
+    "Stream-stream ": "give both sources a `watermark`, and bound their times in the join: "
+    "a.at BETWEEN b.at AND b.at + INTERVAL 1 HOUR",
+}
+"""What Spark allows to rows at rest only, by its own words."""
 
 
 @contextmanager
@@ -167,10 +177,13 @@ def _said(error: Any) -> tuple[str, str]:
         name = parameters.get("relationName", "")
         return f"there is no table {name}", "declare it under `sources:`, `tables:` or `flows:`, or under `inputs:`"
     message = _BEHIND.sub("", _CODE.sub("", str(error), count=1), count=1).strip()
-    return message.removesuffix(";") or type(error).__name__, _hint(condition)
+    return message.removesuffix(";") or type(error).__name__, _hint(condition, message)
 
 
-def _hint(condition: str) -> str:
+def _hint(condition: str, message: str) -> str:
+    for words, hint in _STREAM_HINTS.items():
+        if words in message:
+            return hint
     if condition.startswith("PARSE"):
         return "correct the query"
     if condition.startswith(("CAST", "DIVIDE", "ARITHMETIC", "NUMERIC", "INVALID_ARRAY", "CANNOT_PARSE")):
