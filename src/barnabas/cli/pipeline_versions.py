@@ -49,7 +49,6 @@ def replay(
                 say=view.say,
                 show=view.show,
             )
-    say(f"compare it: barnabas pipeline compare OLD {new}; let readers see it: barnabas pipeline switch {new}")
 
 
 def compare(

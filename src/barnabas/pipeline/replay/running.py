@@ -67,6 +67,8 @@ def replay(
         spark=spark,
     )
     caught_up.look()
+    for old in sorted(set(current.values())):
+        say(f"compare it: barnabas pipeline compare {old} {version}; show it: barnabas pipeline switch {version}")
     return last
 
 
