@@ -115,7 +115,7 @@ class Play:
         with ExitStack() as stack:
             replay = PipelineProcess(self._project, self._broker.bootstrap_servers, self._folder / "replay.log")
             stack.callback(replay.close)
-            replay.start("replay", "--as", "v2", "--from", "earliest", "--once")
+            replay.start("replay", "--as", "v2", "--from", "earliest", "--once", "--full-speed")
             self._scene.note("v2 reads the history from its beginning, beside v1, into outputs of its own")
             self._wait("the replay to end", lambda: not replay.is_running(), None)
             if replay.status() != 0:

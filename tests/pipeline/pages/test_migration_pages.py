@@ -1,0 +1,74 @@
+"""What the pages for newcomers say can be said, can be said: Spark plans and starts every flow of their projects."""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from barnabas.pipeline.flow.plan import plan
+from barnabas.pipeline.project import Project, load
+from barnabas.pipeline.project.model import Source, TopicOutput
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+DOCS = Path(__file__).resolve().parents[3] / "docs"
+PAGES = ("migrate-from-kafka-streams.md", "migrate-from-spark-kafka.md")
+
+_YAML = re.compile(r"^```yaml\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_SQL = re.compile(r"^```sql\n-- (\S+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_CONNECTOR = (
+    "CAST(NULL AS BINARY) AS key",
+    "CAST(value AS BINARY) AS value",
+    "'a topic' AS topic",
+    "0 AS partition",
+    "CAST(0 AS LONG) AS offset",
+    "current_timestamp() AS timestamp",
+    "0 AS timestampType",
+    "CAST(NULL AS ARRAY<STRUCT<key: STRING, value: BINARY>>) AS headers",
+)
+
+
+def project_of(page: str, folder: Path) -> Project:
+    text = (DOCS / page).read_text()
+    (only,) = _YAML.findall(text)
+    (folder / "pipeline.yaml").write_text(only)
+    (folder / "sql").mkdir()
+    for name, query in _SQL.findall(text):
+        (folder / name).write_text(query)
+    (folder / "customers.csv").write_text("customer,country\nalice,NL\n")
+    return load(folder, environment={})
+
+
+@pytest.fixture
+def started(spark: "SparkSession") -> Iterator["list[StreamingQuery]"]:
+    queries: list[StreamingQuery] = []
+    yield queries
+    for query in queries:
+        query.stop()
+
+
+def reader(spark: "SparkSession", folder: Path) -> "Callable[[Source], DataFrame]":
+    """Without a broker: an empty folder, from which nothing is ever read."""
+    folder.mkdir()
+    return lambda source: spark.readStream.text(str(folder)).selectExpr(*_CONNECTOR)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("page", PAGES)
+def test_every_flow_can_be_run_as_a_stream(
+    page: str, spark: "SparkSession", started: "list[StreamingQuery]", tmp_path: Path
+) -> None:
+    project = project_of(page, tmp_path)
+    session = spark.newSession()
+    planned = plan(project, session, reader(session, tmp_path / "empty"), streaming=True)
+    for flow in project.running_flows():
+        mode = flow.output.mode.value if isinstance(flow.output, TopicOutput) else "append"
+        rows = planned.flows[flow.name]
+        assert rows.isStreaming
+        writer = rows.writeStream.format("noop").outputMode(mode)
+        started.append(writer.option("checkpointLocation", str(tmp_path / "checkpoints" / flow.name)).start())
+    assert started
