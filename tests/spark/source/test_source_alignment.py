@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -15,10 +16,12 @@ from barnabas.client.properties import client_settings
 from barnabas.client.transaction import Transactions
 from barnabas.client.transaction_writer import TransactionWriter
 from barnabas.model import TopicPartition
+from barnabas.records.compression import Codec
 from barnabas.records.record import Record, build_batch
 from barnabas.spark.errors import UserError
 from barnabas.spark.options.source import stream_options
 from barnabas.spark.source.alignment import Found, aligned
+from barnabas.spark.source.log_times import LogTimes
 from barnabas.testing import Broker
 
 Log = dict[TopicPartition, list[tuple[int, int]]]
@@ -244,3 +247,36 @@ def test_markers_of_transactions_are_no_moments_of_the_log(
     batches = [sorted(int(row.split(b"@")[1]) for row in batch) for batch in query.drain()]
     assert [(batch[0], batch[-1]) for batch in batches] == [(0, 9), (10, 18), (20, 28)]
     assert sum(map(len, batches)) == 25
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_first_record_since_a_time_is_found_wherever_it_stands(
+    broker: Broker, barnabas_topic: str, seed: int
+) -> None:
+    """Batches of many records, begun in their middle; times in order, nearly so, or not at all; and markers between."""
+    random = Random(seed)
+    broker.create_topic(barnabas_topic, partitions=2)
+    log: Log = {TopicPartition(barnabas_topic, number): [] for number in range(2)}
+    with Cluster(client_settings({"bootstrap.servers": broker.bootstrap_servers})) as cluster:
+        transactions = Transactions(cluster)
+        writer = TransactionWriter(cluster, transactions, transactions.take_over(barnabas_topic, timeout_ms=10_000))
+        for place, records in log.items():
+            disorder, at = random.choice([0, 5, 500]), 0
+            for index in range(30):
+                batch = []
+                for number in range(random.randint(1, 20)):
+                    at += random.randint(0, 3)
+                    batch.append(Record(number, HOUR_AGO + at - random.randint(0, disorder), None, b"x"))
+                codec = random.choice([Codec.NONE, Codec.GZIP])
+                begin = writer.append(*place, build_batch(batch, codec=codec))
+                records += [(begin + record.offset, record.timestamp) for record in batch]
+                if index == 29 or random.random() < 0.5:
+                    writer.commit()
+        times = LogTimes(isolation_level=0)
+        for _ in range(60):
+            begins = {place: random.randint(0, records[-1][0] + 1) for place, records in log.items()}
+            ends = {place: random.randint(begins[place], records[-1][0] + 1) for place, records in log.items()}
+            timestamp = HOUR_AGO + random.randint(-510, 1000)
+            found = {place: first(records, begins[place], ends[place], timestamp) for place, records in log.items()}
+            wanted = {place: each for place, each in found.items() if each is not None}
+            assert times.first_since(cluster, timestamp, begins, ends) == wanted
