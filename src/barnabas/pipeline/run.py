@@ -26,6 +26,7 @@ from barnabas.spark.errors import UserError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from barnabas.pipeline.driver.queries import Queries
     from barnabas.pipeline.driver.query import FlowQuery
     from barnabas.pipeline.driver.reading import Begin
 
@@ -77,12 +78,16 @@ def run(
                 topics.check_outputs(cluster, _topics(part, chosen, version), claims)
         _claim_tables(project, chosen, version, claims, into_existing=into_existing)
         with _session(project, spark, trace=trace) as session:
+            from barnabas.pipeline.driver.queries import Queries
+
             signals.listen()
+            hush = _nothing
             if spark is None:
                 remember_java(state, _java_of(session))
                 if not trace:
-                    _quiet(session)
-            queries = _planned(part, chosen, version, session, claims, once=once, begin=begin or {}, say=say)
+                    hush = _quiet(session)
+            planner = Queries(part, version, session, begin or {}, once, say, hush)
+            queries = _planned(planner, chosen, claims)
             _make_outputs(project, part, chosen, version, claims, queries, say)
             keep_logic(project, version)
             last = _drive(project, version, session, queries, signals, show, should_stop)
@@ -131,28 +136,22 @@ def _java_of(session: "SparkSession") -> int:
     return int(jvm.java.lang.ProcessHandle.current().pid())
 
 
-def _quiet(session: "SparkSession") -> None:
+def _quiet(session: "SparkSession") -> Callable[[], None]:
+    """From now on; what is returned, when it is called, for good."""
     jvm: Any = session._jvm
     log4j = jvm.org.apache.logging.log4j
     for name in _QUIET:
         log4j.core.config.Configurator.setLevel(name, log4j.Level.ERROR)
+    return lambda: log4j.core.config.Configurator.setAllLevels("", log4j.Level.OFF)
 
 
-def _planned(
-    part: Project,
-    chosen: Sequence[Flow],
-    version: str,
-    session: "SparkSession",
-    claims: Claims,
-    *,
-    once: bool,
-    begin: "Mapping[str, Begin]",
-    say: Callable[[str], None],
-) -> "list[FlowQuery]":
-    from barnabas.pipeline.driver.queries import Queries
+def _nothing() -> None:
+    """The session is somebody else's, or everything shall be seen."""
 
+
+def _planned(planner: "Queries", chosen: Sequence[Flow], claims: Claims) -> "list[FlowQuery]":
     columns: dict[str, dict[str, str]] = {}
-    found = Queries(part, version, session, begin, once, say).all(chosen, columns)
+    found = planner.all(chosen, columns)
     for flow, named in columns.items():
         tables.check_columns(flow, named, claims)
     return found

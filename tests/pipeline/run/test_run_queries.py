@@ -30,6 +30,7 @@ class PlayedQuery:
     isActive: bool = True  # noqa: N815
     error: str | None = None
     works: bool = True
+    lastProgress: dict[str, Any] | None = None  # noqa: N815
     stopped: threading.Event = field(default_factory=threading.Event)
 
     @property
@@ -160,7 +161,7 @@ def test_it_stops_when_its_batch_is_done(stage: Callable[..., Stage]) -> None:
     found = stage()
     found.query.begin_stop(gently=True)
     assert not found.now_played.stopped.wait(0.2), "it is in the middle of a batch"
-    found.query.progress.batch_id = 0
+    found.now_played.lastProgress = {"batchId": 0}
     assert found.now_played.stopped.wait(10)
     found.query.look(0)
     assert found.query.state is State.STOPPED

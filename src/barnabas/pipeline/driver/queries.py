@@ -29,6 +29,7 @@ class Queries:
     begin: Mapping[str, Begin]
     once: bool
     say: Callable[[str], None]
+    hush: Callable[[], None]
 
     def all(self, flows: Sequence[Flow], columns: dict[str, dict[str, str]]) -> list[FlowQuery]:
         """`columns`: takes the columns of those that write tables."""
@@ -70,6 +71,7 @@ class Queries:
             once=self.once,
             say=self.say,
             pool=partial(self.spark.sparkContext.setLocalProperty, "spark.scheduler.pool"),
+            hush=self.hush,
         )
 
 

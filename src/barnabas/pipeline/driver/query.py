@@ -43,6 +43,8 @@ class FlowQuery:
     say: Callable[[str], None]
     pool: Callable[[str], None] = lambda name: None
     """Told the name before each start: Spark shares its cores fairly between pools."""
+    hush: Callable[[], None] = lambda: None
+    """Called before it is stopped: Java complains at length about being interrupted, which is what was wanted."""
     state: State = State.STARTING
     progress: RunProgress = field(default_factory=RunProgress)
     error: UserError | None = None
@@ -189,12 +191,13 @@ class FlowQuery:
             self.changed_at = time.time()
 
     def _stop_after_batch(self, query: "StreamingQuery") -> None:
-        """When the batch at hand is done: then the next start has nothing to repeat.
+        """When the batch at hand is done: then the next start has little or nothing to repeat.
 
-        Spark itself only knows how to stop at once. In the moment between two batches, that is the same.
+        Spark itself only knows how to stop at once. In the moment between two batches, that is the same; if the next
+        one has just begun, it is begun again at the next start.
         """
-        seen = self.progress.batch_id
-        while query.isActive and self.progress.batch_id == seen:
+        seen = _last_batch(query)
+        while query.isActive and _last_batch(query) == seen:
             told = query.status
             if not told["isTriggerActive"] or told["message"].startswith(_LOOKS_FOR_WORK):
                 break
@@ -202,7 +205,14 @@ class FlowQuery:
         self._stop_now(query)
 
     def _stop_now(self, query: "StreamingQuery") -> None:
+        self.hush()
         try:
             query.stop()
         except (PySparkException, Py4JError, ConnectionError) as error:
             _log.warning("%s cannot be stopped: %s", self.name, str(error).partition("\n")[0])
+
+
+def _last_batch(query: "StreamingQuery") -> int | None:
+    """The last that is finished, as the query itself knows it; it is told of a little later."""
+    told = query.lastProgress
+    return None if told is None else int(told["batchId"])
