@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import traceback
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ from barnabas.pipeline.fixture_diff import Difference, Row, compare, told
 from barnabas.pipeline.fixture_files import Case, Line, Rows, read_cases
 from barnabas.pipeline.project.model import Project
 from barnabas.pipeline.project.problems import Problem, ProjectInvalid, Report
-from barnabas.spark.errors import UserError
+from barnabas.spark.errors import UserError, wants_trace
 from barnabas.spark.options.names import nearest
 
 if TYPE_CHECKING:
@@ -93,6 +94,8 @@ def _run(project: Project, case: Case, batches: Mapping[str, Any], spark: "Spark
             for name, rows in case.dead.items():
                 lines += _told(project, name, _compare_dead(made.dead.get(name), rows), "dead letters of ")
     except UserError as error:
+        if wants_trace():
+            traceback.print_exc()
         return [*lines, *error.message.splitlines(), f"hint: {error.hint}"]
     return lines
 

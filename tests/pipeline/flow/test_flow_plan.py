@@ -49,7 +49,10 @@ def times(value):
     return value * FACTOR
 
 def doubled(readings, spark):
+    import factors
+
     assert spark is not None
+    assert factors.FACTOR == FACTOR
     return readings.select("id", times("value").alias("twice"), "_topic", "_partition", "_offset")
 """
 
@@ -207,7 +210,7 @@ def _headers(letter: Any) -> dict[str, str]:
 MISTAKES = {
     "  averages:\n    sql: sql/averages.sql\n": (
         "sql/averages.sql:3:5: flow `averages`: there is no column `vlaue`\n  3 |     vlaue\n    |     ^^^^^",
-        "`value`",
+        "did you mean `value`?",
     ),
     "  broken:\n    sql: SELECT id FROM readings WHERE > 1\n": (
         "pipeline.yaml:10:40: flow `broken`: Syntax error at or near '>'",
@@ -219,7 +222,7 @@ MISTAKES = {
     ),
     '  judged:\n    sql: SELECT id FROM readings\n    expect: {rule: "id > valeu"}\n': (
         "pipeline.yaml:11:26: rule `rule` of `judged`: there is no column `valeu`",
-        "`id`",
+        "there are `id`",
     ),
     "  numbers:\n    sql: SELECT id FROM readings\n    expect: {rule: length(id)}\n": (
         "pipeline.yaml:11:20: rule `rule`: the rule is int, not true or false",
@@ -277,6 +280,10 @@ flows:
       FROM readings
   raised: {{python: "flows/raised.py:raised"}}
 """
+TABLE = """\
+tables:
+  devices: {csv: devices.csv, schema: "device STRING, size INT"}
+"""
 RAISED = """\
 from pyspark.sql.functions import udf
 
@@ -299,6 +306,16 @@ def test_what_fails_while_rows_go_through_is_told_at_its_place(spark: "SparkSess
     with pytest.raises(UserError) as caught, in_flows(project):
         found.flows["raised"].collect()
     assert caught.value.message.startswith("flows/raised.py:5:5: ZeroDivisionError: ")
+
+    (tmp_path / "devices.csv").write_text("device,size\nd,1\nd,large\n")
+    joined = READINGS + TABLE + "flows:\n  joined: {sql: SELECT size FROM readings JOIN devices USING (device)}\n"
+    project, found = made(tmp_path, spark, joined, zero)
+    with pytest.raises(UserError) as caught, in_flows(project):
+        found.flows["joined"].collect()
+    assert "devices.csv" in caught.value.message
+    assert "Malformed records" in caught.value.message
+    assert "\n" not in caught.value.message
+    assert caught.value.hint == "correct the file, or its schema"
 
     project, found = made(tmp_path, spark, RUNNING, {"readings": batch_of([row("a", 0, device="x")])}, raised=RAISED)
     with pytest.raises(UserError) as caught, in_flows(project):

@@ -17,6 +17,7 @@ from barnabas.pipeline.project.model import Expectation, Flow, Project, PythonFu
 from barnabas.pipeline.project.nodes import Scalar
 from barnabas.pipeline.project.problems import Document, Place, Problem
 from barnabas.spark.errors import UserError, wants_trace
+from barnabas.spark.options.names import nearest
 from barnabas.spark.readable import reason_of
 
 _SPARKS_OWN_LOGS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
@@ -24,6 +25,8 @@ _SPARKS_OWN_LOGS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 _CODE = re.compile(r"^\s*\[[A-Z0-9_.]+\]\s*")
 _BEHIND = re.compile(r"\s*SQLSTATE: \w+.*|;\n.*|\n== SQL.*|\n'?\w+ \[.*|\n\s*at .*|\nJVM stacktrace.*", re.DOTALL)
+_TOLD_IN_A_TRACE = re.compile(r"\[[A-Z][A-Z0-9_.]+\] (?P<text>[^\n]*?)(?= SQLSTATE:|\n|\Z)")
+"""Each exception of a JVM trace says why; the first and the last of them say most."""
 _LINE_AND_POS = re.compile(r"\(line (\d+), pos (\d+)\)")
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<name>\S+)', re.MULTILINE)
 _LAST_LINE = re.compile(r"^(?P<kind>[A-Za-z_][\w.]*(?:Error|Exception|Warning|\w)): ?(?P<text>.*)$", re.MULTILINE)
@@ -164,10 +167,8 @@ def _said(error: Any) -> tuple[str, str]:
     parameters = _parameters(error)
     condition = _condition(error)
     if condition.startswith(("UNRESOLVED_COLUMN", "UNRESOLVED_FIELD")):
-        proposal = parameters.get("proposal", "")
-        hint = f"did you mean one of these? {proposal}" if proposal else "look at the names of the columns"
         name = parameters.get("objectName", parameters.get("fieldName", ""))
-        return f"there is no column {name}", hint
+        return f"there is no column {name}", _meant(name, parameters.get("proposal", ""))
     if condition.startswith("UNRESOLVED_ROUTINE"):
         return (
             f"there is no function {parameters.get('routineName', '')}",
@@ -176,8 +177,23 @@ def _said(error: Any) -> tuple[str, str]:
     if condition.startswith("TABLE_OR_VIEW_NOT_FOUND"):
         name = parameters.get("relationName", "")
         return f"there is no table {name}", "declare it under `sources:`, `tables:` or `flows:`, or under `inputs:`"
+    if not condition:
+        told = list(dict.fromkeys(found["text"].strip() for found in _TOLD_IN_A_TRACE.finditer(str(error))))
+        if told:
+            message = " ".join(told[:: len(told) - 1] if len(told) > 1 else told)
+            return message, "correct the file, or its schema" if "reading file" in message else _SEE_TRACE
     message = _BEHIND.sub("", _CODE.sub("", str(error), count=1), count=1).strip()
     return message.removesuffix(";") or type(error).__name__, _hint(condition, message)
+
+
+def _meant(name: str, proposal: str) -> str:
+    """Spark proposes `table`.`column`, with columns of its own among them."""
+    columns = [each.rpartition("`.`")[2].strip("`") for each in proposal.split(", ")] if proposal else []
+    known = [each for each in dict.fromkeys(columns) if not each.startswith("_")]
+    guess = nearest(name.rpartition("`.`")[2].strip("`"), known)
+    if guess:
+        return f"did you mean `{guess}`?"
+    return f"there are {', '.join(f'`{each}`' for each in known)}" if known else "look at the names of the columns"
 
 
 def _hint(condition: str, message: str) -> str:

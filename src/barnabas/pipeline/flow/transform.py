@@ -2,7 +2,8 @@
 
 import importlib.util
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -49,7 +50,7 @@ def _called(
             arguments[name] = dict(inputs)
         elif name.lower() in by_name:
             arguments[name] = by_name[name.lower()]
-    with in_function(flow, function, project):
+    with in_function(flow, function, project), _importing(function.file.parent):
         found = _loaded(function.file, function.function)(**arguments)
         if not isinstance(found, DataFrame):
             raise UserError(
@@ -60,19 +61,24 @@ def _called(
         return found
 
 
+@contextmanager
+def _importing(folder: Path) -> Iterator[None]:
+    """Files beside a flow's can be imported by it."""
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))
+
+
 def _loaded(file: Path, function: str) -> Callable[..., DataFrame]:
-    """The function, from its file as it is now. Files beside it can be imported by it.
+    """The function, from its file as it is now.
 
     What runs in Spark's workers (user-defined functions) travels there whole: the workers do not have these files.
     """
-    folder = str(file.parent)
     before = set(sys.modules)
     _forget_modules_of(file.parent)
-    sys.path.insert(0, folder)
-    try:
-        module = _module(file)
-    finally:
-        sys.path.remove(folder)
+    module = _module(file)
     _send_whole(module)
     for name in set(sys.modules) - before:
         if _is_in(sys.modules[name], file.parent):
@@ -82,11 +88,13 @@ def _loaded(file: Path, function: str) -> Callable[..., DataFrame]:
 
 
 def _module(file: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(file.stem, file)
+    # Under a name of its own: a flow may be called like a module of Python.
+    name = f"barnabas_flow_{file.stem}"
+    spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
         raise UserError(f"{file.name} is not a file of Python", "name it with .py at its end")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[file.stem] = module
+    sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
 
