@@ -14,7 +14,7 @@ from pathlib import Path
 from demo.plan import Plan
 
 ROOT = Path(__file__).parent.parent
-_RATE_WINDOW_S = 3.0
+_REPORTS_FOR_RATE = 12
 
 
 class SenderProcess:
@@ -22,7 +22,7 @@ class SenderProcess:
 
     def __init__(self, plan: Plan, servers: str, notes: Path, start_ms: int) -> None:
         self._facts: dict[str, int] = {}
-        self._history: deque[tuple[float, int]] = deque()
+        self._history: deque[tuple[float, int]] = deque(maxlen=_REPORTS_FOR_RATE)
         self._process = subprocess.Popen(
             [sys.executable, "-m", "demo.sender", servers, str(notes), str(start_ms), *plan.as_arguments()],
             stdin=subprocess.PIPE,
@@ -45,13 +45,12 @@ class SenderProcess:
         return self._facts.get(fact, 0)
 
     def rate(self) -> float:
-        """Acknowledged events per second, over the last moments."""
-        now, count = time.monotonic(), self.count("acked")
-        self._history.append((now, count))
-        while now - self._history[0][0] > _RATE_WINDOW_S:
-            self._history.popleft()
-        then, before = self._history[0]
-        return (count - before) / (now - then) if now - then > 0.5 else 0.0
+        """Acknowledged events per second, over the last reports."""
+        reports = list(self._history)
+        if len(reports) < 2:
+            return 0.0
+        (then, before), (now, count) = reports[0], reports[-1]
+        return (count - before) / (now - then)
 
     def ask_to_finish(self) -> None:
         """Send what closes all windows, and end."""
@@ -77,6 +76,7 @@ class SenderProcess:
         assert self._process.stdout is not None
         for line in self._process.stdout:
             self._facts = json.loads(line)
+            self._history.append((time.monotonic(), self._facts["acked"]))
 
 
 class PipelineProcess:

@@ -10,11 +10,14 @@ In each round a sender sends and a pipeline runs. Then, in random order and at r
 A pipeline that ends by itself, as one may whose broker or worker is gone, is started again: a supervisor would do so.
 Then the sender finishes, everything must come out, and the proof is made as after the demo. The seed fixes events,
 order and moments; what the processes do at that moment is up to them.
+
+With `--sabotage` one flow loses its checkpoint while the driver is down: then the proof must fail, or it is none.
 """
 
 import argparse
 import os
 import random
+import shutil
 import signal
 import sys
 import tempfile
@@ -36,6 +39,7 @@ from demo.proof import Proof
 from demo.workplace import make_project
 
 VICTIMS = ("driver", "worker", "broker")
+SABOTAGED = "anomalies"
 KILL_WITHIN_S = 6.0
 """Some batches long."""
 BROKER_AWAY_S = 3.0
@@ -55,13 +59,13 @@ class Round:
     seconds: float = 0.0
 
 
-def run_rounds(rounds: int, seed: int, *, cluster: bool, tell: Tell = print) -> list[Round]:
+def run_rounds(rounds: int, seed: int, *, cluster: bool, sabotage: bool = False, tell: Tell = print) -> list[Round]:
     done: list[Round] = []
     with ExitStack() as stack:
         spark = stack.enter_context(SparkCluster(workers=2, cores=2, memory="1g")) if cluster else None
         for number in range(1, rounds + 1):
             with tempfile.TemporaryDirectory(prefix="barnabas-demo-kills-") as folder:
-                found = _Round(Path(folder), seed * 1000 + number, spark).run()
+                found = _Round(Path(folder), seed * 1000 + number, spark, sabotage=sabotage).run()
             done.append(found)
             verdict = "holds" if found.proof.holds() else "FAILS"
             tell(
@@ -75,13 +79,14 @@ def run_rounds(rounds: int, seed: int, *, cluster: bool, tell: Tell = print) -> 
 
 
 class _Round:
-    def __init__(self, folder: Path, seed: int, spark: SparkCluster | None) -> None:
+    def __init__(self, folder: Path, seed: int, spark: SparkCluster | None, *, sabotage: bool) -> None:
         # Sending goes on until the last kill; a fifth of the demo's rate leaves the machine time for the restarts.
         self._plan = Plan(seed=seed, rate=500, seconds=900, speed=60)
         self._random = Random(seed)
         self._folder = folder
         self._project = make_project(folder, self._plan)
         self._spark = spark
+        self._sabotage = sabotage
         self._state = self._project / ".barnabas" / "v1"
 
     def run(self) -> Round:
@@ -112,6 +117,8 @@ class _Round:
         time.sleep(after_s)
         if victim == "driver":
             self._pipeline.kill()
+            if self._sabotage:
+                shutil.rmtree(self._state / SABOTAGED / "checkpoint")
         elif victim == "broker":
             self._broker.kill()
             time.sleep(self._random.uniform(0.0, BROKER_AWAY_S))
@@ -180,13 +187,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--local", action="store_true", help="in one JVM instead of a standalone cluster of two workers"
     )
+    parser.add_argument("--sabotage", action="store_true", help="exits with 1 unless the proof fails in every round")
     given = parser.parse_args(arguments)
     # Leave nothing running when told to stop.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     seed = random.randrange(1 << 20) if given.seed is None else given.seed
     print(f"seed {seed}", flush=True)
     began = time.monotonic()
-    rounds = run_rounds(given.rounds, seed, cluster=not given.local, tell=lambda line: print(line, flush=True))
+    rounds = run_rounds(
+        given.rounds,
+        seed,
+        cluster=not given.local,
+        sabotage=given.sabotage,
+        tell=lambda line: print(line, flush=True),
+    )
     held = sum(each.proof.holds() for each in rounds)
     kills = sum(len(each.kills) for each in rounds)
     print(
@@ -194,7 +208,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         f"{sum(each.starts for each in rounds)} starts of the pipeline, "
         f"{sum(each.proof.sent for each in rounds):,} events, {time.monotonic() - began:.0f} s"
     )
-    return 0 if held == len(rounds) else 1
+    return 0 if held == (0 if given.sabotage else len(rounds)) else 1
 
 
 if __name__ == "__main__":

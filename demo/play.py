@@ -62,20 +62,28 @@ class Play:
     def perform(self) -> Result:
         servers = self._broker.bootstrap_servers
         result = Result()
-        with self._shown():
-            self._scene.note(f"the broker is up on {servers}, process {self._broker.pid}")
-            self._broker.create_topic(TOPIC, self._plan.partitions)
-            self._stream()
-            self._judge_version("v1", result)
-        print_ending(result.proofs["v1"], self._judge, result.outputs["v1"])
-        if not result.proofs["v1"].holds():
-            return result
-        print_changes(change_logic(self._project))
-        with self._shown():
-            self._replay()
+        with ExitStack() as stack:
+            with self._shown():
+                self._scene.note(f"the broker is up on {servers}, process {self._broker.pid}")
+                self._broker.create_topic(TOPIC, self._plan.partitions)
+                self._stream()
+                # Spark starts for the replay while we judge what v1 has done.
+                changes = change_logic(self._project)
+                replay = PipelineProcess(self._project, servers, self._folder / "replay.log")
+                stack.callback(replay.close)
+                replay.start("replay", "--as", "v2", "--from", "earliest", "--once", "--full-speed")
+                self._judge_version("v1", result)
+            print_ending(result.proofs["v1"], self._judge, result.outputs["v1"])
+            if not result.proofs["v1"].holds():
+                return result
+            print_changes(changes)
+            with self._shown():
+                self._finish_replay(replay)
+        with self._shown(), ExitStack() as stack:
+            compare = self._started(stack, "compare", "v1", "v2", "--limit", "3")
             self._judge_version("v2", result)
-            comparison = self._command("compare", "v1", "v2", "--limit", "3", may_end_with=(0, 1))
-            switched = self._command("switch", "v2")
+            comparison = self._finished(compare, "compare", may_end_with=(0, 1))
+            switched = self._finished(self._started(stack, "switch", "v2"), "switch")
         from demo.chart import draw
 
         draw(self._judge.verdict, result.outputs["v1"], result.outputs["v2"], self._folder / CHART)
@@ -110,28 +118,28 @@ class Play:
             self._wait("the pipeline to stop", lambda: not pipeline.is_running(), None)
             scene.note("everything came out, and the pipeline has stopped")
 
-    def _replay(self) -> None:
+    def _finish_replay(self, replay: PipelineProcess) -> None:
         self._scene.version, self._scene.phase = "v2", "the history is replayed with changed logic"
-        with ExitStack() as stack:
-            replay = PipelineProcess(self._project, self._broker.bootstrap_servers, self._folder / "replay.log")
-            stack.callback(replay.close)
-            replay.start("replay", "--as", "v2", "--from", "earliest", "--once", "--full-speed")
-            self._scene.note("v2 reads the history from its beginning, beside v1, into outputs of its own")
-            self._wait("the replay to end", lambda: not replay.is_running(), None)
-            if replay.status() != 0:
-                raise SomethingNeverHappened(f"the replay ended with {replay.status()}:\n{replay.output()[-2000:]}")
-            self._scene.note("v2 has caught up with v1")
+        self._scene.note("v2 reads the history from its beginning, into outputs of its own")
+        self._wait("the replay to end", lambda: not replay.is_running(), None)
+        if replay.status() != 0:
+            raise SomethingNeverHappened(f"the replay ended with {replay.status()}:\n{replay.output()[-2000:]}")
+        self._scene.note("v2 has caught up with v1")
 
-    def _command(self, *command: str, may_end_with: tuple[int, ...] = (0,)) -> str:
-        with ExitStack() as stack:
-            process = PipelineProcess(self._project, self._broker.bootstrap_servers, self._folder / f"{command[0]}.log")
-            stack.callback(process.close)
-            process.start(*command)
-            self._wait(f"barnabas pipeline {' '.join(command)}", lambda: not process.is_running(), None)
-            if process.status() not in may_end_with:
-                raise SomethingNeverHappened(f"{command[0]} ended with {process.status()}:\n{process.output()[-2000:]}")
-            self._scene.note(f"barnabas pipeline {' '.join(command)}: done")
-            return process.output()
+    def _started(self, stack: ExitStack, *command: str) -> PipelineProcess:
+        process = PipelineProcess(self._project, self._broker.bootstrap_servers, self._folder / f"{command[0]}.log")
+        stack.callback(process.close)
+        process.start(*command)
+        self._scene.note(f"barnabas pipeline {' '.join(command)}")
+        return process
+
+    def _finished(self, process: PipelineProcess, command: str, may_end_with: tuple[int, ...] = (0,)) -> str:
+        """What it printed."""
+        self._scene.phase = f"barnabas pipeline {command}"
+        self._wait(f"barnabas pipeline {command}", lambda: not process.is_running(), None)
+        if process.status() not in may_end_with:
+            raise SomethingNeverHappened(f"{command} ended with {process.status()}:\n{process.output()[-2000:]}")
+        return "\n".join(line for line in process.output().splitlines() if not line.startswith("WARNING: Using incub"))
 
     def _judge_version(self, version: str, result: Result) -> None:
         self._scene.phase = "the proof is made, event by event"

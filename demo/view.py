@@ -17,7 +17,7 @@ from demo.telemetry import iso
 _EVENTS_SHOWN = 8
 _MINUTES_SHOWN = 36
 _BAR_WIDTH = 40
-_LINE_EVERY_S = 3.0
+_LINE_EVERY_S = 5.0
 _HEIGHTS = "▁▂▃▄▅▆▇█"
 
 
@@ -48,7 +48,8 @@ class LineView:
             print(line, flush=True)
         if scene.elapsed_s() >= self._next_line_s and scene.sender is not None:
             self._next_line_s = scene.elapsed_s() + _LINE_EVERY_S
-            print(f"{scene.elapsed_s():5.1f}s  {_sent(scene)}; {_flows_in_words(scene)}", flush=True)
+            sent = f"{_sent(scene)}; " if scene.sender.is_alive() else ""
+            print(f"{scene.elapsed_s():5.1f}s  {sent}{_flows_in_words(scene)}", flush=True)
 
     def __enter__(self) -> Self:
         return self
