@@ -84,7 +84,7 @@ def in_function(flow: Flow, function: PythonFunction, project: Project) -> Itera
             frames = [
                 frame
                 for frame in traceback.extract_tb(error.__traceback__)
-                if _is_below(frame.filename, function.file.parent) or _is_below(frame.filename, project.folder)
+                if _is_own(frame.filename, function.file.parent) or _is_own(frame.filename, project.folder)
             ]
             line = frames[-1] if frames else None
             file, number = (Path(line.filename), line.lineno or 1) if line else (function.file, 1)
@@ -113,7 +113,7 @@ def explained(error: BaseException, project: Project) -> UserError:
     frame = None
     for found in _FRAME.finditer(text):
         path = Path(found["file"])
-        if _is_below(path, project.folder) or path in _python_files(project):
+        if _is_own(path, project.folder) or path in _python_files(project):
             frame = found
     if frame is not None:
         said = _LAST_LINE.search(text, frame.end())
@@ -247,8 +247,9 @@ def _python_files(project: Project) -> list[Path]:
     return [flow.transform.file for flow in project.flows.values() if isinstance(flow.transform, PythonFunction)]
 
 
-def _is_below(file: str | Path, folder: Path) -> bool:
-    return Path(file).is_relative_to(folder)
+def _is_own(file: str | Path, folder: Path) -> bool:
+    """Whether the user wrote it; packages may be installed below a project's folder too."""
+    return Path(file).is_relative_to(folder) and "site-packages" not in Path(file).parts
 
 
 def _cause(error: BaseException) -> BaseException | None:
