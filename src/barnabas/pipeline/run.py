@@ -77,6 +77,7 @@ def run(
             if not into_existing:
                 topics.check_outputs(cluster, _topics(part, chosen, version), claims)
         _claim_tables(project, chosen, version, claims, into_existing=into_existing)
+        all_claims.write(state, claims)
         with _session(project, spark, trace=trace) as session:
             from barnabas.pipeline.driver.queries import Queries
 
@@ -88,6 +89,7 @@ def run(
                     hush = _quiet(session)
             planner = Queries(part, version, session, begin or {}, once, say, hush)
             queries = _planned(planner, chosen, claims)
+            _claim_tables(project, chosen, version, claims, into_existing=into_existing, session=session)
             _make_outputs(project, part, chosen, version, claims, queries, say)
             keep_logic(project, version)
             last = _drive(project, version, session, queries, signals, show, should_stop)
@@ -108,14 +110,24 @@ def _topics(part: Project, chosen: Sequence[Flow], version: str) -> list[topics.
 
 
 def _claim_tables(
-    project: Project, chosen: Sequence[Flow], version: str, claims: Claims, *, into_existing: bool
+    project: Project,
+    chosen: Sequence[Flow],
+    version: str,
+    claims: Claims,
+    *,
+    into_existing: bool,
+    session: "SparkSession | None" = None,
 ) -> None:
+    """Those in this machine's files; with a session, those that only Spark can see."""
     for flow in chosen:
         output = output_of(flow, version)
-        if isinstance(output, TableOutput) and tables.is_local(output.path):
-            writes = has_written(project.checkpoint(flow.name, version))
-            tables.claim(output.path, flow.name, claims, has_written=writes, into_existing=into_existing)
-    all_claims.write(project.state_folder(version), claims)
+        if not isinstance(output, TableOutput) or tables.is_local(output.path) is (session is not None):
+            continue
+        told = {"has_written": has_written(project.checkpoint(flow.name, version)), "into_existing": into_existing}
+        if session is None:
+            tables.claim(output.path, flow.name, claims, **told)
+        else:
+            tables.claim_remote(session, output.path, flow.name, claims, **told)
 
 
 @contextmanager

@@ -122,6 +122,7 @@ def test_one_flow_fails_and_the_others_go_on(spark: "SparkSession", broker: Brok
         ("key: id", "key: name", "has `key: name`, and the flow has no such column"),
         ("{{topic: large, key: id}}", "{{table: t, partition_by: day}}", "has `partition_by: day`"),
         ("key: id", "format: text", "takes the column `value`, and there is none"),
+        ("{{topic: large, key: id}}", '{{table: "file:///usr"}}', "has files that it did not write"),
         (
             "sql: sql/large.sql",
             "sql: SELECT id, count(*) FROM orders GROUP BY id",

@@ -9,10 +9,14 @@ import json
 import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from barnabas.pipeline.driver.claims import Claims
 from barnabas.spark.errors import UserError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 MARK_FILE = "_barnabas.json"
 _LOG_FOLDER = "_spark_metadata"
@@ -30,17 +34,9 @@ def claim(path: str, flow: str, claims: Claims, *, has_written: bool, into_exist
         return
     if not into_existing:
         if claimed is not None and has_written:
-            what = "is gone" if not _has_files(folder) else "is another one now"
-            raise UserError(
-                f"the table {path}, to which flow `{flow}` has written, {what}",
-                "write all rows again, into a new table: barnabas pipeline replay --as NAME; or go on with new rows "
-                "only: barnabas pipeline run --into-existing",
-            )
+            raise _gone(path, flow, "is another one now" if _has_files(folder) else "is gone")
         if _has_files(folder):
-            raise UserError(
-                f"the table {path}, to which flow `{flow}` writes, has files that it did not write",
-                "give the output another folder, or move this one away",
-            )
+            raise _foreign(path, flow)
     elif (folder / _LOG_FOLDER).exists() and not has_written:
         # Not even then: batches with the numbers that stand there would be left out without a word.
         raise UserError(
@@ -52,6 +48,36 @@ def claim(path: str, flow: str, claims: Claims, *, has_written: bool, into_exist
     claimed = uuid.uuid4().hex
     (folder / MARK_FILE).write_text(json.dumps({"flow": flow, "table": claimed}) + "\n")
     claims.tables[path] = claimed
+
+
+def claim_remote(
+    session: "SparkSession", path: str, flow: str, claims: Claims, *, has_written: bool, into_existing: bool
+) -> None:
+    """The same for a table on a file system that only Spark can see, as far as that can be done without a mark."""
+    jvm: Any = session._jvm
+    folder = jvm.org.apache.hadoop.fs.Path(path)
+    files = folder.getFileSystem(session._jsparkSession.sessionState().newHadoopConf())
+    has_files = bool(files.exists(folder)) and len(files.listStatus(folder)) > 0
+    if not into_existing and has_files and path not in claims.tables:
+        raise _foreign(path, flow)
+    if not into_existing and not has_files and has_written:
+        raise _gone(path, flow, "is gone")
+    claims.tables[path] = ""
+
+
+def _foreign(path: str, flow: str) -> UserError:
+    return UserError(
+        f"the table {path}, to which flow `{flow}` writes, has files that it did not write",
+        "give the output another folder, or move this one away",
+    )
+
+
+def _gone(path: str, flow: str, what: str) -> UserError:
+    return UserError(
+        f"the table {path}, to which flow `{flow}` has written, {what}",
+        "write all rows again, into a new table: barnabas pipeline replay --as NAME; or go on with new rows only: "
+        "barnabas pipeline run --into-existing",
+    )
 
 
 def check_columns(flow: str, columns: Mapping[str, str], claims: Claims) -> None:
