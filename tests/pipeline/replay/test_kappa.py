@@ -18,7 +18,7 @@ from barnabas.pipeline.replay.listing import versions
 from barnabas.pipeline.replay.running import replay
 from barnabas.pipeline.replay.switching import switch
 from barnabas.pipeline.run import run
-from barnabas.spark import notes, table
+from barnabas.spark import notes, readable_errors, table
 from barnabas.spark.errors import UserError
 from barnabas.testing import Broker
 
@@ -85,7 +85,7 @@ def test_replay_compare_switch_and_back(
     file.write_text((PROJECT % {**names, "high": 8}).replace("value < 1000", "value < 10000"))
     changed = load(tmp_path)
     assert send_again(changed, origin=None, version="v1", dry_run=False).sent == {"readings": 1}
-    run(changed, once=True, accept_changes=True, say=quiet, spark=spark)
+    run(changed, once=True, accept_changes=True, flows=["sums"], say=quiet, spark=spark)
     said: list[str] = []
     replay(changed, version="v2", once=True, say=said.append, spark=spark)
     assert "sums: v2 has caught up with v1" in said
@@ -96,9 +96,9 @@ def test_replay_compare_switch_and_back(
     assert sums.differences == 0, "the letter that was sent again is counted once in either version"
     assert sums.same == 8
     assert high.key == ()
-    assert (high.same, high.only_old, high.only_new) == (12, 3, 0)
-    assert sorted(int(each.key["value"] or 0) for each in high.examples) == [6, 7, 8]
-    assert {each.kind for each in high.examples} == {ONLY_OLD}
+    assert (high.same, high.only_old, high.only_new) == (11, 3, 1)
+    assert sorted(int(each.key["value"] or 0) for each in high.examples) == [6, 7, 8, 5000]
+    assert {each.kind for each in high.examples} == {ONLY_OLD, ONLY_NEW}
 
     def seen() -> tuple[str, int]:
         rows = (
@@ -109,16 +109,36 @@ def test_replay_compare_switch_and_back(
         kept = table(spark, pipeline=topic, flow="high", bootstrap_servers=broker.bootstrap_servers)
         return rows.select("topic").distinct().collect()[0][0], kept.count()
 
-    assert seen() == (f"{topic}.sums", 15)
+    assert seen() == (f"{topic}.sums", 14)
+    follow(spark, broker, topic, tmp_path)
     switch(changed, version="v2", say=quiet)
+    with pytest.raises(UserError, match=f"its flow sums is now the topic {topic}.sums.v2"), readable_errors():
+        follow(spark, broker, topic, tmp_path)
     assert seen() == (f"{topic}.sums.v2", 12)
     assert {each.version for each in versions(changed) if each.is_current} == {"v2"}
-    switch(changed, version="v1", say=quiet)
-    assert seen() == (f"{topic}.sums", 15)
+    with pytest.raises(UserError, match=r"flow `high` of v1 has \d records to read that v2 has read"):
+        switch(changed, version="v1", say=quiet)
+    switch(changed, version="v1", anyway=True, say=quiet)
+    assert seen() == (f"{topic}.sums", 14)
     with Cluster(client_settings({"bootstrap.servers": broker.bootstrap_servers})) as cluster:
         assert any(key == f"pipeline\t{topic}" for key in notes.read(cluster))
     with pytest.raises(UserError, match=r"the topic .*sums, not a table"):
         table(spark, pipeline=topic, flow="sums", bootstrap_servers=broker.bootstrap_servers)
+
+
+def follow(spark: SparkSession, broker: Broker, topic: str, folder: Path) -> None:
+    """A stream of what readers see, up to now."""
+    query = (
+        spark.readStream.format("barnabas")
+        .options(**{"kafka.bootstrap.servers": broker.bootstrap_servers, "pipeline": topic, "flow": "sums"})
+        .option("startingOffsets", "earliest")
+        .load()
+        .writeStream.format("noop")
+        .option("checkpointLocation", str(folder / "follower"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    assert query.awaitTermination(120)
 
 
 def rows(spark: SparkSession, *given: dict[str, str | None]) -> DataFrame:
