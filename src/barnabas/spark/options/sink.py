@@ -2,7 +2,7 @@
 
 `topic` says where all rows go; without it a column `topic` says it for each. `exactlyOnceId` names the transactions of
 a query, where the default (made from the query's id) must not be used, as with ACLs on transactional ids. `txnAppId`
-and `txnVersion` say which write a batch write is, so that it can be made again without harm; the names are Delta Lake's.
+and `txnVersion` say which write a batch write is, so that it can be made again without harm; the names are Delta's.
 """
 
 import re
