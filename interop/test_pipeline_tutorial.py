@@ -1,6 +1,8 @@
-"""The tutorial, unchanged, with Apache Kafka and on a Spark cluster of two workers: project, tests, run and replay."""
+"""The tutorial as it is written: with Barnabas, and unchanged with Apache Kafka on a Spark cluster of two workers."""
 
 import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -17,19 +19,31 @@ from page_shell import Shell, run_story
 PATIENCE_S = 400.0
 """For one command. Executors start for each, on a machine that may be busy."""
 
+pytestmark = pytest.mark.timeout(1800)
 
-@pytest.mark.timeout(1800)
+
+@contextmanager
+def reader(home: Path, environment: Mapping[str, str] | None = None) -> Iterator[Shell]:
+    home.mkdir()
+    shell = Shell(home, environment)
+    shell.patience_s = PATIENCE_S
+    try:
+        yield shell
+    finally:
+        shell.close()
+
+
+def test_the_tutorial(tmp_path: Path) -> None:
+    with reader(tmp_path / "reader") as shell:
+        run_story("docs/tutorial.md", shell)
+
+
 def test_the_tutorial_with_apache_kafka_and_a_cluster(peers: Peers, tools: KafkaTools, tmp_path: Path) -> None:
     kafka = KafkaServer(peers, tmp_path / "data", tmp_path / "kafka")
     kafka.format(tools)
     with kafka, SparkCluster(workers=2, cores=1, memory="1g") as spark:
         servers = kafka.bootstrap_servers
-        home = tmp_path / "reader"
-        home.mkdir()
-        shell = Shell(home, {"BOOTSTRAP": servers, "BARNABAS_BOOTSTRAP_SERVER": servers, "SPARK_MASTER": spark.url})
-        shell.patience_s = PATIENCE_S
-        try:
+        environment = {"BOOTSTRAP": servers, "BARNABAS_BOOTSTRAP_SERVER": servers, "SPARK_MASTER": spark.url}
+        with reader(tmp_path / "reader", environment) as shell:
             run_story("docs/tutorial.md", shell)
-        finally:
-            shell.close()
         assert any((spark.logs / "work").rglob("app-*")), "the cluster has done nothing"

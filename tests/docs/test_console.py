@@ -1,6 +1,6 @@
 """The commands in the documentation run as they are written: page by page, from the top to the bottom, in one shell.
 
-Files that a page shows are written when the page comes to them; their first line, a comment, is their name.
+The tutorial runs in `make interop`: it starts Spark for many of its commands.
 """
 
 import re
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from page_shell import ROOT, Shell, blocks_of, run_story
+from page_shell import ROOT, Shell, blocks_of
 
 PAGES = ("docs/getting-started.md", "docs/configuration.md", "docs/operations.md", "docs/pipelines.md")
 PAGES_WITH_SPARK = ("docs/spark-operations.md",)
@@ -44,10 +44,3 @@ def test_commands_run_with_spark(page: str, shell: Shell) -> None:
         shell.write(name, program)
     for commands in blocks_of(page):
         shell.run_block(commands)
-
-
-@pytest.mark.spark
-@pytest.mark.timeout(3 * PATIENCE_WITH_SPARK_S)
-def test_the_tutorial(shell: Shell) -> None:
-    shell.patience_s = PATIENCE_WITH_SPARK_S
-    run_story("docs/tutorial.md", shell)
