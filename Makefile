@@ -35,6 +35,7 @@ soak: setup ## End it at every step of its work, 200 times under load, then chec
 	$(BIN)/python -m barnabas.testing.spark_kills --rounds 10 --at-least-once
 	$(BIN)/python -m barnabas.testing.spark_memory --gigabytes 10
 	$(BIN)/python -m demo.kills --rounds 20
+	$(BIN)/python -m demo.large
 
 check: setup ## What CI runs: lint, types, imports, tests
 	$(BIN)/ruff check src tests tools demo interop bench fuzz

@@ -85,7 +85,7 @@ def described(value_size: int, codec: str) -> str:
 def _turns(stage: SparkStage, topic: str, value_size: int, codec: str, name: str) -> list[Turn]:
     sink, column, targets = SINKS[name]
     turns = []
-    for columns in (None, column):
+    for columns in (None, column) if codec == "none" else (None,):
         what = f"{name}, {described(value_size, codec)}" + (f", only {column}" if columns else "")
         measure = Measure(NAME, what, UNIT, Better.MORE, targets[value_size])
         once = partial(_once, stage, topic, value_size, sink, columns)
