@@ -1,4 +1,4 @@
-"""Kills at named steps of a real query: a task, the broker, and the driver twice. `make soak` has them all."""
+"""Kills at named steps of a real query: a task, the broker, and the driver. `make soak` has them all."""
 
 import pytest
 
@@ -11,6 +11,6 @@ pytestmark = pytest.mark.spark
 @pytest.mark.timeout(600)
 def test_a_query_that_is_killed_at_named_steps_writes_each_row_once() -> None:
     told: list[str] = []
-    result = run_lives(SHORT, told.append)
+    result = run_lives([SHORT], told.append)
     assert result.is_exact, told
     assert result.steps[steps.ROLLED_FORWARD] >= 1, result.steps

@@ -44,11 +44,10 @@ class Life(NamedTuple):
     """Whether what the driver left open is aborted before its successor begins."""
 
 
-SHORT: Final = (
-    Life(((steps.TASK_WRITING, "self"), (steps.POINTER_WRITTEN, "broker"), (steps.DECIDED, "driver")), times_out=True),
-    Life(((steps.COPYING, "driver"),)),
+SHORT: Final = Life(
+    ((steps.TASK_WRITING, "self"), (steps.POINTER_WRITTEN, "broker"), (steps.DECIDED, "driver")), times_out=True
 )
-"""What `make test` has time for: each kind of kill, and a roll-forward that is interrupted."""
+"""What `make test` has time for: each kind of kill, and a roll-forward."""
 
 
 def every_step() -> Iterator[Life]:
