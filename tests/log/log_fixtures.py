@@ -80,10 +80,11 @@ def open_log(
     recovery_point: int | None = 0,
     log_start_offset: int = 0,
     now_ms: int = NOW_MS,
+    directory: str = DIRECTORY,
 ) -> PartitionLog:
     return PartitionLog.open(
         disk,
-        DIRECTORY,
+        directory,
         PARTITION,
         settings,
         now_ms=now_ms,

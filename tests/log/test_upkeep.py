@@ -2,10 +2,13 @@
 
 import itertools
 import random
+from pathlib import Path
 
 import pytest
 from log_fixtures import DIRECTORY, NOW_MS, SMALL, TOPIC_ID, fill, make_batch, offsets_of, open_log, read_all
 
+from barnabas.env import Disk
+from barnabas.env.disk import RealDisk
 from barnabas.log.file_names import CLEANED
 from barnabas.log.index_cache import IndexCache
 from barnabas.log.partition_log import PartitionLog
@@ -132,6 +135,23 @@ def test_a_flush_syncs_what_was_there_when_it_began() -> None:
     log = open_log(disk, clean=False, recovery_point=log.checkpointed_recovery_point)
     assert 30 <= log.log_end_offset < 60  # the rest of its last segment may have come along
     assert log.topic_id == TOPIC_ID
+
+
+@pytest.mark.parametrize("simulated", [True, False])
+def test_a_flush_outlives_the_segments_that_retention_takes_meanwhile(simulated: bool, tmp_path: Path) -> None:
+    disk: Disk = SimulatedDisk() if simulated else RealDisk()
+    directory = DIRECTORY if simulated else str(tmp_path / "t-0")
+    log = open_log(disk, LogSettings(segment_bytes=600, retention_ms=0), directory=directory)
+    fill(log, 30)
+    job = log.begin_flush(NOW_MS)
+    assert job is not None
+    assert log.delete_old_segments(NOW_MS + DAY_MS) > 0
+    for deletion in log.due_deletions(NOW_MS + 2 * DAY_MS):
+        deletion.run()
+    job.run()
+    log.finish_flush(job)
+    assert not log.health.is_offline
+    fill(log, 1)
 
 
 def test_nothing_to_flush_is_no_job() -> None:

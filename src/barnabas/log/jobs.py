@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from barnabas.env import Disk, File
+from barnabas.log.file_names import DELETED
 from barnabas.log.segment import Segment
 
 
@@ -37,13 +38,21 @@ class FlushJob:
         """Never raises: `finish_flush` deals with what went wrong."""
         try:
             for file in self._files:
-                file.sync()
+                self._sync_file(file)
             for path in self._paths:
                 self._sync_path(path)
             for directory in self._directories:
                 self._disk.sync_dir(directory)
         except OSError as error:
             self.error = error
+
+    def _sync_file(self, file: File) -> None:
+        try:
+            file.sync()
+        except OSError:
+            if not file.path.endswith(DELETED):
+                raise
+            # Retention took it meanwhile, and its removal has closed it: nobody needs it on the device any more.
 
     def _sync_path(self, path: str) -> None:
         try:
