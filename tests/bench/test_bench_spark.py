@@ -18,7 +18,7 @@ RATE = Measure("reads", "noop, 100 B", "k rows/s", Better.MORE, target=2.0)
 
 def stage(rounds: int) -> SparkStage:
     nothing: Any = None
-    return SparkStage(Sizes(rounds, 1, 1, 1), nothing, nothing, Path())
+    return SparkStage(Sizes(rounds, {100: 1}, 1, 1, 1, 1), nothing, nothing, Path())
 
 
 def test_turns_alternate_and_the_first_round_only_warms_up() -> None:

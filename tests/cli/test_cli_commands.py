@@ -287,7 +287,9 @@ def test_ctrl_c_ends_a_command_quietly(command: Command, barnabas_topic: str, ar
         if verb == "consume":
             assert process.stdout is not None
             # It reads from the end on, so one record after another is sent until one comes through.
-            while not select.select([process.stdout], [], [], 0)[0]:
+            coming = select.poll()  # select() itself knows no file above number 1023
+            coming.register(process.stdout, select.POLLIN)
+            while not coming.poll(0):
                 command("produce", barnabas_topic, stdin="wake up\n")
         else:
             assert process.stdin is not None

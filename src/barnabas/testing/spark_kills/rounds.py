@@ -73,7 +73,7 @@ class Result:
 def run_rounds(
     rounds: int, seed: int, *, exactly_once: bool = True, tell: Print = print, deadline_s: float | None = None
 ) -> Result:
-    """`deadline_s`: begin no round after so many seconds."""
+    """`deadline_s`: begin no round but the first after so many seconds."""
     home = Path(tempfile.mkdtemp(prefix="barnabas-spark-kills-"))
     began = time.monotonic()
     properties = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "200"}
@@ -86,7 +86,7 @@ def run_rounds(
             run = _Run(home, broker, spark, seed, exactly_once=exactly_once, tell=tell)
             try:
                 for number in range(rounds):
-                    if deadline_s is not None and time.monotonic() - began > deadline_s:
+                    if number > 0 and deadline_s is not None and time.monotonic() - began > deadline_s:
                         break
                     run.round(number)
                 return run.result(time.monotonic() - began)
