@@ -24,7 +24,7 @@ from barnabas.spark.errors import UserError
 from barnabas.wire.errors import KafkaError, MessageTooLarge, UnsupportedForMessageFormat
 
 STEP_ROWS: Final = 1 << 16
-STEP_BYTES: Final = 32 << 20
+STEP_BYTES: Final = 4 << 20  # decompressed: what is larger than a core's cache is copied at the pace of memory
 BATCH_BYTES_MAX: Final = 128 << 20
 """What one batch may decompress to. A broker takes batches of a megabyte by default, which seldom hold 10 MB."""
 

@@ -18,6 +18,7 @@ from barnabas.spark.source.failures import for_people
 from barnabas.spark.source.fetch import FetchSettings, read_range
 from barnabas.spark.source.history import FileRange
 from barnabas.spark.source.ranges import OffsetRange
+from barnabas.spark.source.worker_memory import settle
 
 _IDLE_MAX = 4
 """Clusters that a worker may keep open: a worker reads one at a time, few applications know more than two."""
@@ -38,6 +39,7 @@ def read_ranges(
 ) -> Iterator[Any]:
     if not ranges:
         return
+    settle()
     read = _read(ranges, options, columns, timestamp_ms)
     yield from joined(read) if len(ranges) > 1 else read
 
