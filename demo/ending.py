@@ -31,7 +31,7 @@ def print_changes(lines: list[str]) -> None:
 
 def print_replay(result: Result, comparison: str, switched: str, chart: Path) -> None:
     console = _console()
-    console.print("\nWhat v2 does otherwise than v1 (barnabas pipeline compare v1 v2):", style="bold")
+    console.print("\nWhat v2 does otherwise than v1 (barnabas pipeline compare v1 v2 --flow averages):", style="bold")
     console.print(comparison.rstrip(), markup=False)
     console.print(switched.rstrip(), markup=False)
     console.print()

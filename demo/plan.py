@@ -24,7 +24,7 @@ class Plan:
     partitions: int = 4
     rate: int = 2_500
     """Events per second, of real time."""
-    seconds: float = 32.0
+    seconds: float = 24.0
     """For so long, in real time."""
     speed: int = 60
     """So many seconds pass in the simulation while one passes here: a window of a minute is full after one second."""

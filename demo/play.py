@@ -80,7 +80,7 @@ class Play:
             with self._shown():
                 self._finish_replay(replay)
         with self._shown(), ExitStack() as stack:
-            compare = self._started(stack, "compare", "v1", "v2", "--limit", "3")
+            compare = self._started(stack, "compare", "v1", "v2", "--flow", "averages", "--limit", "3")
             self._judge_version("v2", result)
             comparison = self._finished(compare, "compare", may_end_with=(0, 1))
             switched = self._finished(self._started(stack, "switch", "v2"), "switch")
