@@ -2,6 +2,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from barnabas.client.cluster import Cluster
+from barnabas.client.properties import client_settings
 from barnabas.testing import Broker
 from barnabas.testing.simulated_query import SimulatedQuery
 from barnabas.wire.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
@@ -28,3 +30,16 @@ def query(broker: Broker) -> Iterator[SimulatedQuery]:
     simulated = SimulatedQuery(broker.bootstrap_servers)
     yield simulated
     simulated.close()
+
+
+@pytest.fixture(scope="module")
+def target() -> Iterator[Broker]:
+    """As a broker comes: where Spark itself writes to."""
+    with Broker() as running:
+        yield running
+
+
+@pytest.fixture
+def cluster(target: Broker) -> Iterator[Cluster]:
+    with Cluster(client_settings({"bootstrap.servers": target.bootstrap_servers})) as connected:
+        yield connected

@@ -1,17 +1,15 @@
 """Exactly-once writes by Spark where nothing is killed: batches, streams, failing tasks, and what they leave behind."""
 
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from committed_rows import committed
 
 from barnabas.client.cluster import Cluster
-from barnabas.client.properties import client_settings
 from barnabas.client.transaction_listing import open_transactions
 from barnabas.client.transaction_log import log_bounds, read_log
-from barnabas.records.control import read_marker
 from barnabas.records.record import decode_records
 from barnabas.spark.sink.exactly_once.names import DECISIONS_TOPIC
 from barnabas.testing import Broker
@@ -20,34 +18,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = pytest.mark.spark
-
-
-@pytest.fixture(scope="module")
-def target() -> Iterator[Broker]:
-    with Broker() as running:
-        yield running
-
-
-@pytest.fixture
-def cluster(target: Broker) -> Iterator[Cluster]:
-    with Cluster(client_settings({"bootstrap.servers": target.bootstrap_servers})) as connected:
-        yield connected
-
-
-def committed(cluster: Cluster, topic: str) -> Counter[str]:
-    values: Counter[str] = Counter()
-    pending: dict[int, list[str]] = {}
-    for batch in read_log(cluster, topic, 0, start=0):
-        if not batch.header.is_control:
-            assert batch.header.is_transactional
-            found = decode_records(batch, max_bytes=1 << 20)
-            pending.setdefault(batch.header.producer_id, []).extend((each.value or b"").decode() for each in found)
-            continue
-        ended, marker = pending.pop(batch.header.producer_id, []), read_marker(batch)
-        if marker is not None and marker.commit:
-            values.update(ended)
-    assert not pending, "something is still open"
-    return values
 
 
 def write(rows: "DataFrame", target: Broker, topic: str) -> None:

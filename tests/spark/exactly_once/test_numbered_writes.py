@@ -1,18 +1,15 @@
 """Batch writes with an id and a number: made again they write nothing twice, whatever became of the first attempt."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from committed_rows import committed
 
 from barnabas.client.cluster import Cluster
-from barnabas.client.properties import client_settings
 from barnabas.client.transaction_listing import open_transactions
-from barnabas.client.transaction_log import read_log
-from barnabas.records.control import read_marker
-from barnabas.records.record import decode_records
 from barnabas.spark import UserError, readable_errors
 from barnabas.spark.options.sink import sink_options
 from barnabas.spark.sink.exactly_once import exactly_once_delivery, steps
@@ -23,33 +20,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 PREFIX = "barnabas-spark-app-"
-
-
-@pytest.fixture(scope="module")
-def target() -> Iterator[Broker]:
-    with Broker() as running:
-        yield running
-
-
-@pytest.fixture
-def cluster(target: Broker) -> Iterator[Cluster]:
-    with Cluster(client_settings({"bootstrap.servers": target.bootstrap_servers})) as connected:
-        yield connected
-
-
-def committed(cluster: Cluster, topic: str) -> Counter[str]:
-    values: Counter[str] = Counter()
-    pending: dict[int, list[str]] = {}
-    for batch in read_log(cluster, topic, 0, start=0):
-        if not batch.header.is_control:
-            found = decode_records(batch, max_bytes=1 << 20)
-            pending.setdefault(batch.header.producer_id, []).extend((each.value or b"").decode() for each in found)
-            continue
-        ended, marker = pending.pop(batch.header.producer_id, []), read_marker(batch)
-        if marker is not None and marker.commit:
-            values.update(ended)
-    assert not pending, "something is still open"
-    return values
 
 
 def options(target: Broker, topic: str | None, number: int, app_id: str = "app") -> dict[str, str]:
