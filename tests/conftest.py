@@ -1,8 +1,14 @@
 """What all tests share: no test is judged by how long it took, on a machine that others use too."""
 
 import signal
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 settings.register_profile("barnabas", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 settings.load_profile("barnabas")
@@ -10,3 +16,27 @@ settings.load_profile("barnabas")
 # A shell ignores SIGINT in what it runs in the background, and a process passes that on: Ctrl-C would reach no child.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
+    """One Spark for all tests of a pytest worker: it starts in seconds, so nobody may stop it or change its settings.
+
+    A test that needs others starts a program of its own (`subprocess`), or uses `spark.newSession()` for those of SQL.
+    """
+    from barnabas.spark import session
+
+    home = tmp_path_factory.mktemp("spark")
+    running = session(
+        "barnabas-tests",
+        "local[2]",
+        **{
+            "spark.driver.memory": "1g",
+            "spark.sql.shuffle.partitions": "2",
+            "spark.sql.warehouse.dir": str(home / "warehouse"),
+            "spark.local.dir": str(home / "local"),
+            "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+        },
+    )
+    yield running
+    running.stop()
