@@ -16,6 +16,7 @@ from barnabas.cli import (
     pipeline,
     produce,
     serve,
+    spark,
     topic,
     txn,
     version,
@@ -61,6 +62,7 @@ app.add_typer(cluster.app, name="cluster")
 app.add_typer(log.app, name="log")
 app.add_typer(archive.app, name="archive")
 app.add_typer(pipeline.app, name="pipeline")
+app.add_typer(spark.app, name="spark")
 app.command("completion")(completion.completion)
 app.command("version")(version.version)
 

@@ -19,6 +19,7 @@ from barnabas.cli.pipeline_options import (
 )
 from barnabas.cli.pipeline_preview import show
 from barnabas.cli.pipeline_view import live_view
+from barnabas.cli.spark import suggest_preparing
 
 
 def call(module: str, function: str, *arguments: object, **named: object) -> Any:
@@ -86,6 +87,7 @@ def preview(
         found = load_project(project, profile, settings)
         shown = call("preview", "preview", found, flow=flow, rows=rows, trace=trace)
     show(shown, output_format)
+    suggest_preparing()
 
 
 def check_cases(
@@ -101,5 +103,6 @@ def check_cases(
     with readable(trace=trace):
         found = load_project(project, profile, settings)
         failures = call("fixtures", "test", found, names=cases or (), trace=trace)
+    suggest_preparing()
     if failures:
         raise typer.Exit(1)

