@@ -19,6 +19,7 @@ from barnabas.client.cluster import Cluster
 from barnabas.client.errors import Refused
 from barnabas.client.offsets import MAX_TIMESTAMP
 from barnabas.client.transaction import Transactions
+from barnabas.client.transaction_listing import wait_until_visible
 from barnabas.client.transaction_writer import TransactionWriter
 from barnabas.pipeline.dead_letters import check_origin, is_ours
 from barnabas.pipeline.dead_letters_positions import Positions
@@ -36,6 +37,9 @@ LETTERS_MAX: Final = 1000
 """In one transaction."""
 BATCH_BYTES_MAX: Final = 512 * 1024
 """Half of what brokers allow by default; one record alone may be larger."""
+
+_VISIBLE_WITHIN_S: Final = 10.0
+"""Then it is committed all the same, and somebody who looks at once may see it a moment later."""
 
 TOOK_OVER: Final = "took-over"
 LOOKED: Final = "looked"
@@ -142,8 +146,9 @@ class _Sender:
         """From here on no other process can send letters of this version."""
         notes.create(cluster)
         transactions = Transactions(cluster)
-        transactional_id = f"barnabas.{project.name}.{version}.dead-letters"
-        producer = transactions.take_over(transactional_id, timeout_ms=TRANSACTION_TIMEOUT_MS)
+        self._cluster = cluster
+        self._transactional_id = f"barnabas.{project.name}.{version}.dead-letters"
+        producer = transactions.take_over(self._transactional_id, timeout_ms=TRANSACTION_TIMEOUT_MS)
         self._writer = TransactionWriter(cluster, transactions, producer)
         self._project = project.name
         self._version = version
@@ -168,6 +173,8 @@ class _Sender:
         self._hook(MOVED)
         self._writer.commit()
         self._hook(COMMITTED)
+        # A run that begins when this has ended reads what was sent.
+        wait_until_visible(self._cluster, [self._transactional_id], limit_s=_VISIBLE_WITHIN_S)
         return moved
 
     def _append(self, place: tuple[str, int], batch: Sequence[Letter]) -> None:
