@@ -12,7 +12,7 @@ from aiokafka import codec as aiokafka_codec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.records.compression import Codec, codec_of, compress, decompress
+from barnabas.records.compression import Codec, codec_of, compress, decompress, decompress_into
 from barnabas.wire.errors import CorruptMessage, KafkaError, MessageTooLarge, UnsupportedCompressionType
 
 COMPRESSED = [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD]
@@ -137,6 +137,34 @@ def test_mutations_raise_nothing_but_kafka_errors(codec: Codec, seed: int, flips
 def test_garbage_raises_nothing_but_kafka_errors(codec: Codec, data: bytes) -> None:
     with contextlib.suppress(KafkaError):
         decompress(codec, data, max_bytes=1000)
+
+
+def test_into_room_that_is_there() -> None:
+    compressed = compress(Codec.ZSTD, TEXT)
+    room = bytearray(len(TEXT) + 10)
+    assert decompress_into(Codec.ZSTD, memoryview(compressed), room) == len(TEXT)
+    assert room == TEXT + bytes(10)
+    assert decompress_into(Codec.ZSTD, compressed, memoryview(room)[: len(TEXT) - 1]) is None
+    assert decompress_into(Codec.LZ4, compress(Codec.LZ4, TEXT), room) is None
+
+
+@given(
+    seed=st.integers(0, 2**32),
+    flips=st.integers(0, 4),
+    cut=st.integers(0, 30),
+    frames=st.integers(0, 3),
+    garbage=st.binary(max_size=20),
+)
+def test_into_room_and_anew_are_the_same(seed: int, flips: int, cut: int, frames: int, garbage: bytes) -> None:
+    data = bytearray(compress(Codec.ZSTD, TEXT[:500]) * frames)
+    data = data[: max(0, len(data) - cut)] if seed % 2 else data + garbage
+    rng = random.Random(seed)
+    for _ in range(flips if data else 0):
+        data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+    room = bytearray(4000)
+    size = decompress_into(Codec.ZSTD, bytes(data), room)
+    if size is not None:
+        assert decompress(Codec.ZSTD, bytes(data), max_bytes=len(room)) == room[:size]
 
 
 @pytest.mark.parametrize("number", [5, 6, 7])

@@ -81,6 +81,21 @@ def decompress(codec: int, data: Buffer, *, max_bytes: int) -> bytes:
             return _zstd_decompress(data, max_bytes)
 
 
+def decompress_into(codec: int, data: Buffer, room: Buffer) -> int | None:
+    """How many bytes this has written to the beginning of `room`, with fewer copies than `decompress` needs.
+
+    None: ask `decompress`. There is no such way for the codec, the room is too small, or the data is damaged.
+    """
+    if codec != Codec.ZSTD:
+        return None
+    import cramjam
+
+    try:
+        return int(cramjam.zstd.decompress_into(data, room))
+    except cramjam.DecompressionError:
+        return None
+
+
 def _check_bound(size: int, max_bytes: int) -> None:
     if size > max_bytes:
         raise MessageTooLarge(f"the records of the batch decompress to more than {max_bytes} bytes")

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from barnabas.records.batch import CODEC_MASK, HEADER_SIZE, Buffer
-from barnabas.records.compression import Codec, decompress
+from barnabas.records.compression import Codec, decompress, decompress_into
 from barnabas.spark.arrow.batches import Batches, find_batches, wanted
 from barnabas.spark.arrow.columns import Rows, Wanted, build
 from barnabas.spark.arrow.varints import Octets
@@ -25,6 +25,9 @@ from barnabas.wire.errors import KafkaError, MessageTooLarge, UnsupportedForMess
 
 STEP_ROWS: Final = 1 << 16
 STEP_BYTES: Final = 4 << 20  # decompressed: what is larger than a core's cache is copied at the pace of memory
+_STEP_BYTES_MAX: Final = 64 << 20
+_LAST_BATCH_BYTES: Final = 4 << 20
+"""Room for a batch that begins before a step is full. One that is larger has a step of its own."""
 BATCH_BYTES_MAX: Final = 128 << 20
 """What one batch may decompress to. A broker takes batches of a megabyte by default, which seldom hold 10 MB."""
 
@@ -176,19 +179,29 @@ def _uncompressed(view: memoryview, batches: Batches) -> _Step:
 
 def _decompressed(view: memoryview, batches: Batches, limits: Limits) -> _Step:
     """The first of them, as many as fit, in one new buffer."""
+    wanted_bytes = min(limits.bytes, _STEP_BYTES_MAX)
+    room: Buffer = np.empty(wanted_bytes + _LAST_BATCH_BYTES, np.uint8).data
     codecs = (batches.attributes & CODEC_MASK).tolist()
-    pieces: list[bytes] = []
-    sizes: list[int] = []
+    ends = [0]
     rows = zip(codecs, (batches.positions + HEADER_SIZE).tolist(), batches.ends.tolist(), strict=True)
     for codec, start, end in rows:
-        pieces.append(decompress(codec, view[start:end], max_bytes=limits.batch_bytes))
-        sizes.append(len(pieces[-1]))
-        if sum(sizes) >= limits.bytes:
+        left = memoryview(room)[ends[-1] :]
+        size = decompress_into(codec, view[start:end], left)
+        if size is None:
+            piece = decompress(codec, view[start:end], max_bytes=limits.batch_bytes)
+            size = len(piece)
+            if size <= len(left):
+                left[:size] = piece
+            elif len(ends) == 1:
+                room = piece
+            else:
+                break  # it opens the next step
+        ends.append(ends[-1] + size)
+        if ends[-1] >= wanted_bytes:
             break
-    ends = np.cumsum(np.array(sizes, np.int64))
-    part = batches.where(slice(len(sizes)))
-    joined = pieces[0] if len(pieces) == 1 else b"".join(pieces)
-    return _Step(Octets(joined), Bodies(ends - sizes, ends, part.record_counts), part)
+    part = batches.where(slice(len(ends) - 1))
+    edges = np.array(ends, np.int64)
+    return _Step(Octets(memoryview(room)[: ends[-1]]), Bodies(edges[:-1], edges[1:], part.record_counts), part)
 
 
 def _decode_step(step: _Step, asked: Wanted, rows_max: int) -> Iterator[Any]:
