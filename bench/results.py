@@ -39,9 +39,13 @@ class Results:
         return median(found) if found else None
 
     def ratio(self, measure: Measure) -> float | None:
-        """Barnabas over Apache Kafka."""
-        ours, theirs = self.value(measure, "barnabas"), self.value(measure, "kafka")
-        return ours / theirs if ours is not None and theirs else None
+        """Barnabas over Apache Kafka: the median of the rounds' ratios.
+
+        The two turns of a round follow each other; from round to round a machine's pace may change for both.
+        """
+        ours, theirs = (self.values[measure].get(server, []) for server in ("barnabas", "kafka"))
+        rounds = [mine / other for mine, other in zip(ours, theirs, strict=False) if other]
+        return median(rounds) if rounds else None
 
     def holds(self, measure: Measure) -> bool | None:
         """Whether what is asked of a measure holds; None where nothing is asked, or nothing can be said."""
