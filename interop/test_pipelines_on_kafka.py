@@ -10,7 +10,7 @@ from kafka_tools import KafkaTools
 from peers import Peers
 
 from barnabas.client.cluster import Cluster
-from barnabas.pipeline.dead_letters_replay import COMMITTED, STEPS, replay
+from barnabas.pipeline.dead_letters.sending import COMMITTED, STEPS, replay
 from barnabas.pipeline.replay.pointing import move, publish_first
 from barnabas.records.record import Record
 from barnabas.spark import pointer

@@ -9,8 +9,8 @@ picture and the code differ.
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from barnabas.pipeline.graph import graph_of
-from barnabas.pipeline.graph_svg import svg_of
+from barnabas.pipeline.graph.model import graph_of
+from barnabas.pipeline.graph.svg import svg_of
 from barnabas.pipeline.project import load
 from barnabas.pipeline.project.init import init
 from barnabas.pipeline.project.keys import SECTIONS, Section

@@ -1,7 +1,5 @@
 """`barnabas pipeline`: projects of SQL and Python on Spark. `init`, `check`, `graph`, `status`, `stop` need no Java."""
 
-from importlib.util import find_spec
-
 import typer
 
 from barnabas.cli import (
@@ -18,25 +16,17 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-_COMMANDS = (
-    ("init", pipeline_project.init, "project"),
-    ("check", pipeline_project.check, "project"),
-    ("graph", pipeline_project.graph, "graph"),
-    ("preview", pipeline_spark.preview, "preview"),
-    ("test", pipeline_spark.check_cases, "fixtures"),
-    ("run", pipeline_spark.run, "run"),
-    ("status", pipeline_status.status, "status"),
-    ("stop", pipeline_status.stop, "stop"),
-    ("dead-letters", pipeline_dead_letters.dead_letters, "dead_letters"),
-    ("replay-dead-letters", pipeline_dead_letters.replay_dead_letters, "dead_letters_replay"),
-    ("replay", pipeline_versions.replay, "replay"),
-    ("compare", pipeline_versions.compare, "replay"),
-    ("switch", pipeline_versions.switch, "replay"),
-    ("versions", pipeline_versions.versions, "replay"),
-)
-"""Name, function, and the module of `barnabas.pipeline` that does the work: a command without one is not offered."""
-
-for _name, _function, _module in _COMMANDS:
-    # Looked for beside its package, not imported: nobody who asks for help waits for Spark.
-    if find_spec(f"barnabas.pipeline.{_module}") is not None:
-        app.command(_name)(_function)
+app.command("init")(pipeline_project.init)
+app.command("check")(pipeline_project.check)
+app.command("graph")(pipeline_project.graph)
+app.command("preview")(pipeline_spark.preview)
+app.command("test")(pipeline_spark.check_cases)
+app.command("run")(pipeline_spark.run)
+app.command("status")(pipeline_status.status)
+app.command("stop")(pipeline_status.stop)
+app.command("dead-letters")(pipeline_dead_letters.dead_letters)
+app.command("replay-dead-letters")(pipeline_dead_letters.replay_dead_letters)
+app.command("replay")(pipeline_versions.replay)
+app.command("compare")(pipeline_versions.compare)
+app.command("switch")(pipeline_versions.switch)
+app.command("versions")(pipeline_versions.versions)

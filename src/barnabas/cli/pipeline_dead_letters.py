@@ -11,8 +11,8 @@ from barnabas.cli.output import plural, print_json, print_table, say
 from barnabas.cli.pipeline_options import HERE, Profile, ProjectPath, Settings, Trace, Version, load_project, readable
 
 if TYPE_CHECKING:
-    from barnabas.pipeline.dead_letters import Overview
-    from barnabas.pipeline.dead_letters_read import Letter
+    from barnabas.pipeline.dead_letters.listing import Overview
+    from barnabas.pipeline.dead_letters.reading import Letter
 
 Origin = Annotated[
     str | None, typer.Option("--from", metavar="NAME", help="Only those of this source or flow; without it, all.")
@@ -33,7 +33,7 @@ def dead_letters(
 ) -> None:
     """List the records that fitted no schema or broke a rule, and say why."""
     with readable(trace=trace):
-        from barnabas.pipeline.dead_letters import look
+        from barnabas.pipeline.dead_letters.listing import look
 
         found = look(load_project(project, profile, settings), origin=origin, limit=limit)
     if output_format is Format.json:
@@ -55,7 +55,7 @@ def replay_dead_letters(
 ) -> None:
     """Send dead letters of sources through the pipeline again, each exactly once: when rule and schema are right."""
     with readable(trace=trace):
-        from barnabas.pipeline.dead_letters_replay import replay
+        from barnabas.pipeline.dead_letters.sending import replay
 
         found = load_project(project, profile, settings)
         outcome = replay(found, origin=origin, version=version, dry_run=dry_run)

@@ -71,7 +71,7 @@ def graph(
     if output is not None and output.suffix == ".svg" and drawing is Drawing.text:
         drawing = Drawing.svg
     with readable():
-        from barnabas.pipeline.graph import graph_of
+        from barnabas.pipeline.graph.model import graph_of
 
         found = graph_of(load_project(project, profile, settings))
     if drawing is Drawing.json and output is None:
@@ -82,15 +82,15 @@ def graph(
 
         text = json.dumps(found.as_object(), indent=2, ensure_ascii=False) + "\n"
     elif drawing is Drawing.svg:
-        from barnabas.pipeline.graph_svg import svg_of
+        from barnabas.pipeline.graph.svg import svg_of
 
         text = svg_of(found)
     elif drawing is Drawing.mermaid:
-        from barnabas.pipeline.graph_mermaid import mermaid_of
+        from barnabas.pipeline.graph.mermaid import mermaid_of
 
         text = mermaid_of(found)
     else:
-        from barnabas.pipeline.graph_text import text_of
+        from barnabas.pipeline.graph.text import text_of
 
         encoding = "utf-8" if output is not None else sys.stdout.encoding or ""
         text = text_of(found, fancy=encoding.lower().replace("-", "") == "utf8")

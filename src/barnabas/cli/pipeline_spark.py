@@ -102,7 +102,7 @@ def check_cases(
     """Send the rows of each case in tests/ through the flows, and compare with the rows expected. Needs no broker."""
     with readable(trace=trace):
         found = load_project(project, profile, settings)
-        failures = call("fixtures", "test", found, names=cases or (), trace=trace)
+        failures = call("fixtures.testing", "test", found, names=cases or (), trace=trace)
     suggest_preparing()
     if failures:
         raise typer.Exit(1)

@@ -8,7 +8,7 @@ from barnabas.client.errors import check
 from barnabas.client.properties import client_settings
 from barnabas.client.transaction import Transactions
 from barnabas.client.transaction_writer import TransactionWriter
-from barnabas.pipeline.dead_letters_read import extent
+from barnabas.pipeline.dead_letters.reading import extent
 from barnabas.pipeline.flow import dead_letter_headers as names
 from barnabas.pipeline.project import Project, load
 from barnabas.records.record import Header, Record, build_batch

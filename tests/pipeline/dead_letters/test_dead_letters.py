@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 from barnabas.cli.pipeline import app
 from barnabas.client.cluster import Cluster
 from barnabas.client.group_offsets import fetch_offsets
-from barnabas.pipeline import dead_letters_replay
-from barnabas.pipeline.dead_letters import look
-from barnabas.pipeline.dead_letters_positions import group_of
-from barnabas.pipeline.dead_letters_replay import STEPS, Outcome, replay
+from barnabas.pipeline.dead_letters import sending
+from barnabas.pipeline.dead_letters.listing import look
+from barnabas.pipeline.dead_letters.positions import group_of
+from barnabas.pipeline.dead_letters.sending import STEPS, Outcome, replay
 from barnabas.pipeline.flow import dead_letter_headers as names
 from barnabas.records.record import Header
 from barnabas.spark.errors import UserError
@@ -121,7 +121,7 @@ def test_one_that_dies_again_counts_its_attempts(world: LetterWorld) -> None:
 @pytest.mark.parametrize("step", STEPS)
 def test_killed_at_any_step_each_is_sent_once(world: LetterWorld, step: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each process gets a little farther than the one before, and dies; what it has not committed is not to be seen."""
-    monkeypatch.setattr(dead_letters_replay, "LETTERS_MAX", 2)
+    monkeypatch.setattr(sending, "LETTERS_MAX", 2)
     wanted = list(range(7))
     for partition in 0, 1:
         numbers = wanted[partition::2]
@@ -129,7 +129,7 @@ def test_killed_at_any_step_each_is_sent_once(world: LetterWorld, step: str, mon
             renumbered([letter(n, topic=world.topic, timestamp_ms=NOW_MS, partition=n % 2) for n in numbers]),
             partition=partition,
         )
-    for occurrence in (1,) if step in (dead_letters_replay.TOOK_OVER, dead_letters_replay.LOOKED) else (1, 2):
+    for occurrence in (1,) if step in (sending.TOOK_OVER, sending.LOOKED) else (1, 2):
         with pytest.raises(Crash):
             send(world, hook=crash_at(step, occurrence))
     send(world)
@@ -153,7 +153,7 @@ def test_a_slow_process_is_shut_out(world: LetterWorld) -> None:
     world.write_letters([letter(1, topic=world.topic, timestamp_ms=NOW_MS)])
 
     def another(passed: str) -> None:
-        if passed == dead_letters_replay.MOVED:
+        if passed == sending.MOVED:
             send(world)
 
     with pytest.raises(UserError, match="cannot be ended"):

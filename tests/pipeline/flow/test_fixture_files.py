@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from flow_world import READINGS, at, source_of
 
-from barnabas.pipeline.fixture_diff import compare, told
-from barnabas.pipeline.fixture_files import Line, read_cases
-from barnabas.pipeline.fixture_records import records_of
+from barnabas.pipeline.fixtures.difference import compare, told
+from barnabas.pipeline.fixtures.files import Line, read_cases
+from barnabas.pipeline.fixtures.records import records_of
 from barnabas.pipeline.flow.decode_avro import AvroReader
 from barnabas.pipeline.project import Project, ProjectInvalid, avro, load
 from barnabas.pipeline.project.model import Format, Framing

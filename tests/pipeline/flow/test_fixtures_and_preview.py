@@ -11,7 +11,7 @@ from flow_world import NOON, at
 from barnabas.client.cluster import Cluster
 from barnabas.client.producer import Producer
 from barnabas.client.properties import client_settings
-from barnabas.pipeline.fixtures import run_cases
+from barnabas.pipeline.fixtures.testing import run_cases
 from barnabas.pipeline.preview import DeadLetter, as_object, preview_in
 from barnabas.pipeline.project import load
 from barnabas.pipeline.project.init import init

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from project_making import HEAD, SOURCES, loaded
 from test_project_model import EVERYTHING, FILES
 
-from barnabas.pipeline.graph import Arrow, Box, Graph, Kind, graph_of
-from barnabas.pipeline.graph_layout import Size, lay_out
-from barnabas.pipeline.graph_mermaid import mermaid_of
-from barnabas.pipeline.graph_svg import svg_of
-from barnabas.pipeline.graph_text import text_of
+from barnabas.pipeline.graph.layout import Size, lay_out
+from barnabas.pipeline.graph.mermaid import mermaid_of
+from barnabas.pipeline.graph.model import Arrow, Box, Graph, Kind, graph_of
+from barnabas.pipeline.graph.svg import svg_of
+from barnabas.pipeline.graph.text import text_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 

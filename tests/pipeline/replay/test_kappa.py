@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from barnabas.client.cluster import Cluster
 from barnabas.client.properties import client_settings
-from barnabas.pipeline.dead_letters_replay import replay as send_again
+from barnabas.pipeline.dead_letters.sending import replay as send_again
 from barnabas.pipeline.project import load
 from barnabas.pipeline.replay.comparing import DIFFERENT, ONLY_NEW, ONLY_OLD, Comparison, compare, joined
 from barnabas.pipeline.replay.listing import versions

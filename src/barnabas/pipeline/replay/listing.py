@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from barnabas.client.cluster import Cluster
 from barnabas.model import TopicPartition
 from barnabas.pipeline import status as statuses
-from barnabas.pipeline.dead_letters_read import extent
+from barnabas.pipeline.dead_letters.reading import extent
 from barnabas.pipeline.log_client import connected
 from barnabas.pipeline.project.model import Project
 from barnabas.pipeline.replay.pointing import target_of

@@ -9,7 +9,7 @@ from typing import Final
 from barnabas.client.cluster import Cluster
 from barnabas.client.transaction import Transactions
 from barnabas.client.transaction_writer import TransactionWriter
-from barnabas.pipeline.dead_letters_read import extent
+from barnabas.pipeline.dead_letters.reading import extent
 from barnabas.pipeline.driver.outputs import output_of
 from barnabas.pipeline.project.model import Flow, Project, TableOutput, TopicOutput
 from barnabas.spark import notes

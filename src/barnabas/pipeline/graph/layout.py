@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from barnabas.pipeline.graph import Graph, Kind
+from barnabas.pipeline.graph.model import Graph, Kind
 
 _SWEEPS = 8
 _SWEEPS_OF_HEIGHTS = 300

@@ -21,9 +21,9 @@ from barnabas.client.offsets import MAX_TIMESTAMP
 from barnabas.client.transaction import Transactions
 from barnabas.client.transaction_listing import wait_until_visible
 from barnabas.client.transaction_writer import TransactionWriter
-from barnabas.pipeline.dead_letters import check_origin, is_ours
-from barnabas.pipeline.dead_letters_positions import Positions
-from barnabas.pipeline.dead_letters_read import Extent, Letter, extent, letters
+from barnabas.pipeline.dead_letters.listing import check_origin, is_ours
+from barnabas.pipeline.dead_letters.positions import Positions
+from barnabas.pipeline.dead_letters.reading import Extent, Letter, extent, letters
 from barnabas.pipeline.flow import dead_letter_headers as names
 from barnabas.pipeline.log_client import connected
 from barnabas.pipeline.project.model import Project

@@ -1,7 +1,7 @@
 """Lineage: what comes from where and goes where, from a project alone, without Spark or the log.
 
 Boxes are topics, tables, sources, flows, consoles and the dead letters; a topic that one flow writes and a source
-reads is one box. `graph_text`, `graph_svg` and `graph_mermaid` draw it, `as_object` is for programs.
+reads is one box. `text`, `svg` and `mermaid` draw it, `as_object` is for programs.
 """
 
 import os

@@ -6,8 +6,8 @@ cut and told whole in a tooltip.
 
 from html import escape
 
-from barnabas.pipeline.graph import Box, Graph, Kind
-from barnabas.pipeline.graph_layout import Layout, Size, lay_out
+from barnabas.pipeline.graph.layout import Layout, Size, lay_out
+from barnabas.pipeline.graph.model import Box, Graph, Kind
 
 _TITLE_PX, _TEXT_PX, _KIND_PX = 14, 11.5, 9.5
 _LETTER = 0.6

@@ -1,6 +1,6 @@
 """Lineage as a tree for a terminal, from topics down to what comes out. What joins is drawn where it is met first."""
 
-from barnabas.pipeline.graph import Arrow, Box, Graph, Kind
+from barnabas.pipeline.graph.model import Arrow, Box, Graph, Kind
 
 _FANCY = {"|": "│  ", "+": "├─ ", "L": "└─ ", ">": "─▶", "!": "╌▶", "*": "·"}
 _PLAIN = {"|": "|  ", "+": "+- ", "L": "`- ", ">": "->", "!": "~>", "*": "-"}

@@ -4,8 +4,8 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from barnabas.pipeline.dead_letters_positions import Positions
-from barnabas.pipeline.dead_letters_read import Letter, extent, letters
+from barnabas.pipeline.dead_letters.positions import Positions
+from barnabas.pipeline.dead_letters.reading import Letter, extent, letters
 from barnabas.pipeline.log_client import connected
 from barnabas.pipeline.project.model import Project
 from barnabas.spark.errors import UserError

@@ -1,6 +1,6 @@
 """Lineage as a Mermaid flow chart, which GitHub and many wikis draw."""
 
-from barnabas.pipeline.graph import Box, Graph, Kind
+from barnabas.pipeline.graph.model import Box, Graph, Kind
 
 _SHAPES = {
     Kind.TOPIC: ("[(", ")]"),
