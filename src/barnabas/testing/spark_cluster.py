@@ -29,6 +29,7 @@ HOST = "127.0.0.1"
 START_TIMEOUT_S = 120.0
 _LOOK_AGAIN_S = 0.1
 
+_DAEMON_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # master and worker have little to do
 _MASTER = "org.apache.spark.deploy.master.Master"
 _WORKER = "org.apache.spark.deploy.worker.Worker"
 _EXECUTOR = "CoarseGrainedExecutorBackend"
@@ -166,7 +167,7 @@ class SparkCluster:
         environment = {
             **os.environ,
             "JAVA_HOME": str(java.home),
-            "SPARK_DAEMON_JAVA_OPTS": class_archive.java_options(java),
+            "SPARK_DAEMON_JAVA_OPTS": f"{class_archive.java_options(java)} {_DAEMON_JAVA}".strip(),
             "SPARK_HOME": str(spark_home),
             "SPARK_LOCAL_IP": host,
             "SPARK_LOCAL_DIRS": str(self._home / "local"),
