@@ -1,5 +1,6 @@
 """Barnabas judged by programs its authors did not write. A peer that cannot be had fails its tests."""
 
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,10 @@ from barnabas.testing import Broker
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+# As for other tests: of each Spark little is asked more than once.
+os.environ["SPARK_SUBMIT_OPTS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -30,7 +30,6 @@ def session_with_both(peers: Peers, home: Path) -> "Iterator[SparkSession]":
     settings: dict[str, Any] = {
         "spark.jars": ",".join(map(str, sorted(peers.spark_connector_jars.glob("*.jar")))),
         "spark.driver.memory": "1g",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.warehouse.dir": str(home / "warehouse"),
         "spark.local.dir": str(home / "local"),

@@ -1,5 +1,6 @@
 """What all tests share: no test is judged by how long it took, on a machine that others use too."""
 
+import os
 import signal
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -12,6 +13,10 @@ if TYPE_CHECKING:
 
 settings.register_profile("barnabas", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 settings.load_profile("barnabas")
+
+# For each Spark that a test starts, in whatever program. Every test asks for something new: what Java's second compiler
+# makes of it would seldom be used again.
+os.environ["SPARK_SUBMIT_OPTS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 # A shell ignores SIGINT in what it runs in the background, and a process passes that on: Ctrl-C would reach no child.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -32,8 +37,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
         "local[2]",
         **{
             "spark.driver.memory": "1g",
-            # Every test asks for something new: what Java's second compiler makes is seldom used again.
-            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
             "spark.sql.shuffle.partitions": "2",
             "spark.sql.warehouse.dir": str(home / "warehouse"),
             "spark.local.dir": str(home / "local"),

@@ -3,6 +3,7 @@
 Each takes the run and returns whether it found a place for its anomaly; it changes `run.events`.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -140,7 +141,15 @@ def values_of(poll: Poll) -> list[str]:
 
 @plants(Kind.INCONSISTENT_OFFSET)
 def two_readers_two_values(run: SoundRun) -> bool:
-    chosen = pick(run, [(poll, partition) for poll, partition in polls_of(run, "final") if poll.records[partition]])
+    readers = Counter(
+        (partition, offset) for poll, partition in polls_of(run, "") for offset, _ in poll.records[partition]
+    )
+    shared = [
+        (poll, partition)
+        for poll, partition in polls_of(run, "final")
+        if poll.records[partition] and readers[partition, poll.records[partition][0][0]] > 1
+    ]
+    chosen = pick(run, shared)
     if chosen is None:
         return False
     poll, partition = chosen

@@ -17,7 +17,7 @@ from barnabas.testing.crash.simulated import Ending
 from barnabas.testing.crashing_disk import CrashPoint
 
 SEED = int(os.environ.get("BARNABAS_SEED", random.SystemRandom().getrandbits(32)))
-SIMULATED = 100
+SIMULATED = 60
 PROCESSES = 2
 
 
