@@ -25,7 +25,7 @@ test: setup kcat ## Run the tests
 
 interop: setup ## Judge it by Apache Kafka's tools and clients, Spark's connector, franz-go and KafkaJS (fetched once)
 	$(BIN)/python interop/peers.py
-	$(BIN)/python -m pytest -n 3 --dist loadscope interop
+	$(BIN)/python -m pytest -n 3 --dist loadscope --no-loadscope-reorder interop
 
 soak: setup ## End it at every step of its work, 200 times under load, then check histories (1.5 hours); prints seeds
 	$(BIN)/python -m barnabas.testing.crash --jobs 2

@@ -33,17 +33,21 @@ def reader(home: Path, environment: Mapping[str, str] | None = None) -> Iterator
         shell.close()
 
 
-def test_the_tutorial(tmp_path: Path) -> None:
-    with reader(tmp_path / "reader") as shell:
-        run_story("docs/tutorial.md", shell)
+class TestBarnabas:
+    """A class each: pytest's workers take classes, and these take minutes."""
 
-
-def test_the_tutorial_with_apache_kafka_and_a_cluster(peers: Peers, tools: KafkaTools, tmp_path: Path) -> None:
-    kafka = KafkaServer(peers, tmp_path / "data", tmp_path / "kafka")
-    kafka.format(tools)
-    with kafka, SparkCluster(workers=2, cores=1, memory="1g") as spark:
-        servers = kafka.bootstrap_servers
-        environment = {"BOOTSTRAP": servers, "BARNABAS_BOOTSTRAP_SERVER": servers, "SPARK_MASTER": spark.url}
-        with reader(tmp_path / "reader", environment) as shell:
+    def test_the_tutorial(self, tmp_path: Path) -> None:
+        with reader(tmp_path / "reader") as shell:
             run_story("docs/tutorial.md", shell)
-        assert any((spark.logs / "work").rglob("app-*")), "the cluster has done nothing"
+
+
+class TestApacheKafkaAndACluster:
+    def test_the_tutorial(self, peers: Peers, tools: KafkaTools, tmp_path: Path) -> None:
+        kafka = KafkaServer(peers, tmp_path / "data", tmp_path / "kafka")
+        kafka.format(tools)
+        with kafka, SparkCluster(workers=2, cores=1, memory="1g") as spark:
+            servers = kafka.bootstrap_servers
+            environment = {"BOOTSTRAP": servers, "BARNABAS_BOOTSTRAP_SERVER": servers, "SPARK_MASTER": spark.url}
+            with reader(tmp_path / "reader", environment) as shell:
+                run_story("docs/tutorial.md", shell)
+            assert any((spark.logs / "work").rglob("app-*")), "the cluster has done nothing"
