@@ -14,17 +14,22 @@ from barnabas.testing import Broker
 BARNABAS: Final = "barnabas"
 APACHE_KAFKA: Final = "apache-kafka"
 BROKERS: Final = (BARNABAS, APACHE_KAFKA)
+LONGEST_TRANSACTION_MS: Final = 3_600_000
+"""Longer than all tests together."""
+_PROPERTIES: Final = {
+    "auto.create.topics.enable": "false",
+    "transaction.max.timeout.ms": str(LONGEST_TRANSACTION_MS),
+}
 
 
 @contextmanager
 def running(name: str, peers: Peers, home: Path) -> Iterator[str]:
     """Its bootstrap servers. Topics are made by us, so that a mistake in a name is a mistake."""
     if name == BARNABAS:
-        properties = {"log.cleaner.backoff.ms": "200", "auto.create.topics.enable": "false"}
-        with Broker(process=True, properties=properties) as broker:
+        with Broker(process=True, properties={**_PROPERTIES, "log.cleaner.backoff.ms": "200"}) as broker:
             yield broker.bootstrap_servers
         return
-    server = KafkaServer(peers, home / "data", home / "kafka", properties={"auto.create.topics.enable": "false"})
+    server = KafkaServer(peers, home / "data", home / "kafka", properties=_PROPERTIES)
     with KafkaTools(peers) as tools:
         server.format(tools)
     with server:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
+from spark_brokers import LONGEST_TRANSACTION_MS
 from spark_records import PATIENCE_SECONDS, Seen, consume
 
 BASE_MS: Final = 1_700_000_000_000
@@ -165,7 +166,8 @@ def _write_compacted(servers: str) -> None:
 
 def _write_transactions(servers: str) -> Any:
     """Committed and aborted ones with plain records between them, then one that stays open, and more after it."""
-    transactional = producer_for(servers, **{"transactional.id": "paid", "transaction.timeout.ms": 900_000})
+    settings = {"transactional.id": "paid", "transaction.timeout.ms": LONGEST_TRANSACTION_MS}
+    transactional = producer_for(servers, **settings)
     transactional.init_transactions(PATIENCE_SECONDS)
     plain = producer_for(servers)
     for number in range(7):
