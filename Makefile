@@ -21,11 +21,11 @@ demo: setup ## Run the main job: telemetry of 10,000 devices, a pipeline, a proo
 	$(BIN)/python -m demo
 
 test: setup kcat ## Run the tests
-	$(BIN)/python -m pytest -n 3 --dist worksteal tests
+	$(BIN)/python -m pytest -n 2 --dist worksteal tests
 
 interop: setup ## Judge it by Apache Kafka's tools and clients, Spark's connector, franz-go and KafkaJS (fetched once)
 	$(BIN)/python interop/peers.py
-	$(BIN)/python -m pytest -n 3 --dist loadscope --no-loadscope-reorder interop
+	$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder interop
 
 soak: setup ## End it at every step of its work, 200 times under load, then check histories (1.5 hours); prints seeds
 	$(BIN)/python -m barnabas.testing.crash --jobs 2

@@ -186,7 +186,7 @@ def _decompressed(view: memoryview, batches: Batches, limits: Limits) -> _Step:
     rows = zip(codecs, (batches.positions + HEADER_SIZE).tolist(), batches.ends.tolist(), strict=True)
     for codec, start, end in rows:
         left = memoryview(room)[ends[-1] :]
-        size = decompress_into(codec, view[start:end], left)
+        size = decompress_into(codec, view[start:end], left[: limits.batch_bytes])
         if size is None:
             piece = decompress(codec, view[start:end], max_bytes=limits.batch_bytes)
             size = len(piece)
