@@ -18,6 +18,10 @@ settings.load_profile("barnabas")
 # makes of it would seldom be used again.
 os.environ["SPARK_SUBMIT_OPTS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
+# Brokers within a worker of pytest may have a thousand files open, and the socket on which Spark calls Python back is
+# waited for with select(), which knows no file beyond the 1,024th: such low numbers are kept for it.
+_LOW_NUMBERS = [os.open(os.devnull, os.O_RDONLY) for _ in range(50)]
+
 # A shell ignores SIGINT in what it runs in the background, and a process passes that on: Ctrl-C would reach no child.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -29,9 +33,13 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
 
     A test that needs others starts a program of its own (`subprocess`), or uses `spark.newSession()` for those of SQL.
     """
+    from pyspark.java_gateway import ensure_callback_server_started
+
     from barnabas.spark import session
 
     home = tmp_path_factory.mktemp("spark")
+    while _LOW_NUMBERS:
+        os.close(_LOW_NUMBERS.pop())
     running = session(
         "barnabas-tests",
         "local[2]",
@@ -43,5 +51,15 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
             "spark.sql.streaming.noDataMicroBatches.enabled": "false",
         },
     )
+    ensure_callback_server_started(running.sparkContext._gateway)
     yield running
     running.stop()
+
+
+@pytest.fixture(autouse=True)
+def active_spark(request: pytest.FixtureRequest) -> None:
+    """The session that a test asks for is the one that its thread works with, whatever tests before it did."""
+    if "spark" in request.fixturenames:
+        from barnabas.spark.launch import activate
+
+        activate(request.getfixturevalue("spark"))

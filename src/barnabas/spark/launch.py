@@ -11,7 +11,7 @@ Here both are settled before it starts: a Java that Spark runs on, and the inter
 import os
 import sys
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from barnabas.spark import class_archive
 from barnabas.spark.defaults import LOOPBACK, is_local, settings_for
@@ -77,8 +77,18 @@ def _start(app_name: str, master: str, conf: dict[str, str], *, ui: bool) -> "Sp
     return builder.getOrCreate()
 
 
+def activate(spark: "SparkSession") -> None:
+    """Let Spark know in this thread, too, which session is meant: without one it finds no sink that is in Python.
+
+    Each thread of Python has a thread of the JVM, and only the one in which the session was made has it by itself.
+    """
+    jvm: Any = spark._jvm
+    spark._get_j_spark_session_class(jvm).setActiveSession(spark._jsparkSession)
+
+
 def _join(running: "SparkSession", master: str | None, conf: dict[str, str]) -> "SparkSession":
     """Use the session that runs: set what can be set while it runs, and say what cannot."""
+    activate(running)
     kept: list[str] = []
     if master is not None and running.sparkContext.master != master:
         kept.append(f"master {running.sparkContext.master}, not {master}")

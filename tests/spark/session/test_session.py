@@ -2,6 +2,7 @@
 
 import os
 import sys
+from threading import Thread
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,6 +26,25 @@ def test_workers_run_this_interpreter_over_unix_sockets(spark: "SparkSession") -
 
     rows = spark.range(1).mapInArrow(look, "python string, unix string").collect()
     assert [(row.python, row.unix) for row in rows] == [(sys.executable, "True")]
+
+
+def test_a_session_serves_every_thread_that_asks_for_it(spark: "SparkSession") -> None:
+    """Spark finds a sink in Python by the session of the thread, and a new thread has none."""
+    failures: list[str] = []
+
+    def write() -> None:
+        session()
+        try:
+            spark.sql("SELECT 'a' AS value").write.format("barnabas").mode("append").save()
+        except Exception as error:
+            failures.append(str(error))
+
+    thread = Thread(target=write)
+    thread.start()
+    thread.join()
+    (failure,) = failures
+    assert "kafka.bootstrap.servers" in failure
+    assert "DATA_SOURCE_NOT_FOUND" not in failure
 
 
 def test_a_running_session_is_used_and_says_what_it_keeps(spark: "SparkSession") -> None:

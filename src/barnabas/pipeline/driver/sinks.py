@@ -15,6 +15,7 @@ from barnabas.pipeline.driver.outputs import records_of, written
 from barnabas.pipeline.project.durations import Duration
 from barnabas.pipeline.project.model import ConsoleOutput, Mode, Output, OutputFormat, Project, TableOutput, TopicOutput
 from barnabas.spark.errors import UserError
+from barnabas.spark.launch import activate
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -81,6 +82,7 @@ def _topic(project: Project, records: "DataFrame", output: TopicOutput, running:
 def _numbered_writes(project: Project, options: dict[str, str], running: Running) -> "Callable[[DataFrame, int], None]":
     def write(rows: "DataFrame", batch_id: int) -> None:
         try:
+            activate(rows.sparkSession)
             number = {"txnAppId": query_id(running.checkpoint), "txnVersion": str(batch_id)}
             rows.write.format("barnabas").options(**options, **number).mode("append").save()
         except Exception as error:
