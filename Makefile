@@ -27,7 +27,7 @@ interop: setup ## Judge it by Apache Kafka's tools and clients, Spark's connecto
 	$(BIN)/python interop/peers.py
 	$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder interop
 
-soak: setup ## End it at every step of its work, 200 times under load, then check histories (1.5 hours); prints seeds
+soak: setup ## End it at every step of its work, 200 times under load, then check histories (hours); prints seeds
 	$(BIN)/python -m barnabas.testing.crash --jobs 2
 	BARNABAS_KILL_ROUNDS=200 $(BIN)/python -m pytest -s -p no:xdist tests/crash/test_kill_under_load.py
 	$(BIN)/python -m barnabas.testing.checker run --workload all --minutes 6

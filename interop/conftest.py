@@ -11,6 +11,7 @@ from peers import Peers
 from spark_contents import Contents, filled
 from spark_queries import session_with_both
 
+from barnabas.spark.java import SHORT_LIVED
 from barnabas.testing import Broker
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 # As for other tests: of each Spark little is asked more than once.
-os.environ["SPARK_SUBMIT_OPTS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+os.environ["SPARK_SUBMIT_OPTS"] = SHORT_LIVED
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from barnabas.spark.java import SHORT_LIVED
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -16,7 +18,7 @@ settings.load_profile("barnabas")
 
 # For each Spark that a test starts, in whatever program. Every test asks for something new: what Java's second compiler
 # makes of it would seldom be used again.
-os.environ["SPARK_SUBMIT_OPTS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+os.environ["SPARK_SUBMIT_OPTS"] = SHORT_LIVED
 
 # Brokers within a worker of pytest may have a thousand files open, and the socket on which Spark calls Python back is
 # waited for with select(), which knows no file beyond the 1,024th: such low numbers are kept for it.

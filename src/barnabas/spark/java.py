@@ -22,6 +22,9 @@ from barnabas.spark.errors import UserError
 OLDEST = 17
 """What pyspark 4 is compiled for."""
 
+SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Options for a JVM that has little to do: its second compiler begins to pay off after half a minute."""
+
 _ANSWER_TIMEOUT_S = 60.0
 _RELEASE = re.compile(r'version "((?:1\.)?(\d+)[^"]*)"')
 

@@ -22,14 +22,13 @@ from types import TracebackType
 from typing import Any, Self
 
 from barnabas.spark import class_archive
-from barnabas.spark.java import find_java
+from barnabas.spark.java import SHORT_LIVED, find_java
 from barnabas.testing.ports import pick_free_port
 
 HOST = "127.0.0.1"
 START_TIMEOUT_S = 120.0
 _LOOK_AGAIN_S = 0.1
 
-_DAEMON_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # master and worker have little to do
 _MASTER = "org.apache.spark.deploy.master.Master"
 _WORKER = "org.apache.spark.deploy.worker.Worker"
 _EXECUTOR = "CoarseGrainedExecutorBackend"
@@ -167,7 +166,7 @@ class SparkCluster:
         environment = {
             **os.environ,
             "JAVA_HOME": str(java.home),
-            "SPARK_DAEMON_JAVA_OPTS": f"{class_archive.java_options(java)} {_DAEMON_JAVA}".strip(),
+            "SPARK_DAEMON_JAVA_OPTS": f"{class_archive.java_options(java)} {SHORT_LIVED}".strip(),
             "SPARK_HOME": str(spark_home),
             "SPARK_LOCAL_IP": host,
             "SPARK_LOCAL_DIRS": str(self._home / "local"),

@@ -59,6 +59,17 @@ def test_a_java_that_keeps_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert list((tmp_path / "share" / "barnabas").iterdir()) == []
 
 
+def test_an_archive_that_a_jvm_does_not_survive_is_none(tmp_path: Path) -> None:
+    java = tmp_path / "jdk" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text("#!/bin/sh\nexit 134\n")
+    java.chmod(0o755)
+    archive = tmp_path / "cut-off.jsa"
+    archive.touch()
+    with pytest.raises(UserError, match="does not start with the classes"):
+        class_archive._try(Java(tmp_path / "jdk", 17, "17.0.1", "here"), archive)
+
+
 def test_an_environment_that_is_somebody_elses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "share").touch()
     monkeypatch.setattr(sys, "prefix", str(tmp_path))

@@ -9,6 +9,7 @@ from pyspark.sql import functions as fn
 from barnabas.pipeline.flow.names import quoted
 from barnabas.pipeline.project.model import METADATA_COLUMNS
 from barnabas.spark.arrow.schema import COLUMN_TYPES, arrow_schema
+from barnabas.spark.java import SHORT_LIVED
 
 QUICK = {
     # With a few rows, every task and every compiled class more is only waiting.
@@ -16,8 +17,7 @@ QUICK = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    # Java's second compiler begins to pay off after half a minute.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": SHORT_LIVED,
 }
 """Settings of a session that sees few rows."""
 
