@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from barnabas.spark import class_archive
 from barnabas.spark.defaults import LOOPBACK, is_local, settings_for
 from barnabas.spark.errors import TRACE_VARIABLE, UserError, wants_trace
+from barnabas.spark.home import spark_home
 from barnabas.spark.java import find_java
 from barnabas.spark.readable import install
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 HERE = "local[*]"
+_STANDALONE = "spark://"
 OLDEST_PYSPARK = (4, 3)
 INSTALL = "run pip install 'barnabas[spark]'"
 
@@ -66,6 +68,7 @@ def _start(app_name: str, master: str, conf: dict[str, str], *, ui: bool) -> "Sp
     else:
         # A cluster's machines may have their Python elsewhere, and whoever set this knew.
         os.environ.setdefault("PYSPARK_PYTHON", python)
+    _settle_home(master)
     os.environ["PYSPARK_DRIVER_PYTHON"] = conf.get("spark.pyspark.driver.python", sys.executable)
     archived = class_archive.java_options(java, given=conf.get("spark.driver.extraJavaOptions", ""))
     settings = settings_for(master, conf, ui=ui, trace=wants_trace(), java_options=archived)
@@ -75,6 +78,15 @@ def _start(app_name: str, master: str, conf: dict[str, str], *, ui: bool) -> "Sp
     for name, value in settings.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
+
+
+def _settle_home(master: str) -> None:
+    """Ours, unless someone set another. Clusters of other kinds send what is in it to their machines."""
+    home = str(spark_home())
+    if is_local(master) or master.startswith(_STANDALONE):
+        os.environ.setdefault("SPARK_HOME", home)
+    elif os.environ.get("SPARK_HOME") == home:
+        del os.environ["SPARK_HOME"]
 
 
 def activate(spark: "SparkSession") -> None:

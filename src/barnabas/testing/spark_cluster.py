@@ -22,6 +22,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from barnabas.spark import class_archive
+from barnabas.spark.home import spark_home
 from barnabas.spark.java import SHORT_LIVED, find_java
 from barnabas.testing.ports import pick_free_port
 
@@ -159,20 +160,18 @@ class SparkCluster:
         )
 
     def _launch(self, name: str, main_class: str, *arguments: str, host: str = HOST) -> "_Process":
-        import pyspark
-
-        spark_home = Path(pyspark.__file__).parent
+        home = spark_home()
         java = find_java()
         environment = {
             **os.environ,
             "JAVA_HOME": str(java.home),
             "SPARK_DAEMON_JAVA_OPTS": f"{class_archive.java_options(java)} {SHORT_LIVED}".strip(),
-            "SPARK_HOME": str(spark_home),
+            "SPARK_HOME": str(home),
             "SPARK_LOCAL_IP": host,
             "SPARK_LOCAL_DIRS": str(self._home / "local"),
             "SPARK_DAEMON_MEMORY": "256m",  # of master and worker, which only keep the books
         }
-        command = [str(spark_home / "bin" / "spark-class"), main_class, *arguments]
+        command = [str(home / "bin" / "spark-class"), main_class, *arguments]
         return _Process(command, environment, self._home / f"{name}.log")
 
     def _state(self) -> dict[str, Any] | None:

@@ -29,6 +29,7 @@ from barnabas.pipeline.project.model import (
 
 EVERYTHING = """\
 name: shop
+trigger: 1 minute
 log:
   bootstrap: "${BOOT:localhost:9092}"
   options: {kafka.security.protocol: SSL, kafka.fetch.max.bytes: 1000}
@@ -115,6 +116,8 @@ def test_flows_come_after_what_they_read(tmp_path: Path) -> None:
     totals, joined = project.flows["totals"], project.flows["joined"]
     assert totals.output == TopicOutput("totals", "id", OutputFormat.CSV, Mode.COMPLETE, {"partitioner": "murmur2"})
     assert (totals.trigger, totals.inputs) == (Duration(5_000), ("joined",))
+    assert project.trigger_of(totals) == Duration(5_000)
+    assert project.trigger_of(project.flows["seen"]) == project.trigger_of(None) == Duration(60_000)
     assert joined.transform == SqlQuery(tmp_path / "join.sql", FILES["join.sql"])
     assert joined.inputs == ("orders", "people")
     assert joined.output is None

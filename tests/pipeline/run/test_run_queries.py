@@ -1,6 +1,5 @@
 """How a query is started again, stopped and told about; Spark's own query is played by a small object."""
 
-import json
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -188,7 +187,7 @@ def test_one_that_waits_to_be_started_again_is_failed_when_stopped(stage: Callab
 
 def test_it_rests_without_rows(stage: Callable[..., Stage]) -> None:
     found = stage()
-    found.query.progress.add(json.dumps({"batchId": 1, "inputRowsPerSecond": 5.0}), now=0.0)
+    found.query.progress.add({"batchId": 1, "inputRowsPerSecond": 5.0}, now=0.0)
     found.now_played.works = False
     found.query.look(5.0)
     assert (found.query.state, found.query.progress.input_rows_per_s) == (State.WAITING, 5.0)
@@ -197,23 +196,21 @@ def test_it_rests_without_rows(stage: Callable[..., Stage]) -> None:
 
 
 def test_what_spark_tells_is_added_up() -> None:
-    def told(batch: int, late: int) -> str:
+    def told(batch: int, late: int) -> dict[str, Any]:
         operator = {"numRowsTotal": 7, "memoryUsedBytes": 100, "numRowsDroppedByWatermark": 2}
-        return json.dumps(
-            {
-                "batchId": batch,
-                "numInputRows": 10,
-                "inputRowsPerSecond": 3.5,
-                "batchDuration": 500,
-                "eventTime": {"watermark": "2026-01-01T00:00:00.000Z"},
-                "stateOperators": [operator, operator],
-                "sink": {"numOutputRows": 4},
-                "observedMetrics": {
-                    "orders": {"rows": 10, "misfits": 1, "dead": 2, "dropped": 0, "late": late, "rule_paid": 1},
-                    "large": {"rows": 3, "rule_known": 0},
-                },
-            }
-        )
+        return {
+            "batchId": batch,
+            "numInputRows": 10,
+            "inputRowsPerSecond": 3.5,
+            "batchDuration": 500,
+            "eventTime": {"watermark": "2026-01-01T00:00:00.000Z"},
+            "stateOperators": [operator, operator],
+            "sink": {"numOutputRows": 4},
+            "observedMetrics": {
+                "orders": {"rows": 10, "misfits": 1, "dead": 2, "dropped": 0, "late": late, "rule_paid": 1},
+                "large": {"rows": 3, "rule_known": 0},
+            },
+        }
 
     progress = RunProgress()
     progress.add(told(0, late=1), now=1.0)

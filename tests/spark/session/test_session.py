@@ -28,6 +28,23 @@ def test_workers_run_this_interpreter_over_unix_sockets(spark: "SparkSession") -
     assert [(row.python, row.unix) for row in rows] == [(sys.executable, "True")]
 
 
+def test_workers_import_the_installed_pyspark(spark: "SparkSession") -> None:
+    """Not the sources in Spark's archive, which each process would compile."""
+    import pyspark
+
+    def look(batches):  # type: ignore[no-untyped-def] # Spark looks at annotations
+        import py4j
+        import pyarrow as pa
+        import pyspark
+
+        for _ in batches:
+            yield pa.RecordBatch.from_pydict({"spark": [pyspark.__file__], "py4j": [py4j.__file__]})
+
+    (row,) = spark.range(1).mapInArrow(look, "spark string, py4j string").collect()
+    assert row.spark == pyspark.__file__
+    assert ".zip" not in row.py4j
+
+
 def test_a_session_serves_every_thread_that_asks_for_it(spark: "SparkSession") -> None:
     """Spark finds a sink in Python by the session of the thread, and a new thread has none."""
     failures: list[str] = []

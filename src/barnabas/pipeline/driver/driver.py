@@ -98,9 +98,10 @@ class Driver:
             self._by_run[str(query.query.runId)] = query
 
     def _hear(self) -> None:
-        for run_id, progress in self._listening.batches():
-            if run_id in self._by_run:
-                self._by_run[run_id].progress.add(progress, self._clock())
+        for batch in self._listening.batches():
+            query = self._by_run.get(batch["runId"])
+            if query is not None:
+                query.progress.add(batch, self._clock())
 
     def _tell(self) -> Status:
         self._told_at = self._clock()

@@ -1,30 +1,28 @@
 """Hears what Spark tells about the batches of a run. Spark calls on a thread of its own; the driver takes it later."""
 
+import json
 import queue
 import threading
 import time
 from collections.abc import Iterator
+from typing import Any
 
-from pyspark.sql.streaming.listener import (
-    QueryIdleEvent,
-    QueryProgressEvent,
-    QueryStartedEvent,
-    QueryTerminatedEvent,
-    StreamingQueryListener,
-)
+from pyspark.sql.streaming.listener import QueryStartedEvent, QueryTerminatedEvent
+
+from barnabas.spark.query.progress_listener import ProgressListener
 
 
-class Listening(StreamingQueryListener):
+class Listening(ProgressListener):
     def __init__(self) -> None:
-        self._told: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()
+        self._told: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._ended: set[str] = set()
         self._news = threading.Condition()
 
-    def batches(self) -> Iterator[tuple[str, str]]:
-        """Those that have come since the last call: the query's run id and its progress as JSON."""
+    def batches(self) -> Iterator[dict[str, Any]]:
+        """Those that have come since the last call, each a `StreamingQueryProgress` as JSON has it."""
         while True:
             try:
-                yield self._told.get_nowait()
+                yield json.loads(self._told.get_nowait())
             except queue.Empty:
                 return
 
@@ -38,11 +36,8 @@ class Listening(StreamingQueryListener):
     def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802 # Spark calls it so
         """The driver has started it."""
 
-    def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
-        self._told.put((str(event.progress.runId), event.progress.json))
-
-    def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802
-        """The driver sees that from the query's own status."""
+    def on_progress(self, told: str) -> None:
+        self._told.put(told)
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
         with self._news:

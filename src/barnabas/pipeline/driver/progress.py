@@ -1,6 +1,5 @@
 """What Spark tells after each batch, added up over a run: rows, rates, watermark, state, and what was left out."""
 
-import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,9 +23,8 @@ class RunProgress:
     counts: dict[str, Counts] = field(default_factory=dict)
     """By the name of the source or flow that was counted."""
 
-    def add(self, text: str, now: float) -> None:
-        """One batch, from the JSON of a `StreamingQueryProgress`."""
-        told: dict[str, Any] = json.loads(text)
+    def add(self, told: dict[str, Any], now: float) -> None:
+        """One batch: a `StreamingQueryProgress` as JSON has it."""
         self.batch_id = int(told["batchId"])
         self.finished_at = now
         rows = int(told.get("numInputRows") or 0)

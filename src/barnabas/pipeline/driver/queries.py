@@ -60,7 +60,7 @@ class Queries:
 
     def _running(self, name: str, flow: Flow | None) -> Running:
         checkpoint = self.project.checkpoint(name, self.version)
-        return Running(name, checkpoint, self.once, flow.trigger if flow else None)
+        return Running(name, checkpoint, self.once, self.project.trigger_of(flow))
 
     def _query(self, name: str, start: Start) -> FlowQuery:
         return FlowQuery(

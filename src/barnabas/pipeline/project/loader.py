@@ -98,6 +98,7 @@ def _read_project(
         sources=sources,
         tables=tables,
         flows=tie(list(drafts.values()), sources, tables, report),
+        trigger=fields.duration("trigger"),
         dead_letters=dead_letters,
         texts=files.texts,
         profile=profile,

@@ -214,7 +214,7 @@ class Flow:
     """Names of sources, tables and flows, in the order in which they were found or declared."""
     output: Output | None
     trigger: Duration | None
-    """How often; None: as soon as there is something to do."""
+    """How often; None: as the project says."""
     expect: tuple[Expectation, ...]
 
 
@@ -235,6 +235,8 @@ class Project:
     tables: Mapping[str, Table]
     flows: Mapping[str, Flow]
     """Each after all flows that it reads."""
+    trigger: Duration | None
+    """Of flows that have none of their own."""
     dead_letters: DeadLetters
     texts: Mapping[str, str]
     """What it was read from, by name: pipeline.yaml, queries, schemas, Python files and those beside them."""
@@ -248,6 +250,10 @@ class Project:
 
     def checkpoint(self, flow: str, version: str = FIRST_VERSION) -> Path:
         return self.state_folder(version) / flow / "checkpoint"
+
+    def trigger_of(self, flow: Flow | None) -> Duration | None:
+        """How often; None: as soon as there is something to do. The dead letters of a source are not of a flow."""
+        return (flow.trigger if flow else None) or self.trigger
 
     def running_flows(self) -> tuple[Flow, ...]:
         """Those with an output: each is one streaming query."""

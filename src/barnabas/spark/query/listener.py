@@ -11,17 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import StreamingQueryException
-from pyspark.sql.streaming.listener import (
-    QueryIdleEvent,
-    QueryProgressEvent,
-    QueryStartedEvent,
-    QueryTerminatedEvent,
-    StreamingQueryListener,
-)
+from pyspark.sql.streaming.listener import QueryStartedEvent, QueryTerminatedEvent
 
 from barnabas.client.errors import ClientError
 from barnabas.spark.query.plan import PlannedSource, planned_sources
 from barnabas.spark.query.progress import read_progress
+from barnabas.spark.query.progress_listener import ProgressListener
 from barnabas.spark.query.source_watch import SourceWatch
 from barnabas.spark.query.watcher import Ended, Started, Watcher
 from barnabas.spark.readable import reason_of
@@ -35,7 +30,7 @@ _log = logging.getLogger("barnabas.spark")
 _RAISED = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*)")
 
 
-class QueryListener(StreamingQueryListener):
+class QueryListener(ProgressListener):
     def __init__(self, session: "SparkSession", watcher: Watcher) -> None:
         self._session = session
         self._watcher = watcher
@@ -58,11 +53,8 @@ class QueryListener(StreamingQueryListener):
         if query is not None:
             self._begin(query)
 
-    def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
-        self._watcher.note(read_progress(event.progress.json))
-
-    def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802
-        """The watcher looks after an idle query by its own clock."""
+    def on_progress(self, told: str) -> None:
+        self._watcher.note(read_progress(told))
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
         run_id = str(event.runId)
