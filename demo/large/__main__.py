@@ -31,14 +31,14 @@ from demo.workplace import change_logic, make_project
 
 FLOWS: Final = ("averages", "anomalies", "history", "readings.dead")
 _LOOK_EVERY_S: Final = 1.0
-_ALONE_S: Final = 20.0
+_ALONE_S: Final = 60.0
 """For so long the live version runs alone: what its lag is then is what it must stay like."""
 _CAUGHT_UP_S: Final = 10.0
 """A replay that is so many seconds of live events behind has caught up: it will never be nearer than a batch."""
 _PATIENCE_S: Final = 3600.0
 _FOR_LONG: Final = {
     # The demo's project is set up for a minute; this is one that stays, and has more to keep in mind.
-    "spark.conf.spark.driver.memory": "3g",
+    "spark.conf.spark.driver.memory": "4g",
     "spark.conf.spark.driver.extraJavaOptions": "-XX:+UseParallelGC",
 }
 _LIVE: Final = {"sources.readings.start": "latest", "trigger": "10 seconds"}
@@ -68,7 +68,7 @@ def main() -> int:
     options = parser.parse_args()
     # Leave nothing running when told to stop.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
-    plan = Plan(rate=options.rate, seconds=_PATIENCE_S / 3, speed=60)
+    plan = Plan(rate=options.rate, seconds=_PATIENCE_S, speed=60)
     try:
         with tempfile.TemporaryDirectory(prefix="barnabas-large-") as folder:
             outcome = LargeReplay(plan, options.events, Path(folder)).run()
@@ -114,6 +114,7 @@ class LargeReplay:
             notes = self._folder / "sent.txt"
             sender = SenderProcess(self._plan, servers, notes, start_ms)
             stack.callback(sender.close)
+            watch.begin()
             alone = self._sampled(watch, ["v1"], lambda sample: sample.at_s > _ALONE_S, live)
             change_logic(project)
             replay = PipelineProcess(project, servers, self._folder / "v2.log")
