@@ -6,6 +6,7 @@ its topics, the tables, then Spark with all queries and functions. Then topics a
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from barnabas.pipeline import spark_session, stop
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 _CONF: Final = {
     # A flow with much to do must not keep the others waiting.
     "spark.scheduler.mode": "FAIR",
+    "spark.scheduler.allocation.file": Path(__file__).with_name("scheduling.xml").as_uri(),
     # How often a query without news asks for some. Spark's 10 ms are a busy loop when each question goes to a broker.
     "spark.sql.streaming.pollingDelay": "100ms",
 }

@@ -165,7 +165,8 @@ class SparkCluster:
         environment = {
             **os.environ,
             "JAVA_HOME": str(java.home),
-            "SPARK_DAEMON_JAVA_OPTS": f"{class_archive.java_options(java)} {SHORT_LIVED}".strip(),
+            "SPARK_DAEMON_JAVA_OPTS": class_archive.java_options(java),
+            "JDK_JAVA_OPTIONS": os.environ.get("JDK_JAVA_OPTIONS", SHORT_LIVED),  # executors have it from their worker
             "SPARK_HOME": str(home),
             "SPARK_LOCAL_IP": host,
             "SPARK_LOCAL_DIRS": str(self._home / "local"),

@@ -69,7 +69,6 @@ class Queries:
             partial(judge, project=self.project, query=name),
             once=self.once,
             say=self.say,
-            pool=partial(self.spark.sparkContext.setLocalProperty, "spark.scheduler.pool"),
             hush=self.hush,
         )
 

@@ -41,8 +41,6 @@ class FlowQuery:
     once: bool
     """Whether it ends by itself."""
     say: Callable[[str], None]
-    pool: Callable[[str], None] = lambda name: None
-    """Told the name before each start: Spark shares its cores fairly between pools."""
     hush: Callable[[], None] = lambda: None
     """Called before it is stopped: Java complains at length about being interrupted, which is what was wanted."""
     state: State = State.STARTING
@@ -62,7 +60,6 @@ class FlowQuery:
         Waits until it has its sources: each of them starts a Python of its own, which Spark gives ten seconds for that;
         several at once take several times as long.
         """
-        self.pool(self.name)
         self.query = self.start_query()
         self._start_again_at = None
         self._become(State.RUNNING)
