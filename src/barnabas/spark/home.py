@@ -48,7 +48,7 @@ def _make(home: Path, package: Path) -> None:
         (unfinished / _ARCHIVES).mkdir(parents=True)
         for archive in (package / _ARCHIVES).glob("*.zip"):
             zipfile.ZipFile(unfinished / _ARCHIVES / archive.name, "w").close()
-        if home.exists():  # of a package that was moved or removed
+        if home.exists() and not _is_of(home, package):  # that of a package which was moved or removed
             shutil.rmtree(home)
         os.rename(unfinished, home)
     except OSError:

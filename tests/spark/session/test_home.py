@@ -37,6 +37,15 @@ def test_it_is_made_once(prefix: Path) -> None:
     assert [each.name for each in made.parent.iterdir()] == [made.name]
 
 
+def test_two_may_make_it_at_once(prefix: Path) -> None:
+    """The other one is done while we are about to begin: its home stays, it may be in use."""
+    made = home.spark_home()
+    before = made.stat().st_ino
+    home._make(made, PACKAGE)
+    assert made.stat().st_ino == before
+    assert [each.name for each in made.parent.iterdir()] == [made.name]
+
+
 def test_it_is_made_anew_for_another_package(prefix: Path) -> None:
     made = home.spark_home()
     (made / "jars").unlink()
