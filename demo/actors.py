@@ -144,6 +144,11 @@ class PipelineProcess:
         return self._log.read_text(errors="replace") if self._log.exists() else ""
 
 
+def set_flags(settings: Mapping[str, str]) -> list[str]:
+    """For a command that shall see pipeline.yaml otherwise."""
+    return [part for name, value in settings.items() for part in ("--set", f"{name}={value}")]
+
+
 def _is_python_worker(pid: int) -> bool:
     try:
         command = Path(f"/proc/{pid}/cmdline").read_text()

@@ -31,7 +31,7 @@ from random import Random
 from barnabas.pipeline import status as statuses
 from barnabas.testing import Broker
 from barnabas.testing.spark_cluster import SparkCluster
-from demo.actors import PipelineProcess, SenderProcess
+from demo.actors import PipelineProcess, SenderProcess, set_flags
 from demo.judge import Judge
 from demo.plan import TOPIC, Plan
 from demo.play import SomethingNeverHappened, simulation_start_ms
@@ -173,8 +173,7 @@ class _Round:
         if self._spark is None:
             return []
         conf = {"spark.cores.max": "2", "spark.executor.cores": "1", "spark.executor.memory": "600m"}
-        given = [f"spark.conf.{name}={value}" for name, value in conf.items()]
-        return [part for setting in (f"spark.master={self._spark.url}", *given) for part in ("--set", setting)]
+        return set_flags({"spark.master": self._spark.url, **{f"spark.conf.{name}": conf[name] for name in conf}})
 
     def _last_words(self) -> str:
         return self._pipeline.output()[-3000:]

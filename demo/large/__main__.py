@@ -10,14 +10,14 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from barnabas.testing import Broker
-from demo.actors import PipelineProcess, SenderProcess
+from demo.actors import PipelineProcess, SenderProcess, set_flags
 from demo.large import old_events
 from demo.large.chart import draw
 from demo.large.lag import LagWatch, Sample
@@ -107,7 +107,7 @@ class LargeReplay:
             old_events.send(servers, devices_of(self._plan), self._events, start_ms)
             live = PipelineProcess(project, servers, self._folder / "v1.log")
             stack.callback(live.close)
-            live.start("run", *_flags({**_FOR_LONG, **_LIVE}))
+            live.start("run", *set_flags({**_FOR_LONG, **_LIVE}))
             watch = LagWatch(servers, "telemetry", FLOWS, self._plan.partitions)
             stack.callback(watch.close)
             self._until("the live version to run", lambda: _has_begun(watch), live)
@@ -119,7 +119,7 @@ class LargeReplay:
             change_logic(project)
             replay = PipelineProcess(project, servers, self._folder / "v2.log")
             stack.callback(replay.close)
-            replay.start("replay", "--as", "v2", "--from", "earliest", *_flags(_FOR_LONG))
+            replay.start("replay", "--as", "v2", "--from", "earliest", *set_flags(_FOR_LONG))
             watch.begin()
             behind = _CAUGHT_UP_S * self._plan.rate
             with Progress("replaying", self._events) as progress:
@@ -185,10 +185,6 @@ class LargeReplay:
             if time.monotonic() > deadline:
                 raise SomethingNeverHappened(f"waited {_PATIENCE_S:.0f} s for {what}")
             time.sleep(_LOOK_EVERY_S)
-
-
-def _flags(settings: Mapping[str, str]) -> list[str]:
-    return [part for name, value in settings.items() for part in ("--set", f"{name}={value}")]
 
 
 def _has_begun(watch: LagWatch) -> bool:

@@ -2,8 +2,9 @@
 
 Each Python process that Spark starts looks for modules in `python/lib/pyspark.zip` of Spark's home first. These are
 the modules of the package pyspark once more, as sources in an archive: whatever is imported from there is compiled anew
-by every process. That is a second of a core each time, and a pipeline of four flows starts thirty of them. In this home
-the archives are empty, so Python goes on to the package, which was compiled when it was installed. All else is linked.
+by every process: one that needed a second of a core to start needs a third of one without, and a pipeline of four flows
+starts two dozen. In this home the archives are empty, so Python goes on to the package, which was compiled when it was
+installed. All else is linked.
 """
 
 import os

@@ -11,6 +11,8 @@ Here both are settled before it starts: a Java that Spark runs on, and the inter
 import os
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from barnabas.spark import class_archive
@@ -68,7 +70,6 @@ def _start(app_name: str, master: str, conf: dict[str, str], *, ui: bool) -> "Sp
     else:
         # A cluster's machines may have their Python elsewhere, and whoever set this knew.
         os.environ.setdefault("PYSPARK_PYTHON", python)
-    _settle_home(master)
     os.environ["PYSPARK_DRIVER_PYTHON"] = conf.get("spark.pyspark.driver.python", sys.executable)
     archived = class_archive.java_options(java, given=conf.get("spark.driver.extraJavaOptions", ""))
     settings = settings_for(master, conf, ui=ui, trace=wants_trace(), java_options=archived)
@@ -77,15 +78,23 @@ def _start(app_name: str, master: str, conf: dict[str, str], *, ui: bool) -> "Sp
     builder = SparkSession.builder.appName(app_name).master(master)
     for name, value in settings.items():
         builder = builder.config(name, value)
-    return builder.getOrCreate()
+    with _home(master):
+        return builder.getOrCreate()
 
 
-def _settle_home(master: str) -> None:
-    """Ours, unless someone set another. Clusters of other kinds send what is in it to their machines."""
-    home = str(spark_home())
-    if is_local(master) or master.startswith(_STANDALONE):
-        os.environ.setdefault("SPARK_HOME", home)
-    elif os.environ.get("SPARK_HOME") == home:
+@contextmanager
+def _home(master: str) -> Iterator[None]:
+    """Spark starts in ours, unless someone set another. Clusters of other kinds send what is in it to their machines.
+
+    Not for longer: other programs that this one starts may have another Spark.
+    """
+    if "SPARK_HOME" in os.environ or not (is_local(master) or master.startswith(_STANDALONE)):
+        yield
+        return
+    os.environ["SPARK_HOME"] = str(spark_home())
+    try:
+        yield
+    finally:
         del os.environ["SPARK_HOME"]
 
 

@@ -5,6 +5,8 @@ import socket
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlsplit
+from xml.etree import ElementTree
 
 import pytest
 from run_world import YAML, cluster_of, produce, project
@@ -16,7 +18,7 @@ from barnabas.pipeline.driver.lock import only_driver, remember_java
 from barnabas.pipeline.driver.outputs import group_of, output_of
 from barnabas.pipeline.driver.topics import Wanted, check_outputs, create_outputs
 from barnabas.pipeline.project.model import TableOutput, TopicOutput
-from barnabas.pipeline.run import run
+from barnabas.pipeline.run import _CONF, run
 from barnabas.pipeline.status import FlowStatus, State
 from barnabas.spark.errors import UserError
 from barnabas.testing import Broker
@@ -178,3 +180,11 @@ def test_a_flow_that_is_not_there(broker: Broker, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="the flow `larg` does not exist") as refusal:
         run(project(tmp_path, broker), flows=["larg"])
     assert refusal.value.hint == "did you mean `large`?"
+
+
+def test_flows_share_the_cores_by_age() -> None:
+    """In Spark's pool for all that name none: between pools it goes by name, and the last would wait for the first."""
+    file = urlsplit(_CONF["spark.scheduler.allocation.file"])
+    pools = ElementTree.parse(file.path).findall("pool")
+    assert [(pool.get("name"), pool.findtext("schedulingMode")) for pool in pools] == [("default", "FAIR")]
+    assert (file.scheme, _CONF["spark.scheduler.mode"]) == ("file", "FAIR")

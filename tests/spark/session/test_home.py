@@ -59,21 +59,20 @@ def test_without_a_place_for_it_the_package_serves(prefix: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("master", "before", "after"),
+    ("master", "before", "meanwhile"),
     [
         ("local[2]", None, "ours"),
         ("spark://somewhere:7077", None, "ours"),
         ("local[2]", "/opt/spark", "/opt/spark"),
         ("yarn", None, None),
-        ("yarn", "ours", None),
         ("yarn", "/opt/spark", "/opt/spark"),
     ],
 )
-def test_whose_home_a_session_uses(
-    prefix: Path, monkeypatch: pytest.MonkeyPatch, master: str, before: str | None, after: str | None
+def test_whose_home_a_session_starts_in(
+    prefix: Path, monkeypatch: pytest.MonkeyPatch, master: str, before: str | None, meanwhile: str | None
 ) -> None:
-    ours = str(home.spark_home())
-    environment = {} if before is None else {"SPARK_HOME": ours if before == "ours" else before}
+    environment = {} if before is None else {"SPARK_HOME": before}
     monkeypatch.setattr(os, "environ", environment)
-    launch._settle_home(master)
-    assert environment.get("SPARK_HOME") == (ours if after == "ours" else after)
+    with launch._home(master):
+        assert environment.get("SPARK_HOME") == (str(home.spark_home()) if meanwhile == "ours" else meanwhile)
+    assert environment.get("SPARK_HOME") == before
