@@ -1,6 +1,7 @@
 """`test` and `preview` from one end to the other, but for the start of Spark."""
 
 import json
+from collections import Counter
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from flow_world import NOON, at
 from barnabas.client.cluster import Cluster
 from barnabas.client.producer import Producer
 from barnabas.client.properties import client_settings
+from barnabas.pipeline.dead_letters.sending import replay
 from barnabas.pipeline.fixtures.testing import run_cases
 from barnabas.pipeline.preview import DeadLetter, as_object, preview_in
 from barnabas.pipeline.project import load
@@ -18,6 +20,7 @@ from barnabas.pipeline.project.init import init
 from barnabas.records.record import Record, build_batch
 from barnabas.spark.errors import UserError
 from barnabas.testing import Broker
+from barnabas.testing.letter_world import LetterWorld, letter, renumbered
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -79,19 +82,37 @@ def test_a_preview_shows_what_becomes_of_the_last_records(spark: "SparkSession",
         assert not (tmp_path / "plant" / ".barnabas").exists()
 
 
+def test_a_preview_after_dead_letters_were_sent_again(spark: "SparkSession", tmp_path: Path) -> None:
+    """Those have headers, and the records before them have none; the marker of their transaction takes an offset."""
+    with Broker() as broker:
+        broker.create_topic("notes", partitions=2)
+        broker.create_topic("notes.dead")
+        world = LetterWorld(broker.bootstrap_servers, "notes", tmp_path)
+        for partition in (0, 1):
+            _produce(broker, "notes", partition, [Record(0, _TOOK_MS, None, b"note")] * 27)
+        letters = [letter(n, topic="notes", origin="other", timestamp_ms=_TOOK_MS, partition=n % 2) for n in range(6)]
+        world.write_letters(renumbered(letters))
+        assert replay(world.project, origin=None, version="v1", dry_run=False).sent == {"other": 6}
+
+        found = preview_in(spark, world.project, flow="other", rows=20)
+    assert Counter(row["value"] for row in found.rows["other"]) == Counter({"note": 34, **dict.fromkeys("012345", 1)})
+
+
+_TOOK_MS = int((NOON + timedelta(seconds=10)).timestamp() * 1000)
+"""When the log took the records."""
+
+
 def _fill(broker: Broker) -> None:
-    """Records that the log takes ten seconds after they happened, but for one."""
-    took_ms = int((NOON + timedelta(seconds=10)).timestamp() * 1000)
+    _produce(broker, "telemetry", 0, [_reading(1), _reading(2), _reading(3), _reading(4), _reading(4)])
+    _produce(broker, "telemetry", 1, [_reading(5), _reading(6, minutes=-60), _reading(7, value="x")])
 
-    def reading(number: int, minutes: float = 0, value: object = 50.0) -> Record:
-        row = {"id": str(number), "device": f"d{number % 3 + 1}", "at": at(minutes), "value": value}
-        return Record(0, took_ms, None, json.dumps(row).encode())
 
-    partitions = [
-        [reading(1), reading(2), reading(3), reading(4), reading(4)],
-        [reading(5), reading(6, minutes=-60), reading(7, value="x")],
-    ]
+def _reading(number: int, minutes: float = 0, value: object = 50.0) -> Record:
+    row = {"id": str(number), "device": f"d{number % 3 + 1}", "at": at(minutes), "value": value}
+    return Record(0, _TOOK_MS, None, json.dumps(row).encode())
+
+
+def _produce(broker: Broker, topic: str, partition: int, records: list[Record]) -> None:
     settings = client_settings({"bootstrap.servers": broker.bootstrap_servers})
     with Cluster(settings) as cluster, Producer(cluster) as producer:
-        for partition, records in enumerate(partitions):
-            producer.send("telemetry", partition, bytearray(build_batch(records)))
+        producer.send(topic, partition, bytearray(build_batch(records)))

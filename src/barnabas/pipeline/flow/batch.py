@@ -30,7 +30,9 @@ def records(spark: SparkSession, batches: Sequence[Any]) -> DataFrame:
 
     schema = arrow_schema(RECORD_COLUMNS)
     # Spark cannot make a DataFrame of a table without any batch; an empty one will do.
-    return spark.createDataFrame(pa.Table.from_batches(batches or [pa.RecordBatch.from_pylist([], schema)], schema))
+    table = pa.Table.from_batches(batches or [pa.RecordBatch.from_pylist([], schema)], schema)
+    # A copy: Spark cannot take a slice of a larger batch if some of its lists, such as headers, are null.
+    return spark.createDataFrame(table.take(pa.array(range(table.num_rows), pa.int64())))
 
 
 def shown(rows: DataFrame) -> DataFrame:
