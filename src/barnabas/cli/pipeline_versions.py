@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from barnabas.cli.options import Format, OutputFormat
-from barnabas.cli.output import plural, print_json, print_rows, print_table, say
+from barnabas.cli.output import plural, print_json, print_table, say
 from barnabas.cli.pipeline_options import HERE, Profile, ProjectPath, Settings, Trace, load_project, readable
 from barnabas.cli.pipeline_view import live_view
 
 if TYPE_CHECKING:
     from barnabas.pipeline.replay.comparing import Comparison, Difference
+    from barnabas.pipeline.replay.listing import FlowOfVersion
     from barnabas.spark.pointer import Target
 
 Flow = Annotated[str | None, typer.Argument(metavar="[FLOW]", help="Only this flow; without it, all with an output.")]
@@ -115,24 +116,37 @@ def versions(
     output_format: OutputFormat = Format.table,
     trace: Trace = False,
 ) -> None:
-    """List versions: which one readers see, how far each is, where it writes."""
+    """List versions: which one is current (the one readers see), how far each has read, and where it writes."""
     with readable(trace=trace):
         found = load_project(project, profile, settings)
         from barnabas.pipeline.replay.listing import versions as listed
 
-        rows = [
-            {
-                "version": each.version,
-                "flow": each.flow,
-                "readers": "see it" if each.is_current else None,
-                "state": None if each.health is None else each.health.value,
-                "behind": each.behind,
-                "output": None if each.target is None else _where(each.target),
-            }
-            for each in listed(found)
-        ]
-    empty = "No version has run here yet: barnabas pipeline run"
-    print_rows(rows, ("version", "flow", "readers", "state", "behind", "output"), output_format, empty=empty)
+        listing = listed(found)
+    if output_format is Format.json:
+        print_json([_as_object(each) for each in listing])
+    elif listing:
+        print_table([_as_row(each) for each in listing], ("version", "flow", "current", "state", "lag", "output"))
+    else:
+        say("No version has run here yet: barnabas pipeline run")
+
+
+def _as_object(each: "FlowOfVersion") -> dict[str, object]:
+    return {
+        "version": each.version,
+        "flow": each.flow,
+        "current": each.is_current,
+        "state": None if each.health is None else each.health.value,
+        "lag": each.lag,
+        "topic": None if each.target is None else each.target.topic,
+        "table": None if each.target is None else each.target.table,
+    }
+
+
+def _as_row(each: "FlowOfVersion") -> dict[str, object]:
+    output = None
+    if each.target is not None:
+        output = f"topic {each.target.topic}" if each.target.topic is not None else f"table {each.target.table}"
+    return {**_as_object(each), "current": "yes" if each.is_current else None, "output": output}
 
 
 def _where(target: "Target") -> str:

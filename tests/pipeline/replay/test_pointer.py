@@ -177,7 +177,17 @@ def test_the_commands(world: World) -> None:
     assert f"must be told: {world.topic}.upper -> {world.topic}.upper.v2" in said
     assert "Readers see v2 already" in run(app, ["switch", "v2", *here]).output
     listed = json.loads(run(app, ["versions", *here, "--format", "json"]).stdout)
-    assert [each["readers"] for each in listed] == [None, None, "see it", "see it"]
+    assert listed == [
+        {"version": version, "flow": flow, "current": version == "v2", "state": None, "lag": 0, **output}
+        for version, ending in (("v1", ""), ("v2", ".v2"))
+        for flow, output in (
+            ("upper", {"topic": f"{world.topic}.upper{ending}", "table": None}),
+            ("kept", {"topic": None, "table": f"{world.folder}/kept{ending}"}),
+        )
+    ], "values for programs, not sentences"
+    table = run(app, ["versions", *here]).stdout.splitlines()
+    assert table[0].split() == ["VERSION", "FLOW", "CURRENT", "STATE", "LAG", "OUTPUT"]
+    assert table[3].split() == ["v2", "upper", "yes", "-", "0", "topic", f"{world.topic}.upper.v2"]
     refused = run(app, ["replay", "--as", "v2", *here])
     assert refused.exit_code == 1
     assert "readers see v2 now" in str(refused.exception)

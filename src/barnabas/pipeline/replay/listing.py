@@ -1,4 +1,4 @@
-"""`barnabas pipeline versions`: which one readers see, how far each is, and where it writes."""
+"""`barnabas pipeline versions`: which version readers see, how far each has read, and where it writes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,8 +25,8 @@ class FlowOfVersion:
     """Whether readers see it."""
     health: Health | None
     """Of the version's driver."""
-    behind: int | None
-    """Records of its topics that it has not read; None: it has read none yet."""
+    lag: int | None
+    """Records in its source topics that it has not read yet; None: it has not finished a batch."""
 
 
 def versions(project: Project) -> Sequence[FlowOfVersion]:
@@ -47,7 +47,7 @@ def versions(project: Project) -> Sequence[FlowOfVersion]:
                         target,
                         _is_current(pointer, flow.name, target),
                         None if status is None else statuses.health(status),
-                        None if offsets is None else _left(cluster, offsets, ends),
+                        None if offsets is None else _lag(cluster, offsets, ends),
                     )
                 )
     return found
@@ -60,7 +60,7 @@ def _is_current(pointer: Pointer | None, flow: str, target: Target | None) -> bo
     return (current.topic, current.table) == (target.topic, target.table)
 
 
-def _left(cluster: Cluster, offsets: Mapping[TopicPartition, int], ends: dict[str, Mapping[int, int]]) -> int:
+def _lag(cluster: Cluster, offsets: Mapping[TopicPartition, int], ends: dict[str, Mapping[int, int]]) -> int:
     for topic in {place.topic for place in offsets} - ends.keys():
         ends[topic] = extent(cluster, topic).ends
     topics = {place.topic for place in offsets}
