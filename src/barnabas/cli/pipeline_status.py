@@ -1,15 +1,16 @@
-"""`barnabas pipeline status | stop`: how a running pipeline is, from what it writes beside its checkpoints."""
+"""`barnabas pipeline status | stop`: the state of a pipeline, from the file that it writes beside its checkpoints."""
 
 import json
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from barnabas.cli.options import Format, OutputFormat
-from barnabas.cli.output import print_json, print_table, say
+from barnabas.cli.output import plural, print_json, print_table, say
 from barnabas.cli.pipeline_options import HERE, ProjectPath, Version, readable
 
 if TYPE_CHECKING:
@@ -32,17 +33,17 @@ def status(
     """Show rates, lag, watermark, state and the last error of each flow. Ends with 1 if something is wrong."""
     with readable():
         from barnabas.pipeline import location
-        from barnabas.pipeline.status import Health, health
+        from barnabas.pipeline.status import ALIVE, Health, health
 
         folder = location.states(project)
         while True:
             found = _statuses(folder, version)
             healths = [health(each) for each in found]
             _show(found, output_format, watch=watch)
-            if not watch or not any(each in (Health.RUNNING, Health.SILENT) for each in healths):
+            if not watch or not any(each in ALIVE for each in healths):
                 break
             time.sleep(_WATCH_S)
-    if any(each in (Health.DEAD, Health.FAILED, Health.SILENT) for each in healths):
+    if not {Health.RUNNING, Health.STOPPED, Health.FINISHED}.issuperset(healths):
         raise typer.Exit(1)
 
 
@@ -53,7 +54,7 @@ def stop(
         float, typer.Option(min=0, metavar="SECONDS", help="How long to wait before it gets a SIGTERM.")
     ] = 60.0,
 ) -> None:
-    """Stop a running pipeline after the batches at hand, and wait for it."""
+    """Stop a running pipeline after its current batches, and wait until it has ended."""
     with readable():
         from barnabas.pipeline import location
         from barnabas.pipeline.status import health
@@ -93,8 +94,8 @@ def _show(found: "list[Status]", output_format: Format, *, watch: bool) -> None:
         for flow in each.flows:
             for line in left_out(flow):
                 print(line)
-            if flow.last_error:
-                print(f"last error of {flow.name}: {flow.last_error}")
+        for line in last_errors(each):
+            print(line)
 
 
 def headline(status: "Status") -> str:
@@ -105,14 +106,33 @@ def headline(status: "Status") -> str:
     text = f"{status.project} {status.version}: {judged}"
     if judged is Health.RUNNING:
         return f"{text} for {ago(now - status.started_at)}, {where}"
+    if judged is Health.DEGRADED:
+        return f"{text}: {_troubles(status)}; {where}, running for {ago(now - status.started_at)}"
     if judged is Health.SILENT:
-        return f"{text}: {where} has said nothing for {ago(now - status.updated_at)}; look at its output, or stop it"
+        return f"{text}: {where} has not reported for {ago(now - status.updated_at)}; look at its output, or stop it"
     if judged is Health.DEAD:
         return (
-            f"{text}: {where} is gone since {ago(now - status.updated_at)}; start it again: barnabas pipeline run "
-            "(it goes on where it was)"
+            f"{text}: {where} ended {ago(now - status.updated_at)} ago without being stopped; start it again: "
+            "barnabas pipeline run (it continues where it was)"
         )
     return f"{text} {ago(now - status.updated_at)} ago"
+
+
+def _troubles(status: "Status") -> str:
+    """How many flows are in which kind of trouble."""
+    from barnabas.pipeline.status import IN_TROUBLE
+
+    counts = Counter(flow.state for flow in status.flows if flow.state in IN_TROUBLE)
+    return ", ".join(f"{plural(count, 'flow')} {state}" for state, count in counts.items())
+
+
+def last_errors(status: "Status") -> list[str]:
+    """Each error once, with the flows that have it: without a broker all have the same."""
+    found: dict[str, list[str]] = {}
+    for flow in status.flows:
+        if flow.last_error:
+            found.setdefault(flow.last_error, []).append(flow.name)
+    return [f"last error of {', '.join(names)}: {error}" for error, names in found.items()]
 
 
 def row_of(flow: Any) -> dict[str, object]:
@@ -131,7 +151,7 @@ def row_of(flow: Any) -> dict[str, object]:
 
 
 def left_out(flow: Any, *, short: bool = False) -> list[str]:
-    """Rows that did not come through, and rules that were broken, since the run began."""
+    """Rows that were left out, and rules that rows broke, since the run began."""
     counts = {
         "late": flow.late_rows,
         "behind the watermark": flow.behind_watermark,
@@ -139,9 +159,9 @@ def left_out(flow: Any, *, short: bool = False) -> list[str]:
         "dropped by rules": flow.dropped_rows,
     }
     told = [f"{count:,} {what}" for what, count in counts.items() if count]
-    rules = [f"{name} broken {count:,} times" for name, count in flow.broken_rules.items()]
+    rules = [f"{count:,} broke the rule {name}" for name, count in flow.broken_rules.items()]
     if flow.restarts:
-        told.append(f"started again {flow.restarts} times")
+        told.append(f"restarted {plural(flow.restarts, 'time')}")
     if short:
         return told
     return [f"{flow.name}: {', '.join([*told, *rules])}"] if told or rules else []

@@ -7,18 +7,19 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from barnabas.cli.output import say
-from barnabas.cli.pipeline_status import COLUMNS, headline, left_out, row_of
+from barnabas.cli.pipeline_status import COLUMNS, headline, last_errors, left_out, row_of
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.live import Live
 
-    from barnabas.pipeline.status import Status
+    from barnabas.pipeline.status import FlowStatus, Status
 
 LINES_EVERY_S = 10.0
 
 
 _ENDED = ("finished", "stopped", "failed")
+_BLOCKED = "blocked"
 
 
 class View(Protocol):
@@ -60,11 +61,12 @@ class _Table:
             values = row_of(flow)
             table.add_row(*("-" if values[column] is None else str(values[column]) for column in COLUMNS))
         lines = [Text(line) for flow in status.flows for line in left_out(flow)]
+        lines += [Text(line) for line in last_errors(status)]
         self._live.update(Group(Text(headline(status)), table, *lines), refresh=True)
 
 
 class Lines:
-    """For logs: a line for each flow when it begins, every so often while it moves, and when all is over."""
+    """For logs: a line for each flow at its start and end, every so often while it moves, and when it is blocked."""
 
     def __init__(self) -> None:
         self._states: dict[str, str] = {}
@@ -80,7 +82,8 @@ class Lines:
         over = all(flow.state in _ENDED for flow in status.flows)
         for flow in status.flows:
             moved = due and flow.batch_id != self._batches.get(flow.name)
-            if moved or over or flow.name not in self._states:
+            before = self._states.get(flow.name)
+            if moved or over or before is None or (flow.state != before and _BLOCKED in (flow.state, before)):
                 say(_line(flow))
                 self._batches[flow.name] = flow.batch_id
             self._states[flow.name] = flow.state
@@ -88,7 +91,9 @@ class Lines:
             self._said_at = now
 
 
-def _line(flow: object) -> str:
+def _line(flow: "FlowStatus") -> str:
+    if flow.state == _BLOCKED:
+        return f"{flow.name} is blocked: {flow.last_error}"
     values = row_of(flow)
     told = [f"{name.replace('_', ' ')} {values[name]}" for name in COLUMNS[2:-1] if values[name] is not None]
     told += left_out(flow, short=True)

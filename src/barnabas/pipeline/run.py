@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from barnabas.pipeline import spark_session, stop
 from barnabas.pipeline.driver import claims as all_claims
 from barnabas.pipeline.driver import tables, topics
+from barnabas.pipeline.driver.backlog import backlogs
 from barnabas.pipeline.driver.claims import Claims
 from barnabas.pipeline.driver.lock import only_driver, remember_java
 from barnabas.pipeline.driver.logic import check_logic, keep_logic
@@ -217,9 +218,7 @@ def _drive(
                 project.state_folder(version),
                 queries,
                 listening=listening,
-                lags=lambda: {
-                    view.title: sum(source.lag for source in view.sources) for view in watched.views() if view.sources
-                },
+                backlogs=lambda: backlogs(watched.views()),
                 signals=signals,
                 show=show,
                 should_stop=should_stop,

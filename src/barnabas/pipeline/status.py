@@ -32,6 +32,10 @@ class State(StrEnum):
     RUNNING = "running"
     WAITING = "waiting"
     """It runs, and has nothing to do."""
+    BLOCKED = "blocked"
+    """It runs, but the broker does not answer. It goes on by itself when the broker is back."""
+    RETRYING = "retrying"
+    """It has failed, and will be started again soon."""
     FINISHED = "finished"
     """It came to the end that it was asked for (`run --once`)."""
     STOPPED = "stopped"
@@ -39,12 +43,15 @@ class State(StrEnum):
 
 
 ENDED = frozenset({State.FINISHED, State.STOPPED, State.FAILED})
+IN_TROUBLE = frozenset({State.BLOCKED, State.RETRYING, State.FAILED})
 
 
 class Health(StrEnum):
     """Of the whole pipeline, as a reader sees it."""
 
     RUNNING = "running"
+    DEGRADED = "degraded"
+    """It runs, but not all of its flows do: some are blocked, are retrying or have failed."""
     SILENT = "silent"
     """Its process is there, or cannot be looked at from here, and has not written for too long."""
     DEAD = "dead"
@@ -52,6 +59,10 @@ class Health(StrEnum):
     FAILED = "failed"
     STOPPED = "stopped"
     FINISHED = "finished"
+
+
+ALIVE = frozenset({Health.RUNNING, Health.DEGRADED, Health.SILENT})
+"""There is a process that may still work."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +78,7 @@ class FlowStatus:
     """Since this run began."""
     output_rows: int | None = None
     lag: int | None = None
-    """Records in the log that the flow has not read yet."""
+    """Records in the log that the flow has not read yet; None: it cannot be measured now."""
     watermark: str | None = None
     """ISO 8601 in UTC."""
     state_rows: int | None = None
@@ -150,7 +161,9 @@ def health(status: Status, *, now: float | None = None) -> Health:
     if status.host == socket.gethostname() and not is_alive(status):
         return Health.DEAD
     silent_s = (time.time() if now is None else now) - status.updated_at
-    return Health.SILENT if silent_s > SILENT_AFTER_S else Health.RUNNING
+    if silent_s > SILENT_AFTER_S:
+        return Health.SILENT
+    return Health.DEGRADED if states & IN_TROUBLE else Health.RUNNING
 
 
 def is_alive(status: Status) -> bool:

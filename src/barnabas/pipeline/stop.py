@@ -1,4 +1,4 @@
-"""Asks a running pipeline to end, and waits: after the batches at hand, so that the next start has nothing to repeat.
+"""Asks a running pipeline to stop after its current batches, so that the next start repeats nothing, and waits for it.
 
 The request is a file beside the status, addressed to one process, so that a request which came too late cannot stop
 the next run. The driver looks for it with `requested`. A driver that does not answer in time gets a SIGTERM.
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from barnabas.pipeline import status as statuses
-from barnabas.pipeline.status import Health, Status
+from barnabas.pipeline.status import ALIVE, Status
 from barnabas.spark.errors import UserError
 
 FILE_NAME = "stop"
@@ -37,7 +37,7 @@ def clear(state_folder: Path) -> None:
 def stop(state_folder: Path, *, timeout_s: float, say: Callable[[str], None] = lambda _: None) -> Status:
     """The status after the pipeline has ended. Raises UserError if nothing runs, or it cannot be stopped."""
     status = statuses.read(state_folder)
-    if status is None or statuses.health(status) not in (Health.RUNNING, Health.SILENT):
+    if status is None or statuses.health(status) not in ALIVE:
         raise UserError(
             f"nothing runs as version {state_folder.name} of this project"
             + ("" if status is None else f"; its last run is {statuses.health(status)}"),
@@ -45,7 +45,7 @@ def stop(state_folder: Path, *, timeout_s: float, say: Callable[[str], None] = l
         )
     here = status.host == socket.gethostname()
     _ask(state_folder, status)
-    say(f"Asked process {status.pid} to stop after the batches at hand")
+    say(f"Asked process {status.pid} to stop after its current batches")
     if _wait(state_folder, status, timeout_s):
         return _last(state_folder, status)
     if here:
@@ -73,7 +73,7 @@ def _wait(state_folder: Path, status: Status, timeout_s: float) -> bool:
         if status.host == socket.gethostname():
             if not statuses.is_alive(status):
                 return True
-        elif statuses.health(_last(state_folder, status)) not in (Health.RUNNING, Health.SILENT):
+        elif statuses.health(_last(state_folder, status)) not in ALIVE:
             return True
         time.sleep(POLL_S)
     return False

@@ -154,6 +154,19 @@ def test_status_of_the_dead_and_the_failed_ends_with_1(pipeline: Pipeline, tmp_p
     assert pipeline("status")[0] == 1
 
 
+def test_status_without_a_broker_ends_with_1(pipeline: Pipeline, tmp_path: Path) -> None:
+    write(tmp_path, {"pipeline.yaml": ""})
+    error = "cannot reach localhost:9092: Connection refused; is the broker running?"
+    flows = [FlowStatus(name, State.BLOCKED, time.time(), batch_id=3, last_error=error) for name in ("f", "g")]
+    folder = tmp_path / ".barnabas" / "v1"
+    statuses.write(folder, some_status(flows=(*flows, FlowStatus("h", State.RETRYING, time.time(), last_error="odd"))))
+    status, out, _ = pipeline("status")
+    assert status == 1
+    assert out.startswith("shop v1: degraded: 2 flows blocked, 1 flow retrying; process ")
+    assert out.endswith(f"\nlast error of f, g: {error}\nlast error of h: odd\n")
+    assert json.loads(pipeline("status", "--format", "json")[1])[0]["health"] == "degraded"
+
+
 def test_status_for_programs(pipeline: Pipeline, tmp_path: Path) -> None:
     write(tmp_path, {"pipeline.yaml": ""})
     statuses.write(tmp_path / ".barnabas" / "v1", some_status())

@@ -59,8 +59,10 @@ def test_health_of_the_living() -> None:
         ([State.FINISHED, State.FINISHED], Health.FINISHED),
         ([State.FINISHED, State.STOPPED], Health.STOPPED),
         ([State.STOPPED, State.FAILED], Health.FAILED),
-        ([State.RUNNING, State.FAILED], Health.RUNNING),
-        ([State.STARTING], Health.RUNNING),
+        ([State.RUNNING, State.FAILED], Health.DEGRADED),
+        ([State.WAITING, State.BLOCKED], Health.DEGRADED),
+        ([State.RETRYING], Health.DEGRADED),
+        ([State.STARTING, State.WAITING], Health.RUNNING),
         ([], Health.RUNNING),
     ],
 )
@@ -127,7 +129,7 @@ def test_a_driver_stops_when_it_is_asked(tmp_path: Path, drivers: list[Driver]) 
     last = stop.stop(tmp_path / "v1", timeout_s=60, say=said.append)
     assert statuses.health(last) is Health.STOPPED
     assert drivers[0].process.wait() == 0
-    assert said == [f"Asked process {drivers[0].process.pid} to stop after the batches at hand"]
+    assert said == [f"Asked process {drivers[0].process.pid} to stop after its current batches"]
     assert not (tmp_path / "v1" / "stop").exists()
     with pytest.raises(UserError, match="nothing runs as version v1 of this project; its last run is stopped"):
         stop.stop(tmp_path / "v1", timeout_s=1)

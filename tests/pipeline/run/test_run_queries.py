@@ -11,6 +11,7 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from run_world import YAML, project
 
+from barnabas.pipeline.driver.backlog import Backlog
 from barnabas.pipeline.driver.failures import in_short, judge
 from barnabas.pipeline.driver.progress import RunProgress
 from barnabas.pipeline.driver.query import FAILURES_IN_A_ROW_MAX, FIRST_PAUSE_S, FlowQuery
@@ -82,16 +83,29 @@ def test_while_the_broker_is_away_it_is_started_again_and_again(stage: Callable[
     for times in range(8):
         found.now_played.fail(AWAY)
         found.query.look(now)
-        assert found.query.state is State.STARTING, "a failure that passes is not the end"
+        assert found.query.state is State.RETRYING, "a failure that passes is not the end"
         assert not found.query.is_over()
         found.query.look(now + min(FIRST_PAUSE_S * 2**times, 60) - 0.1)
         assert len(found.played) == times + 1
         now += 60
         found.query.look(now)
         assert len(found.played) == times + 2
-    status = found.query.status(lag=None)
+    status = found.query.status(None)
     assert (status.state, status.restarts) == (State.RUNNING, 8)
     assert "cannot reach localhost:9092" in str(status.last_error)
+
+
+def test_a_broker_that_does_not_answer_blocks_it(stage: Callable[..., Stage]) -> None:
+    """Spark goes on asking for a minute, and says meanwhile that it waits for data."""
+    found = stage()
+    found.now_played.works = False
+    found.query.look(0)
+    assert found.query.status(Backlog(lag=5, unreachable=None)).state is State.WAITING
+    blocked = found.query.status(Backlog(lag=5, unreachable="cannot reach localhost:9092"))
+    assert (blocked.state, blocked.lag, blocked.last_error) == (State.BLOCKED, None, "cannot reach localhost:9092")
+    found.now_played.fail(BROKEN_RULE)
+    found.query.look(1)
+    assert found.query.status(Backlog(lag=5, unreachable="cannot reach localhost:9092")).state is State.FAILED
 
 
 def test_a_mistake_stays(stage: Callable[..., Stage]) -> None:
@@ -121,7 +135,7 @@ def test_an_end_that_nobody_asked_for_is_a_failure(stage: Callable[..., Stage]) 
     for found in (running, ending):
         found.now_played.isActive = False
         found.query.look(0)
-    assert running.query.state is State.STARTING
+    assert running.query.state is State.RETRYING
     assert "does not say why" in running.said[0]
     assert ending.query.state is State.FINISHED
 

@@ -11,7 +11,7 @@ from run_world import YAML, cluster_of, committed, produce, project, rows
 from barnabas.client.group_offsets import fetch_offsets
 from barnabas.pipeline import status as statuses
 from barnabas.pipeline.run import run
-from barnabas.pipeline.status import State, Status
+from barnabas.pipeline.status import Health, State, Status
 from barnabas.spark.errors import UserError
 from barnabas.testing import Broker
 
@@ -90,6 +90,30 @@ def test_two_runs_and_a_change(spark: "SparkSession", broker: Broker, tmp_path: 
         run(project(tmp_path, broker, drifted), once=True, spark=spark, say=said.append)
     with pytest.raises(UserError, match="amount double has become string"):
         run(project(tmp_path, broker, drifted), once=True, accept_changes=True, spark=spark, say=said.append)
+
+
+def test_a_broker_that_is_gone_is_told_until_it_is_back(spark: "SparkSession", broker: Broker, tmp_path: Path) -> None:
+    produce(broker, "orders", [{"id": "a", "amount": 100.0}])
+    seen: list[Health] = []
+
+    def act(status: Status) -> bool:
+        """The broker goes when all is read, and comes back when that is seen."""
+        states = {flow.state for flow in status.flows}
+        if not seen and all(flow.lag == 0 for flow in status.flows) and states == {State.WAITING}:
+            broker.stop()
+            seen.append(statuses.health(status))
+        elif seen == [Health.RUNNING] and states == {State.BLOCKED}:
+            assert all("cannot reach" in (flow.last_error or "") for flow in status.flows)
+            broker.start()
+            seen.append(statuses.health(status))
+        elif len(seen) == 2 and states == {State.WAITING}:
+            seen.append(statuses.health(status))
+        return len(seen) == 3
+
+    last = run(project(tmp_path, broker), spark=spark, say=lambda _: None, should_stop=act)
+    assert seen == [Health.RUNNING, Health.DEGRADED, Health.RUNNING]
+    assert {flow.state for flow in last.flows} == {State.STOPPED}
+    assert not any(flow.restarts for flow in last.flows), "the queries have only waited"
 
 
 def test_one_flow_fails_and_the_others_go_on(spark: "SparkSession", broker: Broker, tmp_path: Path) -> None:

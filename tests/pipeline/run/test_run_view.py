@@ -2,6 +2,7 @@
 
 import io
 import time
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -33,6 +34,20 @@ def test_lines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPat
     ]
 
 
+def test_lines_say_at_once_that_the_broker_is_gone(capsys: pytest.CaptureFixture[str]) -> None:
+    view = pipeline_view.Lines()
+    running = status(State.WAITING, 1)
+    (flow,) = running.flows
+    blocked = replace(flow, state=State.BLOCKED, lag=None, last_error="cannot reach localhost:9092")
+    for shown in (flow, blocked, blocked, flow, flow):
+        view.show(replace(running, flows=(shown,)))
+    assert capsys.readouterr().err.splitlines() == [
+        "averages is waiting: batch 1, lag 7",
+        "averages is blocked: cannot reach localhost:9092",
+        "averages is waiting: batch 1, lag 7",
+    ]
+
+
 def test_table() -> None:
     output = io.StringIO()
     console = Console(file=output, force_terminal=True, width=140, highlight=False, markup=False)
@@ -42,5 +57,5 @@ def test_table() -> None:
         view.say("[not a style]")
     shown = output.getvalue()
     assert "shop v1: running" in shown
-    assert "averages: 3 late, r.x broken 2 times" in shown
+    assert "averages: 3 late, 2 broke the rule r.x" in shown
     assert "[not a style]" in shown

@@ -7,6 +7,7 @@ from typing import Final
 
 from barnabas.pipeline import status as statuses
 from barnabas.pipeline import stop
+from barnabas.pipeline.driver.backlog import Backlog
 from barnabas.pipeline.driver.listening import Listening
 from barnabas.pipeline.driver.query import FlowQuery
 from barnabas.pipeline.driver.signals import StopSignals
@@ -16,9 +17,6 @@ LOOK_S: Final = 0.2
 TELL_S: Final = 1.0
 """Well within what readers of the status expect (`status.REFRESH_S`)."""
 _LAST_WORDS_S: Final = 5.0
-
-Lags = Callable[[], Mapping[str, int]]
-"""By query, how many records it has not read yet."""
 
 
 class Driver:
@@ -30,7 +28,7 @@ class Driver:
         queries: Sequence[FlowQuery],
         *,
         listening: Listening,
-        lags: Lags,
+        backlogs: Callable[[], Mapping[str, Backlog]],
         signals: StopSignals,
         show: Callable[[Status], None],
         should_stop: Callable[[Status], bool],
@@ -42,7 +40,7 @@ class Driver:
         self._state_folder = state_folder
         self._queries = queries
         self._listening = listening
-        self._lags = lags
+        self._backlogs = backlogs
         self._signals = signals
         self._show = show
         self._should_stop = should_stop
@@ -52,7 +50,7 @@ class Driver:
         self._started_at = clock()
         self._told_at = 0.0
         self._stops = 0
-        """0: runs; 1: ends after the batches at hand; 2: ends now."""
+        """0: keep running; 1: stop after the current batches; 2: stop now."""
 
     def run(self) -> None:
         """Until all queries are over."""
@@ -105,9 +103,12 @@ class Driver:
 
     def _tell(self) -> Status:
         self._told_at = self._clock()
-        lags = self._lags()
+        backlogs = self._backlogs()
         told = statuses.of_this_process(
-            self._project, self._version, self._started_at, [each.status(lags.get(each.name)) for each in self._queries]
+            self._project,
+            self._version,
+            self._started_at,
+            [each.status(backlogs.get(each.name)) for each in self._queries],
         )
         statuses.write(self._state_folder, told)
         self._show(told)

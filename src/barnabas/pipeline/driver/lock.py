@@ -51,8 +51,12 @@ def _runs_already(state_folder: Path, version: str) -> UserError:
 def _refuse_other_hosts(state_folder: Path, version: str) -> None:
     """Not every shared file system passes locks on; a status that is being written says the same."""
     last = status.read(state_folder)
-    if last is not None and last.host != status.this_host() and status.health(last) is status.Health.RUNNING:
+    if last is not None and last.host != status.this_host() and _is_written_to(last):
         raise _runs_already(state_folder, version)
+
+
+def _is_written_to(last: status.Status) -> bool:
+    return status.health(last) in (status.Health.RUNNING, status.Health.DEGRADED)
 
 
 def _wait_for_java(state_folder: Path) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
+from barnabas.pipeline.driver.backlog import Backlog
 from barnabas.pipeline.driver.failures import Failure
 from barnabas.pipeline.driver.progress import RunProgress
 from barnabas.pipeline.driver.sinks import Start
@@ -108,18 +109,21 @@ class FlowQuery:
             self._stop_now(self.query)
         self._become(State.STOPPED)
 
-    def status(self, lag: int | None) -> FlowStatus:
+    def status(self, backlog: Backlog | None) -> FlowStatus:
         told, counts = self.progress, self.progress.total()
+        unreachable = None
+        if backlog is not None and self.state in (State.RUNNING, State.WAITING):
+            unreachable = backlog.unreachable
         return FlowStatus(
             name=self.name,
-            state=self.state,
+            state=State.BLOCKED if unreachable else self.state,
             updated_at=told.finished_at or self.changed_at,
             batch_id=told.batch_id,
             input_rows_per_s=told.input_rows_per_s,
             output_rows_per_s=told.output_rows_per_s,
             input_rows=told.input_rows,
             output_rows=told.output_rows,
-            lag=lag,
+            lag=None if backlog is None or backlog.unreachable else backlog.lag,
             watermark=told.watermark,
             state_rows=told.state_rows,
             state_bytes=told.state_bytes,
@@ -129,7 +133,7 @@ class FlowQuery:
             behind_watermark=told.behind_watermark,
             broken_rules=told.broken_rules(),
             restarts=self.restart_count,
-            last_error=None if self.error is None else str(self.error),
+            last_error=unreachable or (None if self.error is None else str(self.error)),
         )
 
     def _see_whether_it_works(self, now: float) -> None:
@@ -161,7 +165,7 @@ class FlowQuery:
         if self._stopper is None and self._may_help_to_start_again(failure):
             pause_s = min(FIRST_PAUSE_S * 2 ** (self._failures - 1), LONGEST_PAUSE_S)
             self._start_again_at = now + pause_s
-            self._become(State.STARTING)
+            self._become(State.RETRYING)
             self.say(f"{self.name} failed, and is started again in {pause_s:g} s: {failure.reason}")
         else:
             self._become(State.FAILED)

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM ask a run to end after the batches at hand; a second one, to end now."""
+"""Ctrl-C and SIGTERM stop a run after its current batches; a second one stops it at once."""
 
 import signal
 import threading
@@ -38,5 +38,5 @@ class StopSignals:
     def _heard(self, number: int, frame: FrameType | None) -> None:
         self.count += 1
         name = "Ctrl-C" if number == signal.SIGINT else "SIGTERM"
-        again = "once more to end in the middle of them" if self.count == 1 else "now"
-        self._say(f"{name}: stopping " + ("after the batches at hand; " + again if self.count == 1 else again))
+        when = "after the current batches; once more stops at once" if self.count == 1 else "at once"
+        self._say(f"{name}: stopping {when}")

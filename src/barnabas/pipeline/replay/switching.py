@@ -115,7 +115,7 @@ def _goal(cluster: Cluster, project: Project, flow: str, version: str) -> Partit
 
 def _runs(project: Project, version: str) -> bool:
     status = statuses.read(project.state_folder(version))
-    return status is not None and statuses.health(status) is Health.RUNNING
+    return status is not None and statuses.health(status) in (Health.RUNNING, Health.DEGRADED)
 
 
 def _next_step(project: Project, version: str) -> str:
