@@ -5,14 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.env.turns import Turns
 from barnabas.quotas.limits import ANONYMOUS
 
 if TYPE_CHECKING:
-    import asyncio
-
     from barnabas.controller.controller import Controller
     from barnabas.controller.producer_ids import ProducerIdSource
     from barnabas.coordinator.group.coordinator import GroupCoordinator
@@ -101,8 +99,6 @@ class Broker:
     """Create a topic that a client asked for, with `num.partitions` and `default.replication.factor`."""
     workers: Workers
     fetch_max_bytes: int
-    produces_under_way: dict[object, asyncio.Task[Any]] = field(default_factory=dict)
-    """By connection: the last produce that waits for a transaction coordinator, and that the next has to wait for."""
     turns: Turns = field(default_factory=Turns)
     """For work that a client can make long."""
     is_stopping: bool = False

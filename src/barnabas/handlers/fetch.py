@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from barnabas.handlers.context import Broker, RequestContext
 from barnabas.handlers.fetch_quota import FetchQuota
 from barnabas.handlers.fetch_session import FetchPlan, TopicKey, Wanted
-from barnabas.handlers.pieces import Alone
+from barnabas.handlers.pending import MayFollow, WaitingAnswer
 from barnabas.log.log_slice import LogSlice
 from barnabas.log.partition_log import PartitionLog
 from barnabas.replication.partition import Partition
@@ -74,12 +74,12 @@ def handle(context: RequestContext, request: FetchRequest) -> FetchAnswer | Awai
         return _refuse(request, context.api_version, error.code)
     fetch = Fetch(broker, request, plan, context.client_id)
     if len(plan.wanted) > PARTITIONS_AT_ONCE:
-        return Alone(fetch.answer_in_turns())
+        return fetch.answer_in_turns()
     answers, size = fetch.read()
     if fetch.cold:
-        return Alone(fetch.answer_later())
-    if size < fetch.min_bytes and not fetch.must_answer and request.max_wait.total_seconds() > 0:
         return fetch.answer_later()
+    if size < fetch.min_bytes and not fetch.must_answer and request.max_wait.total_seconds() > 0:
+        return WaitingAnswer(fetch.answer_later(), MayFollow.ALL)
     return fetch.answer(answers)
 
 

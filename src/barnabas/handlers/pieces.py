@@ -11,23 +11,8 @@ lists, one for each age of its versions, has several `Pieces`; the first that is
 """
 
 import dataclasses
-from collections.abc import Awaitable, Callable, Generator, Hashable, Iterable, Iterator, Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
-
-R = TypeVar("R")
-
-
-class Alone(Generic[R]):
-    """An answer that takes long to make. What its connection sends meanwhile waits, as in Kafka it always does: else it
-    might overtake this one, and a client that asks for much many times over would be given it all at once."""
-
-    __slots__ = ("_answer",)
-
-    def __init__(self, answer: Awaitable[R]) -> None:
-        self._answer = answer
-
-    def __await__(self) -> Generator[Any, None, R]:
-        return self._answer.__await__()
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 
 class Pieces(NamedTuple):

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 from barnabas.env import Clock
 from barnabas.handlers.context import Broker, RequestContext
+from barnabas.handlers.pending import MayFollow, WaitingAnswer
 from barnabas.log.transactions import VerificationGuard
 from barnabas.model import INTERNAL_TOPICS, TopicPartition
 from barnabas.records.admission import admit
@@ -79,7 +80,9 @@ def append_all(
             raise refused
         return None
     if pending:
-        return _answer_when_committed(topics, pending, request.timeout_ms, broker.clock)
+        # Later batches may be appended meanwhile; whoever asks for the log's end must find these in it.
+        committed = _answer_when_committed(topics, pending, request.timeout_ms, broker.clock)
+        return WaitingAnswer(committed, MayFollow.SAME_API)
     return ProduceAnswer(topics)
 
 

@@ -5,14 +5,12 @@ others have done it themselves with AddPartitionsToTxn, and we make sure of it (
 a partition its batches are appended without a question.
 
 Most of the time the coordinator answers at once, and the request is handled as any other. If it takes its time,
-requests that come later over the same connection wait for this one, as they would at Kafka, which looks at one request
-of a connection at a time: or their batches would be out of sequence.
+requests that come later over the same connection wait for this one: or their batches would be out of sequence.
 
 Errors of the coordinator become errors that producers know, as with Kafka: a coordinator that is loading or elsewhere
 is NOT_ENOUGH_REPLICAS, which every client tries again without asking for metadata.
 """
 
-import asyncio
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -53,50 +51,27 @@ class Batch(NamedTuple):
 
 
 def handle(context: RequestContext, request: ProduceCall) -> Answer:
-    client = context.client
-    connection = (client.host, client.port, client.listener_name)
-    under_way = context.broker.produces_under_way
-    earlier = under_way.get(connection)
-    if earlier is None:
-        batches = _transactional_batches(context, request)
-        gate = _begin(context, batches)
-        if _is_decided(context, request, batches, gate):
-            return produce.append_all(context, request, gate)
-    task = asyncio.ensure_future(_append_after(earlier, context, request))
-    under_way[connection] = task
-
-    def forget(_: object) -> None:
-        if under_way.get(connection) is task:
-            del under_way[connection]
-
-    task.add_done_callback(forget)
-    return _answer(task)
-
-
-async def _answer(appending: "asyncio.Task[Answer]") -> ProduceAnswer | None:
-    answer = await appending
-    return await answer if isinstance(answer, Awaitable) else answer
-
-
-async def _append_after(
-    earlier: "asyncio.Task[Answer] | None", context: RequestContext, request: ProduceCall
-) -> Answer:
-    if earlier is not None:
-        await asyncio.wait([earlier])
     batches = _transactional_batches(context, request)
     gate = _begin(context, batches)
-    if not _is_decided(context, request, batches, gate):
-        header = batches[0].header
-        assert request.transactional_id is not None
-        results = await context.broker.transactions.add_partitions(
-            request.transactional_id,
-            header.producer_id,
-            header.producer_epoch,
-            _asked(gate),
-            verify_only=context.api_version < ADDS_PARTITIONS_SINCE,
-        )
-        _note(gate, results, context.api_version)
-    return produce.append_all(context, request, gate)
+    if _is_decided(context, request, batches, gate):
+        return produce.append_all(context, request, gate)
+    return _append_when_decided(context, request, batches[0].header, gate)
+
+
+async def _append_when_decided(
+    context: RequestContext, request: ProduceCall, header: BatchHeader, gate: Gate
+) -> ProduceAnswer | None:
+    assert request.transactional_id is not None
+    results = await context.broker.transactions.add_partitions(
+        request.transactional_id,
+        header.producer_id,
+        header.producer_epoch,
+        _asked(gate),
+        verify_only=context.api_version < ADDS_PARTITIONS_SINCE,
+    )
+    _note(gate, results, context.api_version)
+    answer = produce.append_all(context, request, gate)
+    return await answer if isinstance(answer, Awaitable) else answer
 
 
 def _begin(context: RequestContext, batches: Sequence[Batch]) -> Gate:

@@ -3,6 +3,10 @@
 The receive buffer is filled in place and frames are handled where they lie. A response that is ready at once is written
 at once; one that must wait takes a slot, and later ones queue behind it.
 
+Requests of one connection take effect in the order in which they were sent. As in Kafka, the next one begins when the
+last one is answered, unless that one's handler says that it only waits (`handlers.pending`): a fetch for more records,
+a produce for its commit.
+
 Everything is bounded. A frame by `socket.request.max.bytes`; requests whose answers are still due by
 `queued.max.requests`; large ones that have not arrived in full by `queued.max.request.bytes`, over all connections;
 bytes waiting for a slow reader by the transport's own high-water mark. Past a bound we stop looking at frames and, when
@@ -17,7 +21,7 @@ from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from barnabas.handlers.context import ClientConnection, ClientSoftware
-from barnabas.handlers.pieces import Alone
+from barnabas.handlers.pending import MayFollow, WaitingAnswer
 from barnabas.server.dispatch import Buffers, Dispatcher, Refused
 from barnabas.server.request_memory import RequestMemory
 from barnabas.server.throttling import ThrottledBuffers
@@ -36,6 +40,18 @@ BUFFER_BYTES_BUSY: Final = 128 * 1024
 # The smallest request header: key, version, correlation id, null client id.
 FRAME_BYTES_MIN: Final = 10
 
+# Why no request may begin now: bits of `Connection._stops`, with what sets and what clears them.
+HELD: Final = 1
+"""A quota makes the client wait. From `hold` to `release`."""
+UNWRITABLE: Final = 2
+"""The client does not read its answers. From `pause_writing` to `resume_writing`, both called by the transport."""
+NO_MEMORY: Final = 4
+"""A large request has begun for which there is no memory now. From `_reserve` to `feed`."""
+EXCLUSIVE: Final = 8
+"""The last request is still at work. From `_handle` to its answer."""
+CLOSED: Final = 16
+"""For ever."""
+
 
 class ConnectionSettings(NamedTuple):
     frame_bytes_max: int
@@ -51,10 +67,12 @@ class ConnectionSettings(NamedTuple):
 class Slot:
     """The place of one response in the order of requests."""
 
-    __slots__ = ("buffers",)
+    __slots__ = ("buffers", "may_follow")
 
-    def __init__(self) -> None:
+    def __init__(self, may_follow: MayFollow = MayFollow.ALL) -> None:
         self.buffers: Buffers | None = None
+        self.may_follow = may_follow
+        """Which requests may begin before the response is there."""
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -68,16 +86,13 @@ class Connection(asyncio.BufferedProtocol):
         self._end = 0
         self._slots: deque[Slot] = deque()
         self.tasks: set[asyncio.Task[None]] = set()
-        self._flowing = True
-        self._writable = True
-        self._is_alone = False
-        """The last request taken is long and still at work: what comes behind it waits."""
+        self._stops = 0
+        self._same_api_waits = 0
+        """How many requests wait that only others of the same API may follow."""
+        self._waiting_api_key = b""
+        """The API of those, as it stands in a frame."""
         self._reading = True
-        self._ready = True
-        self._starved = False
-        """A large request has begun for which there is no memory now."""
         self._reserved_bytes = 0
-        self._closing = False
         self._eof = False
         self._queued_bytes = 0
         self._resting_until = 0.0
@@ -117,7 +132,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         # Handlers still waiting go on to their end: what they decided is decided. Only the answer has nobody to go to.
-        self._closing = True
+        self._stops |= CLOSED
         self._slots.clear()
         self._listener.forget(self)
         self._give_back()
@@ -126,18 +141,16 @@ class Connection(asyncio.BufferedProtocol):
 
     def hold(self) -> None:
         """Take nothing from this connection until `release`: it came, or went, faster than a quota allows."""
-        self._ready = self._flowing = False
+        self._stops |= HELD
         self._stop_reading()
 
     def release(self) -> None:
-        if not self._closing:
-            self._ready = True
-            self._flow()
+        self._go_on(HELD)
 
     def close(self, reason: str) -> None:
-        if not self._closing:
+        if not self._stops & CLOSED:
             logger.info("closing %s: %s", self.client, reason)
-            self._closing = True
+            self._stops |= CLOSED
             self.transport.close()
 
     @property
@@ -160,10 +173,12 @@ class Connection(asyncio.BufferedProtocol):
 
     def _process(self) -> None:
         self.was_active = True
-        while not self._closing and ((self._flowing and not self._slots) or self._may_handle()):
+        must_wait = True
+        while not self._stops and (not self._slots or self._has_room()):
             start = self._start
             available = self._end - start
             if available < SIZE_BYTES:
+                must_wait = False
                 break
             size = read_size(self._buffer, start)
             if not FRAME_BYTES_MIN <= size <= self._settings.frame_bytes_max:
@@ -171,9 +186,12 @@ class Connection(asyncio.BufferedProtocol):
                 return
             if available < SIZE_BYTES + size:
                 if self._reserve(SIZE_BYTES + size):
+                    must_wait = False
                     self._make_room(SIZE_BYTES + size)
                 break
             start += SIZE_BYTES
+            if self._same_api_waits and self._buffer[start : start + 2] != self._waiting_api_key:
+                break
             end = self._start = start + size
             if self._reserved_bytes:
                 self._handle(self._frames[start:end])
@@ -190,9 +208,18 @@ class Connection(asyncio.BufferedProtocol):
                 self._take_buffer(BUFFER_BYTES_BUSY)
             self._start = self._end = 0
         elif self._end == len(self._buffer):
-            self._make_room(self._end - self._start + 1)
-        if self._slots or not (self._flowing and self._reading):
-            self._adjust_reading()
+            if must_wait:
+                self._move_to_front()
+            else:
+                self._make_room(self._end - self._start + 1)
+        # What stands behind a request at work may as well arrive, and so may the end of the connection.
+        if must_wait and (self._stops & ~EXCLUSIVE or self._end == len(self._buffer)):
+            self._stop_reading()
+        elif not self._reading:
+            self._reading = True
+            self.transport.resume_reading()
+        if self._eof and not (self._slots or self._stops):
+            self.close("the client has closed its side")
 
     def _make_room(self, needed: int) -> None:
         """Room for the rest of a frame. Doubling, so that memory follows what was sent and not what was announced."""
@@ -205,8 +232,15 @@ class Connection(asyncio.BufferedProtocol):
         rest = self._frames[self._start : self._end]
         if capacity > len(self._buffer):
             self._take_buffer(capacity)
-        self._window[:unread] = rest  # to the front; the two may overlap
-        self._start, self._end = 0, unread
+        self._replace_unread(rest)
+
+    def _move_to_front(self) -> None:
+        if self._start:
+            self._replace_unread(self._frames[self._start : self._end])
+
+    def _replace_unread(self, unread: memoryview) -> None:
+        self._window[: len(unread)] = unread  # the two may overlap
+        self._start, self._end = 0, len(unread)
 
     def shrink(self) -> None:
         """Give back what one large frame made us take."""
@@ -216,40 +250,25 @@ class Connection(asyncio.BufferedProtocol):
 
     # --- flow control
 
-    def _may_handle(self) -> bool:
-        return (
-            self._flowing
-            and not self._is_alone
-            and len(self._slots) < self._settings.in_flight_max
-            and self._queued_bytes < QUEUED_BYTES_MAX
-        )
-
-    def _adjust_reading(self) -> None:
-        if self._closing:
-            return
-        if self._may_handle():
-            if not self._reading:
-                self._reading = True
-                self.transport.resume_reading()
-        else:
-            self._stop_reading()
+    def _has_room(self) -> bool:
+        return len(self._slots) < self._settings.in_flight_max and self._queued_bytes < QUEUED_BYTES_MAX
 
     def _stop_reading(self) -> None:
-        if self._reading:
+        if self._reading and not self._stops & CLOSED:
             self._reading = False
             self.transport.pause_reading()
 
     def pause_writing(self) -> None:
-        self._writable = self._flowing = False
+        self._stops |= UNWRITABLE
 
     def resume_writing(self) -> None:
-        self._writable = True
-        self._flow()
+        self._go_on(UNWRITABLE)
 
-    def _flow(self) -> None:
-        """Whatever stopped us: go on if nothing else does."""
-        self._flowing = self._writable and self._ready and not self._starved
-        self._process()
+    def _go_on(self, stop: int) -> None:
+        """This stop is over: go on if there is no other."""
+        self._stops &= ~stop
+        if not self._stops & CLOSED:
+            self._process()
 
     def _reserve(self, needed: int) -> bool:
         memory = self._settings.memory
@@ -258,20 +277,17 @@ class Connection(asyncio.BufferedProtocol):
         if memory.reserve(self, needed):
             self._reserved_bytes = needed
             return True
-        self._starved = True
-        self._flowing = False
+        self._stops |= NO_MEMORY
         return False
 
     def feed(self) -> None:
-        self._starved = False
-        if not self._closing:
-            self._flow()
+        self._go_on(NO_MEMORY)
 
     def _give_back(self) -> None:
         memory = self._settings.memory
         if memory is None:
             return
-        if self._starved:
+        if self._stops & NO_MEMORY:
             memory.forget(self)
         if self._reserved_bytes:
             size, self._reserved_bytes = self._reserved_bytes, 0
@@ -293,8 +309,13 @@ class Connection(asyncio.BufferedProtocol):
                 self._slots.append(slot := Slot())
                 self._fill(slot, answer)
             return
-        self._slots.append(slot := Slot())
-        self._is_alone = isinstance(answer, Alone)
+        may_follow = answer.may_follow if isinstance(answer, WaitingAnswer) else MayFollow.NONE
+        self._slots.append(slot := Slot(may_follow))
+        if may_follow is MayFollow.NONE:
+            self._stops |= EXCLUSIVE
+        elif may_follow is MayFollow.SAME_API:
+            self._same_api_waits += 1
+            self._waiting_api_key = bytes(payload[:2])
         task = asyncio.ensure_future(self._await_answer(slot, answer))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
@@ -309,17 +330,17 @@ class Connection(asyncio.BufferedProtocol):
             logger.exception("a request from %s failed: this is a defect of Barnabas", self.client)
             self.close("internal error")
             return
-        if self._closing:
+        if slot.may_follow is MayFollow.NONE:
+            self._stops &= ~EXCLUSIVE
+        elif slot.may_follow is MayFollow.SAME_API:
+            self._same_api_waits -= 1
+        if self._stops & CLOSED:
             return
-        if slot is self._slots[-1]:
-            self._is_alone = False
         while self._slots and (ready := self._slots[0].buffers) is not None:
             self._slots.popleft()
             self._queued_bytes -= sum(map(len, ready))
             self._write(ready)
         self._process()
-        if self._eof and not self._slots:
-            self.close("the client has closed its side")
 
     def _fill(self, slot: Slot, buffers: Buffers) -> None:
         slot.buffers = buffers

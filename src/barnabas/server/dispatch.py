@@ -6,7 +6,8 @@ of an unknown version gets an answer, because that is how a client finds out wha
 
 How long a request or its answer is, the client chooses. A long list is handled a piece at a time (`handlers.pieces`),
 and a long answer encoded a slice at a time (`wire.compiled_writer`), each within turns of a few milliseconds.
-What its connection sends meanwhile waits (`Alone`), so that the order of requests stays that of their effects.
+What its connection sends meanwhile waits, as it does behind every answer that comes later, unless the handler says that
+the request only waits (`handlers.pending`): so requests take effect in the order in which they were sent.
 """
 
 import importlib
@@ -15,7 +16,8 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from barnabas.handlers.context import Broker, ClientConnection, RequestContext
-from barnabas.handlers.pieces import Alone, Pieces
+from barnabas.handlers.pending import WaitingAnswer
+from barnabas.handlers.pieces import Pieces
 from barnabas.handlers.produce_lane import ProduceLane
 from barnabas.server.throttling import RequestMeter, ThrottledBuffers, throttled_later
 from barnabas.wire.api_table import API_VERSIONS, BY_KEY, FETCH, METADATA, PRODUCE, Api
@@ -88,13 +90,13 @@ class Dispatcher:
             for pieces in route.pieces:
                 if cut := pieces.cut(request):
                     handled = self._handle_pieces(route, context, pieces, cut)
-                    return Alone(self._answer_later(route, correlation_id, handled, meter))
+                    return self._answer_later(route, correlation_id, handled, meter)
             response = route.handle(context, request)
             if hasattr(response, "__await__"):
                 if meter is not None:
                     meter.pause()
                 answer = self._answer_later(route, correlation_id, response, meter)
-                return Alone(answer) if isinstance(response, Alone) else answer
+                return WaitingAnswer(answer, response.may_follow) if isinstance(response, WaitingAnswer) else answer
             return self._frame(route, correlation_id, response, meter)
         except KafkaError as error:
             return self._frame(route, correlation_id, error_response(route, error), meter)
