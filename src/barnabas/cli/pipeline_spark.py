@@ -38,7 +38,11 @@ def run(
         bool, typer.Option("--accept-changes", help="Go on although the logic has changed since the version began.")
     ] = False,
     into_existing: Annotated[
-        bool, typer.Option("--into-existing", help="Write to topics and tables in which others have written, too.")
+        bool,
+        typer.Option(
+            "--into-existing",
+            help="Write to topics and tables that have other rows already; take over from another folder.",
+        ),
     ] = False,
     profile: Profile = None,
     settings: Settings = None,

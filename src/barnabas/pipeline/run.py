@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from barnabas.pipeline import spark_session, stop
 from barnabas.pipeline.driver import claims as all_claims
-from barnabas.pipeline.driver import tables, topics
+from barnabas.pipeline.driver import owner, tables, topics
 from barnabas.pipeline.driver.backlog import backlogs
 from barnabas.pipeline.driver.claims import Claims
 from barnabas.pipeline.driver.lock import only_driver, remember_java
@@ -78,6 +78,7 @@ def run(
         with topics.connected(project) as cluster:
             topics.check_sources(cluster, part.sources.values())
             if not into_existing:
+                owner.check(cluster, project, version, claims)
                 topics.check_outputs(cluster, _topics(part, chosen, version), claims)
         _claim_tables(project, chosen, version, claims, into_existing=into_existing)
         all_claims.write(state, claims)
@@ -93,7 +94,7 @@ def run(
             planner = Queries(part, version, session, begin or {}, once, say, hush)
             queries = _planned(planner, chosen, claims)
             _claim_tables(project, chosen, version, claims, into_existing=into_existing, session=session)
-            _make_outputs(project, part, chosen, version, claims, queries, say)
+            _make_outputs(project, part, chosen, version, claims, queries, say, into_existing=into_existing)
             keep_logic(project, version)
             last = _drive(project, version, session, queries, signals, show, should_stop)
         stop.clear(state)
@@ -180,11 +181,14 @@ def _make_outputs(
     claims: Claims,
     queries: "Sequence[FlowQuery]",
     say: Callable[[str], None],
+    *,
+    into_existing: bool,
 ) -> None:
     wanted = _topics(part, chosen, version)
     if len(queries) > len(chosen):
         wanted.append(topics.Wanted(project.dead_letters.topic, "dead letters", (), False, is_shared=True))
     with topics.connected(project) as cluster:
+        owner.register(cluster, project, version, claims, take_over=into_existing)
         for topic in topics.create_outputs(cluster, wanted, claims):
             say(f"Created the topic {topic}")
         publish_first(cluster, project, version, chosen)

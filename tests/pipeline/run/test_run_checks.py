@@ -12,7 +12,7 @@ import pytest
 from run_world import YAML, cluster_of, produce, project
 
 from barnabas.pipeline import status as statuses
-from barnabas.pipeline.driver import claims, tables, topics
+from barnabas.pipeline.driver import claims, owner, tables, topics
 from barnabas.pipeline.driver.claims import Claims
 from barnabas.pipeline.driver.lock import only_driver, remember_java
 from barnabas.pipeline.driver.outputs import group_of, output_of
@@ -64,6 +64,37 @@ def test_an_output_topic_with_records_of_others(broker: Broker, tmp_path: Path) 
     with pytest.raises(UserError, match="flow `large` writes, has records that it did not write") as refusal:
         run(project(tmp_path, broker, YAML.replace("topic: large", "topic: taken")), once=True)
     assert "--into-existing" in refusal.value.hint
+
+
+def test_another_folder_with_the_same_name(broker: Broker, tmp_path: Path) -> None:
+    yaml = YAML.replace("name: shop", "name: stall").replace("topic: large", "topic: stalls")
+    first, second = (project(tmp_path / name, broker, yaml) for name in ("first", "second"))
+    mine, other = Claims(), Claims()
+    claims.write(first.state_folder("v1"), mine)
+    with cluster_of(broker) as cluster:
+        owner.register(cluster, first, "v1", mine, take_over=False)
+        owner.register(cluster, first, "v1", claims.read(first.state_folder("v1")), take_over=False)
+        with pytest.raises(UserError) as refusal:
+            run(second, once=True)
+        assert f"v1 of the pipeline `stall` is run from another folder, {tmp_path / 'first'} on" in str(refusal.value)
+        assert "give this project another `name:`" in refusal.value.hint
+        owner.check(cluster, second, "v2", Claims())  # a version of its own may run anywhere
+        with pytest.raises(UserError, match="another folder"):
+            owner.register(cluster, second, "v1", other, take_over=False)
+        with pytest.raises(UserError, match="another folder"):
+            owner.check(cluster, second, "v1", mine)  # a copy with all its state is another folder as well
+
+        (tmp_path / "first").rename(tmp_path / "moved")
+        moved = project(tmp_path / "moved", broker, yaml)
+        owner.check(cluster, moved, "v1", mine)
+        owner.register(cluster, moved, "v1", mine, take_over=False)
+        shutil.rmtree(moved.state_folder("v1"))
+        owner.check(cluster, moved, "v1", Claims())  # to begin anew, its state was removed
+        claims.write(moved.state_folder("v1"), mine)
+        claims.write(second.state_folder("v1"), other)
+        owner.register(cluster, second, "v1", other, take_over=True)
+        with pytest.raises(UserError, match="is run from another folder"):
+            owner.check(cluster, moved, "v1", mine)
 
 
 def test_topics_of_a_version(broker: Broker) -> None:

@@ -85,6 +85,9 @@ def test_two_runs_and_a_change(spark: "SparkSession", broker: Broker, tmp_path: 
     expected = Counter([("a1", 5.0, "a"), ("a2", 100.0, "a"), ("b1", 2000.0, "b"), ("a3", 1.0, "a")])
     assert table(spark, tmp_path / "tables/kept") == expected
 
+    with pytest.raises(UserError, match=f"v1 of the pipeline `shop` is run from another folder, {tmp_path} on"):
+        run(project(tmp_path / "elsewhere", broker, SOLD), once=True, spark=spark, say=said.append)
+
     drifted = SOLD.replace("SELECT *, substr", "SELECT id, string(amount) AS amount, substr")
     with pytest.raises(UserError, match="--accept-changes"):
         run(project(tmp_path, broker, drifted), once=True, spark=spark, say=said.append)

@@ -5,6 +5,7 @@ same name, or another version's table, rows would be missing or doubled and nobo
 """
 
 import os
+import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +18,8 @@ FILE_NAME = "outputs.json"
 
 @dataclass
 class Claims:
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    """Of the folder, in the note that says who runs the version (`owner`)."""
     topics: dict[str, str] = field(default_factory=dict)
     """By name, the topic's id, which changes when it is deleted and made again."""
     tables: dict[str, str] = field(default_factory=dict)
