@@ -66,6 +66,7 @@ class Shell:
             markers=self.markers,
             producer_ids=self.ids,
             clock=self.clock,
+            wait_clock=self.clock,
             settings=TransactionSettings(),
             transaction_version=lambda: 2,
             partition_count=1,

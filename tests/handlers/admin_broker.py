@@ -58,6 +58,7 @@ class AdminBroker:
             node_id=1,
             cluster_id="cluster",
             clock=clock,
+            wait_clock=clock,
             image=self.image,
             configs=BrokerConfigs(static=self.static),
             replicas=replicas,

@@ -17,6 +17,7 @@ from barnabas.env import InlineWorkers
 from barnabas.node.broker_node import BrokerNode
 from barnabas.testing.client import Client, create_topic
 from barnabas.testing.clock import VirtualClock
+from barnabas.testing.clock_driver import ClockDriver, QuietSelector
 from barnabas.testing.disk import SimulatedDisk
 
 T = TypeVar("T")
@@ -40,21 +41,12 @@ class ShareWorld:
         self.disk = SimulatedDisk(now_ms=self.clock.now_ms)
         self.properties = dict(PROPERTIES)
         self._clients: list[Client] = []
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._stopping = False
+        selector = QuietSelector()
+        self._loop = asyncio.SelectorEventLoop(selector)
+        self._driver = ClockDriver(self.clock, self._loop, selector)
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
         self.start()
-
-    def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        self._loop.run_until_complete(self._live())
-        self._loop.close()
-
-    async def _live(self) -> None:
-        while not self._stopping:
-            self.clock.advance(0)
-            await asyncio.sleep(0.0005)
 
     def _do(self, work: "Callable[[], object]") -> object:
         async def run() -> object:
@@ -79,9 +71,6 @@ class ShareWorld:
         self.stop()
         self.start()
 
-    def elapse(self, duration_ms: int) -> None:
-        self._do(lambda: self.clock.elapse(duration_ms))
-
     def connect(self) -> Client:
         client = Client("127.0.0.1", self.node.port)
         self._clients.append(client)
@@ -89,8 +78,10 @@ class ShareWorld:
 
     def close(self) -> None:
         self.stop()
-        self._stopping = True
+        self._do(self._driver.close)
+        self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
+        self._loop.close()
 
     # --- what most tests begin with
 

@@ -51,7 +51,7 @@ def test_what_is_accepted_does_not_come_again(world: ShareWorld, topic: uuid.UUI
     # The rest is acknowledged with the next fetch, which brings what that releases.
     response = member.fetch(topic, (3, 4, [RELEASE, ACCEPT]))
     assert acquired(response) == [(3, 3, 2)]
-    world.elapse(LOCK_MS)
+    world.clock.advance(LOCK_MS)
     assert acquired(member.fetch()) == [(3, 3, 3)]
 
 
@@ -63,7 +63,7 @@ def test_a_lock_times_out_and_wakes_who_waits(world: ShareWorld, topic: uuid.UUI
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(second.fetch, max_wait=timedelta(seconds=100))
         while not waiting.done():
-            world.elapse(1_000)
+            world.clock.advance(1_000)
         assert acquired(waiting.result()) == [(0, 1, 2)]
     late = first.acknowledge(topic, (0, 1, [ACCEPT]))
     assert error_of(late) == (ErrorCode.none, ErrorCode.invalid_record_state)
@@ -84,7 +84,7 @@ def test_a_fetch_waits_no_longer_than_it_wants(world: ShareWorld, topic: uuid.UU
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(member.fetch, max_wait=timedelta(milliseconds=500))
         while not waiting.done():
-            world.elapse(100)
+            world.clock.advance(100)
         assert waiting.result().error_code == ErrorCode.none
 
 
@@ -92,10 +92,10 @@ def test_a_lock_is_renewed(world: ShareWorld, topic: uuid.UUID) -> None:
     produce(world.connect(), "t", 2)
     member = world.member()
     first_fetch(member, topic)
-    world.elapse(LOCK_MS - 1)
+    world.clock.advance(LOCK_MS - 1)
     answer = member.acknowledge(topic, (0, 0, [RENEW]), renews=True)
     assert error_of(answer) == (ErrorCode.none, ErrorCode.none)
-    world.elapse(1)
+    world.clock.advance(1)
     assert acquired(member.fetch()) == [(1, 1, 2)]
     assert error_of(member.acknowledge(topic, (0, 1, [ACCEPT]))) == (ErrorCode.none, ErrorCode.none)
 

@@ -98,17 +98,17 @@ def test_a_member_learns_its_partitions_at_once(world: ShareWorld, topic: uuid.U
 
 def test_members_share_partitions(world: ShareWorld, topic: uuid.UUID) -> None:
     members = [world.member() for _ in range(3)]
-    world.elapse(1_000)  # the assignment interval
+    world.clock.advance(1_000)  # the assignment interval
     held = [assignment(member.heartbeat("t")) for member in members]
-    world.elapse(1_000)
+    world.clock.advance(1_000)
     held = [assignment(member.heartbeat("t")) for member in members]
     counts = [len(each.get(topic, ())) for each in held]
     assert sum(counts) in (3, 4)
     assert min(counts) >= 1
     members.pop().leave()
-    world.elapse(1_000)
+    world.clock.advance(1_000)
     left = [assignment(member.heartbeat("t")) for member in members]
-    world.elapse(1_000)
+    world.clock.advance(1_000)
     left = [assignment(member.heartbeat("t")) for member in members]
     assert sorted(index for each in left for index in each.get(topic, ())) == [0, 1]
 
@@ -119,13 +119,13 @@ def test_new_partitions_and_new_topics_are_found(world: ShareWorld, topic: uuid.
         topics=(CreatePartitionsTopic(name="t", count=3, assignments=None),), timeout=timedelta(seconds=5)
     )
     world.connect().call("create_partitions", 3, grow)
-    world.elapse(1_000)
+    world.clock.advance(1_000)
     found = eventually(lambda: member.heartbeat("t"), lambda beat: assignment(beat) == {topic: (0, 1, 2)})
     assert found.error_code == ErrorCode.none
     other = ShareMember(member.client, member="b")
     other.heartbeat("t", "later", epoch=0)
     later = world.make_topic("later", 1)
-    world.elapse(1_000)
+    world.clock.advance(1_000)
     eventually(lambda: other.heartbeat("t", "later"), lambda beat: later in assignment(beat))
 
 
@@ -180,11 +180,11 @@ def test_the_number_of_members_is_bounded(world: ShareWorld, topic: uuid.UUID) -
 
 def test_a_silent_member_is_removed(world: ShareWorld, topic: uuid.UUID) -> None:
     member = world.member()
-    world.elapse(44_999)
+    world.clock.advance(44_999)
     assert member.heartbeat().error_code == ErrorCode.none
-    world.elapse(44_999)
+    world.clock.advance(44_999)
     assert describe(world).group_state == "Stable"
-    world.elapse(1)
+    world.clock.advance(1)
     assert describe(world).group_state == "Empty"
     assert member.heartbeat().error_code == ErrorCode.unknown_member_id
 

@@ -79,6 +79,7 @@ class Bench:
             self.partition,
             persister=self.persister,
             clock=self.clock,
+            wait_clock=self.clock,
             rules=lambda: ShareRules(offset_reset=EARLIEST),
             on_fenced=self.fenced.append,
         )

@@ -12,6 +12,9 @@ T = TypeVar("T")
 
 
 class Workers(Protocol):
+    is_inline: bool
+    """Nothing happens beside the loop: no threads, and no helper processes either."""
+
     def run(self, call: Callable[[], T]) -> Awaitable[T]:
         """Run `call` off the loop; its result or exception comes back through the awaitable."""
 
@@ -21,6 +24,8 @@ class Workers(Protocol):
 
 class ThreadWorkers:
     """A small pool: fsync and cold reads wait for the device, more threads would only queue there."""
+
+    is_inline = False
 
     def __init__(self, threads: int = 4) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="barnabas-worker")
@@ -34,6 +39,8 @@ class ThreadWorkers:
 
 class InlineWorkers:
     """Runs the call at once, on the caller: deterministic, for tests and simulations."""
+
+    is_inline = True
 
     async def run(self, call: Callable[[], T]) -> T:
         return call()

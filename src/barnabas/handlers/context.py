@@ -78,6 +78,9 @@ class Broker:
     node_id: int
     cluster_id: str
     clock: Clock
+    """The broker's time: how old records are, when sessions end."""
+    wait_clock: Clock
+    """For how long a request may wait, and how fast its client is. Real even where a test makes `clock` virtual."""
     image: ClusterImage
     """The cluster as it is now; replaced with every change."""
     configs: BrokerConfigs

@@ -202,7 +202,7 @@ class Fetch:
         return FetchAnswer(self._plan.topics(answers, self._names), session_id=self._plan.session_id)
 
     async def answer_later(self) -> FetchAnswer:
-        clock = self._broker.clock
+        clock = self._broker.wait_clock
         deadline_ms = clock.monotonic_ms() + int(self._request.max_wait.total_seconds() * 1000)
         while True:
             # Read again in the turn in which we begin to watch: something may have been appended since the last look.
@@ -217,7 +217,7 @@ class Fetch:
 
     async def answer_in_turns(self) -> FetchAnswer:
         """As `answer_later`, for many partitions: each is watched from the moment it is read."""
-        clock, turns = self._broker.clock, self._broker.turns
+        clock, turns = self._broker.wait_clock, self._broker.turns
         deadline_ms = clock.monotonic_ms() + int(self._request.max_wait.total_seconds() * 1000)
         turn = await turns.wait()
         while True:
@@ -239,7 +239,7 @@ class Fetch:
         return self._size >= self.min_bytes or self.must_answer or left_ms <= 0 or self._broker.is_stopping
 
     async def _wait_for(self, wait: FetchWait, left_ms: int) -> None:
-        timer = self._broker.clock.call_later(left_ms, wait.wake)
+        timer = self._broker.wait_clock.call_later(left_ms, wait.wake)
         try:
             await wait.done
         finally:

@@ -81,7 +81,7 @@ def append_all(
         return None
     if pending:
         # Later batches may be appended meanwhile; whoever asks for the log's end must find these in it.
-        committed = _answer_when_committed(topics, pending, request.timeout_ms, broker.clock)
+        committed = _answer_when_committed(topics, pending, request.timeout_ms, broker.wait_clock)
         return WaitingAnswer(committed, MayFollow.SAME_API)
     return ProduceAnswer(topics)
 

@@ -149,7 +149,7 @@ class Fetching:
                 self._partitions[where] = self._find(where)
             except KafkaError as error:
                 self._refuse(where, error)
-        clock = self._broker.clock
+        clock = self._broker.wait_clock
         deadline_ms = clock.monotonic_ms() + int(self._request.max_wait.total_seconds() * 1000)
         while True:
             found = self._locate()
@@ -230,7 +230,7 @@ class Fetching:
         for partition in partitions:
             partition.watch(wait)
             partition.partition.watch(wait)
-        timer = self._broker.clock.call_later(left_ms, wait.wake)
+        timer = self._broker.wait_clock.call_later(left_ms, wait.wake)
         try:
             await wait.done
         finally:
@@ -305,7 +305,7 @@ def _refusal(error: KafkaError) -> ShareFetchResponse:
 
 async def _sleep(broker: Broker, duration: timedelta) -> None:
     over = asyncio.Event()
-    timer = broker.clock.call_later(int(duration.total_seconds() * 1000), over.set)
+    timer = broker.wait_clock.call_later(int(duration.total_seconds() * 1000), over.set)
     try:
         await over.wait()
     finally:

@@ -66,16 +66,19 @@ class BrokerNode:
         properties: Mapping[str, str],
         *,
         clock: Clock | None = None,
+        wait_clock: Clock | None = None,
         disk: Disk | None = None,
         workers: Workers | None = None,
         rng: random.Random | None = None,
     ) -> None:
+        """`wait_clock`: see `handlers.context.Broker`. It differs from `clock` only in tests with real clients."""
         try:
             validate_broker_properties(properties)
         except InvalidConfig as error:
             raise StartError(str(error)) from error
         self._static = dict(properties)
         self._clock = clock or SystemClock()
+        self._wait_clock = wait_clock or self._clock
         self._disk = disk or RealDisk()
         self._workers = workers or ThreadWorkers()
         self._rng = rng or random.SystemRandom()
@@ -206,7 +209,7 @@ class BrokerNode:
             return None
         from barnabas.node.archiver import Archiver
 
-        return Archiver(folder, self.addresses[0], clock=self._clock, settings_of=self._topic_settings)
+        return Archiver(folder, self.addresses[0], clock=self._wait_clock, settings_of=self._topic_settings)
 
     def _get_log_moves(self) -> LogMoves:
         from barnabas.replication.log_moves import LogMoves
@@ -245,6 +248,7 @@ class BrokerNode:
             replicas=self._replicas,
             workers=self._workers,
             clock=self._clock,
+            wait_clock=self._wait_clock,
             rng=self._rng,
             image=lambda: self._state.image,
             configs=lambda: self._configs,
@@ -257,6 +261,7 @@ class BrokerNode:
             node_id=self.node_id,
             cluster_id=self._storage.cluster_id,
             clock=self._clock,
+            wait_clock=self._wait_clock,
             workers=self._workers,
             turns=self._turns,
             image=self._state.image,

@@ -37,6 +37,7 @@ class Surroundings(NamedTuple):
     replicas: Replicas
     workers: Workers
     clock: Clock
+    wait_clock: Clock
     rng: random.Random
     image: Callable[[], ClusterImage]
     configs: Callable[[], BrokerConfigs]
@@ -48,16 +49,16 @@ class Coordinators:
     def __init__(self, around: Surroundings) -> None:
         self._around = around
         self._groups: CoordinatorPartitions[GroupCoordinator] = CoordinatorPartitions(
-            OFFSETS_TOPIC, self._make_groups, node_id=around.node_id, clock=around.clock, on_change=_tell_groups
+            OFFSETS_TOPIC, self._make_groups, node_id=around.node_id, clock=around.wait_clock, on_change=_tell_groups
         )
         self._transactions: CoordinatorPartitions[TransactionCoordinator] = CoordinatorPartitions(
-            TRANSACTIONS_TOPIC, self._make_transactions, node_id=around.node_id, clock=around.clock
+            TRANSACTIONS_TOPIC, self._make_transactions, node_id=around.node_id, clock=around.wait_clock
         )
         self._share_states: CoordinatorPartitions[ShareCoordinator] = CoordinatorPartitions(
             SHARE_STATE_TOPIC,
             self._make_share_states,
             node_id=around.node_id,
-            clock=around.clock,
+            clock=around.wait_clock,
             on_change=self._tell_share_groups,
         )
         self._all: tuple[CoordinatorPartitions[Any], ...] = (self._groups, self._transactions, self._share_states)
@@ -120,6 +121,7 @@ class Coordinators:
             markers=self.markers,
             producer_ids=around.producer_ids,
             clock=around.clock,
+            wait_clock=around.wait_clock,
             settings=transaction_settings(around.configs()),
             transaction_version=lambda: around.image().features.get(TRANSACTION_VERSION, 0),
             partition_count=around.configs().integer("transaction.state.log.num.partitions"),
@@ -145,6 +147,7 @@ class Coordinators:
         return make_share_services(
             replicas=around.replicas,
             clock=around.clock,
+            wait_clock=around.wait_clock,
             image=around.image,
             configs=around.configs,
             coordinator=self.share_states,

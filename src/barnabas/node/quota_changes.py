@@ -44,7 +44,7 @@ class QuotaChanges:
             self._broker.quotas = ClientQuotas(
                 windows=self._windows("quota.window.num", "quota.window.size.seconds"),
                 mutation_windows=self._windows("controller.quota.window.num", "controller.quota.window.size.seconds"),
-                now_ms=self._broker.clock.now_ms,
+                now_ms=self._broker.wait_clock.now_ms,
             )
         self._broker.quotas.set(quotas)
 

@@ -71,6 +71,7 @@ def make_share_services(
     *,
     replicas: Replicas,
     clock: Clock,
+    wait_clock: Clock,
     image: Callable[[], ClusterImage],
     configs: Callable[[], BrokerConfigs],
     coordinator: Callable[[], ShareCoordinator],
@@ -79,12 +80,13 @@ def make_share_services(
 ) -> ShareServices:
     return ShareServices(
         ShareGroups(
-            groups, coordinator, ensure_state_topic=lambda: ensure_internal_topic(SHARE_STATE_TOPIC), clock=clock
+            groups, coordinator, ensure_state_topic=lambda: ensure_internal_topic(SHARE_STATE_TOPIC), clock=wait_clock
         ),
         SharePartitions(
             replicas,
             persister=coordinator(),
             clock=clock,
+            wait_clock=wait_clock,
             rules_of=lambda group_id: share_rules(configs(), image().configs.of(GROUP, group_id)),
         ),
         ShareSessions(lambda: configs().integer("group.share.max.share.sessions")),

@@ -2,7 +2,8 @@
 
 By default it runs in a thread of this process, which is quickest. `Broker(process=True)` is a process that can be
 killed, paused and restarted, on the same port and the same data. Both are whole brokers, on a free port of 127.0.0.1,
-with a temporary data directory that goes when they go.
+with a temporary data directory that goes when they go. For `Broker(clock=VirtualClock())` time passes only when the
+test says so.
 """
 
 import os
@@ -13,6 +14,7 @@ from types import TracebackType
 from typing import Self
 
 from barnabas.testing.client import Client, create_topic
+from barnabas.testing.clock import VirtualClock
 from barnabas.testing.ports import is_free, pick_free_port
 from barnabas.testing.process_runner import ProcessRunner
 from barnabas.testing.runner import BrokerDidNotStart, Runner
@@ -22,6 +24,8 @@ HOST = "127.0.0.1"
 
 # What a test wants where a server wants something else: groups form at once.
 TEST_PROPERTIES = {"group.initial.rebalance.delay.ms": "0"}
+# With a virtual clock, the broker stamps the records: clients would stamp them with the machine's time.
+VIRTUAL_TIME_PROPERTIES = {"log.message.timestamp.type": "LogAppendTime"}
 
 _START_ATTEMPTS = 5
 
@@ -33,14 +37,20 @@ class Broker:
         process: bool = False,
         properties: Mapping[str, str] | None = None,
         data_dir: str | os.PathLike[str] | None = None,
+        clock: VirtualClock | None = None,
         crash_at: str | None = None,
         fault: str | None = None,
     ) -> None:
-        """`crash_at`: a broker process kills itself there, see `crashing_disk`.
+        """`clock`: the broker's time, see `clock_driver`. Not for a process.
+
+        `crash_at`: a broker process kills itself there, see `crashing_disk`.
 
         `fault`: a broker process that is broken on purpose, see `faulty_serve`.
         """
-        self.properties = {**TEST_PROPERTIES, **(properties or {})}
+        if process and clock is not None:
+            raise ValueError("a virtual clock needs a broker in this process: leave out process=True, or the clock")
+        defaults = TEST_PROPERTIES if clock is None else TEST_PROPERTIES | VIRTUAL_TIME_PROPERTIES
+        self.properties = {**defaults, **(properties or {})}
         """Kafka's names; a change acts at the next start."""
         self.port = 0
         self._home = tempfile.mkdtemp(prefix="barnabas-")
@@ -50,7 +60,9 @@ class Broker:
             self.crash_at(crash_at)
         if fault is not None:
             self._own_process("fault").fault = fault
-        self._runner: Runner = self._process or ThreadRunner()
+        if clock is not None:
+            clock.start_today()
+        self._runner: Runner = self._process or ThreadRunner(clock)
 
     @property
     def bootstrap_servers(self) -> str:

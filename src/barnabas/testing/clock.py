@@ -1,13 +1,17 @@
 """Virtual time: seven days pass in a millisecond, and always in the same order.
 
-`advance` runs what is due, each callback at its own time. `elapse` also lets the event loop run between them, for code
-that awaits.
+`advance` runs what is due, each callback at its own time. The callbacks of a `Broker(clock=...)` run in the broker's
+thread (`clock_driver`). A test that has parts of a broker on its own event loop uses `elapse` instead, which lets the
+loop run between callbacks, for code that awaits.
 """
 
 import asyncio
 import heapq
+import time
 from collections.abc import Callable
+from datetime import timedelta
 from itertools import count
+from typing import Protocol
 
 START_MS = 1_750_000_000_000
 
@@ -34,14 +38,25 @@ class VirtualTimer:
         return self._callback is None
 
 
+class Driver(Protocol):
+    """The loop, in another thread, that a clock's timers belong to."""
+
+    def advance(self, by_ms: int) -> None: ...
+
+    def call_soon(self, callback: Callable[[], None]) -> None: ...
+
+
 class VirtualClock:
     """An `env.Clock` that stands still until it is told to move."""
 
-    def __init__(self, now_ms: int = START_MS) -> None:
-        self._wall_ms = now_ms
+    def __init__(self, now_ms: int | None = None) -> None:
+        """`now_ms`: what the wall clock shows at first. By default a fixed moment, or today for a `Broker`."""
+        self._wall_ms = START_MS if now_ms is None else now_ms
+        self._is_start_chosen = now_ms is not None
         self._monotonic_ms = 0
         self._heap: list[tuple[float, int, VirtualTimer]] = []
         self._order = count()
+        self._driver: Driver | None = None
 
     def now_ms(self) -> int:
         return self._wall_ms
@@ -52,6 +67,8 @@ class VirtualClock:
     def call_later(self, delay_ms: float, callback: Callable[[], None]) -> VirtualTimer:
         timer = VirtualTimer(callback)
         heapq.heappush(self._heap, (self._monotonic_ms + max(delay_ms, 0), next(self._order), timer))
+        if delay_ms <= 0 and self._driver is not None:
+            self._driver.call_soon(self._run_due)
         return timer
 
     async def sleep_ms(self, delay_ms: float) -> None:
@@ -65,6 +82,7 @@ class VirtualClock:
     def set_wall_ms(self, now_ms: int) -> None:
         """Somebody sets the machine's clock: timeouts do not notice."""
         self._wall_ms = now_ms
+        self._is_start_chosen = True
 
     def next_due_ms(self) -> float | None:
         """The monotonic time of the next timer, if there is one."""
@@ -72,20 +90,27 @@ class VirtualClock:
             heapq.heappop(self._heap)
         return self._heap[0][0] if self._heap else None
 
-    def advance(self, by_ms: int) -> None:
-        """Let time pass, and everything happen that is due, in order. Callbacks may set new timers."""
+    def advance(self, by: int | timedelta) -> None:
+        """Let time pass (a number is milliseconds), and everything happen that is due, in order.
+
+        Returns once it has happened. Callbacks may set new timers.
+        """
+        by_ms = by // timedelta(milliseconds=1) if isinstance(by, timedelta) else by
+        if by_ms < 0:
+            raise ValueError(f"time cannot go back by {-by_ms} ms; to set the wall clock back, use set_wall_ms")
+        if self._driver is not None:
+            self._driver.advance(by_ms)
+            return
         target_ms = self._monotonic_ms + by_ms
-        while self._step(target_ms):
+        while self.step(target_ms):
             pass
-        self._move_to(target_ms)
 
     async def elapse(self, by_ms: int) -> None:
-        """As `advance`, and let tasks run before, between and after what is due."""
+        """As `advance`, and let tasks of the running loop run before, between and after what is due."""
         target_ms = self._monotonic_ms + by_ms
         await self.settle()
-        while self._step(target_ms):
+        while self.step(target_ms):
             await self.settle()
-        self._move_to(target_ms)
         await self.settle()
 
     async def settle(self) -> None:
@@ -93,14 +118,38 @@ class VirtualClock:
         for _ in range(TURNS):
             await asyncio.sleep(0)
 
-    def _step(self, target_ms: int) -> bool:
+    def step(self, target_ms: int) -> bool:
+        """Run the next timer that is due by `target_ms`. False: there is none, and that is the time now."""
         due_ms = self.next_due_ms()
         if due_ms is None or due_ms > target_ms:
+            self.move_to(target_ms)
             return False
-        self._move_to(max(-int(-due_ms // 1), self._monotonic_ms))
+        self.move_to(max(-int(-due_ms // 1), self._monotonic_ms))
         heapq.heappop(self._heap)[2].fire()
         return True
 
-    def _move_to(self, monotonic_ms: int) -> None:
+    def _run_due(self) -> None:
+        while self.step(self._monotonic_ms):
+            pass
+
+    def move_to(self, monotonic_ms: int) -> None:
+        """Let time pass, and nothing happen."""
         self._wall_ms += monotonic_ms - self._monotonic_ms
         self._monotonic_ms = monotonic_ms
+
+    # --- for a broker in another thread
+
+    def start_today(self) -> None:
+        """Unless told otherwise, begin with the machine's time: clients stamp their records with it."""
+        if not self._is_start_chosen:
+            self.set_wall_ms(time.time_ns() // 1_000_000)
+
+    def attach(self, driver: Driver) -> None:
+        if self._driver is not None:
+            raise RuntimeError("this clock already drives a running broker: give each broker a VirtualClock of its own")
+        self._driver = driver
+
+    def detach(self) -> None:
+        """The broker has stopped, and its timers with it. The time stays for the next one."""
+        self._driver = None
+        self._heap.clear()

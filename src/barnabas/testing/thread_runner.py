@@ -1,16 +1,26 @@
-"""Runs a broker in a thread with an event loop of its own: the fastest start, for tests that do not kill it."""
+"""Runs a broker in a thread with an event loop of its own: the fastest start, for tests that do not kill it.
+
+With a virtual clock, everything the broker does happens on that loop, and no time passes by itself. Only how long a
+request may wait, how long a client is throttled and when work is tried again is real time: the clients are real, too.
+"""
 
 import asyncio
 import threading
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from barnabas.testing.runner import BrokerDidNotStart
+
+if TYPE_CHECKING:
+    from barnabas.node.broker_node import BrokerNode
+    from barnabas.testing.clock import VirtualClock
 
 START_TIMEOUT_S = 30.0
 
 
 class ThreadRunner:
-    def __init__(self) -> None:
+    def __init__(self, clock: "VirtualClock | None" = None) -> None:
+        self._clock = clock
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop_asked: asyncio.Event | None = None
@@ -47,27 +57,42 @@ class ThreadRunner:
 
     def _run(self, properties: dict[str, str]) -> None:
         try:
-            with asyncio.Runner(loop_factory=_new_loop) as runner:
-                runner.run(self._serve(properties))
+            if self._clock is None:
+                self._run_in_real_time(properties)
+            else:
+                self._run_in_virtual_time(properties, self._clock)
         except BaseException as error:
             self._failure = error
         finally:
             self._ready.set()
 
-    async def _serve(self, properties: dict[str, str]) -> None:
+    def _run_in_real_time(self, properties: dict[str, str]) -> None:
+        import uvloop
+
         from barnabas.node.broker_node import BrokerNode
 
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(self._serve(BrokerNode(properties)))
+
+    def _run_in_virtual_time(self, properties: dict[str, str], clock: "VirtualClock") -> None:
+        from barnabas.env import InlineWorkers, SystemClock
+        from barnabas.node.broker_node import BrokerNode
+        from barnabas.testing.clock_driver import ClockDriver, QuietSelector
+
+        selector = QuietSelector()
+        with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(selector)) as runner:
+            driver = ClockDriver(clock, runner.get_loop(), selector)
+            try:
+                node = BrokerNode(properties, clock=clock, wait_clock=SystemClock(), workers=InlineWorkers())
+                runner.run(self._serve(node))
+            finally:
+                driver.close()
+
+    async def _serve(self, node: "BrokerNode") -> None:
         self._loop = asyncio.get_running_loop()
         self._stop_asked = asyncio.Event()
-        node = BrokerNode(properties)
         await node.start()
         self._port = node.port
         self._ready.set()
         await self._stop_asked.wait()
         await node.stop()
-
-
-def _new_loop() -> asyncio.AbstractEventLoop:
-    import uvloop
-
-    return uvloop.new_event_loop()

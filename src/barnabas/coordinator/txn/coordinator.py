@@ -44,10 +44,12 @@ class TransactionCoordinator:
         markers: TransactionMarkers,
         producer_ids: ProducerIds,
         clock: Clock,
+        wait_clock: Clock,
         settings: TransactionSettings,
         transaction_version: Callable[[], int],
         partition_count: int,
     ) -> None:
+        """`clock` is for timeouts of transactions, `wait_clock` for the next attempt of what has failed."""
         self.partition_count = partition_count
         """Of __transaction_state. May be set until the first partition is loaded."""
         self._clock = clock
@@ -65,7 +67,7 @@ class TransactionCoordinator:
             commit_timeout_ms=settings.commit_timeout_ms,
             send=self._send,
         )
-        self._sender = MarkerSender(markers, clock, complete=self._complete)
+        self._sender = MarkerSender(markers, wait_clock, complete=self._complete)
 
     def _send(self, partition: int, completion: Completion) -> None:
         self._sender.send(partition, completion)

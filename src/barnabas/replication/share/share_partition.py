@@ -66,15 +66,18 @@ class SharePartition:
         *,
         persister: StatePersister,
         clock: Clock,
+        wait_clock: Clock,
         rules: Callable[[], ShareRules],
         on_fenced: Callable[["SharePartition"], None],
     ) -> None:
+        """`clock` is for record locks, `wait_clock` for the next attempt of what has failed."""
         self.key = key
         self.partition = partition
         self.leader_epoch = partition.leader_epoch
         self.is_fenced = False
         self._persister = persister
         self._clock = clock
+        self._wait_clock = wait_clock
         self._rules = rules
         self._on_fenced = on_fenced
         self._core: SharePartitionCore | None = None
@@ -133,7 +136,7 @@ class SharePartition:
 
     async def _pause(self, delay_ms: int) -> None:
         over = asyncio.Event()
-        timer = self._clock.call_later(delay_ms, over.set)
+        timer = self._wait_clock.call_later(delay_ms, over.set)
         try:
             await over.wait()
         finally:

@@ -18,11 +18,13 @@ class SharePartitions:
         *,
         persister: StatePersister,
         clock: Clock,
+        wait_clock: Clock,
         rules_of: Callable[[str], ShareRules],
     ) -> None:
         self._replicas = replicas
         self._persister = persister
         self._clock = clock
+        self._wait_clock = wait_clock
         self.rules_of = rules_of
         self._partitions: dict[SharePartitionKey, SharePartition] = {}
 
@@ -44,6 +46,7 @@ class SharePartitions:
             partition,
             persister=self._persister,
             clock=self._clock,
+            wait_clock=self._wait_clock,
             rules=lambda: self.rules_of(group_id),
             on_fenced=self._forget,
         )
