@@ -2,6 +2,8 @@
 
 import io
 import json
+import os
+import pty
 import select
 import signal
 import socket
@@ -279,6 +281,37 @@ def test_wrong_words_say_what_to_type(command: Command, arguments: list[str], wo
     assert failed.out == ""
 
 
+def test_produce_says_that_it_made_a_topic(command: Command, barnabas_topic: str) -> None:
+    first = command("produce", barnabas_topic, stdin=lines(1))
+    assert first.err.startswith(f"Created topic {barnabas_topic} with 1 partition\n")
+    assert "Created" not in command("produce", barnabas_topic, stdin=lines(1)).err
+
+
+@pytest.mark.parametrize("answer", ["y", "n"])
+def test_produce_asks_at_a_terminal_before_it_makes_a_topic(command: Command, barnabas_topic: str, answer: str) -> None:
+    with at_a_terminal("produce", barnabas_topic) as (process, terminal):
+        assert f"There is no topic {barnabas_topic}. Create it? [y/N]" in read_until(terminal, "[y/N]")
+        os.write(terminal, f"{answer}\nhello\n".encode())
+        if answer == "y":
+            read_until(terminal, "Ctrl-D ends")
+            os.write(terminal, b"\x04")
+            assert "1 record sent" in read_until(terminal, "1 record sent")
+        else:
+            assert "barnabas topic create" in read_until(terminal, "barnabas topic create")
+        assert process.wait(20) == (0 if answer == "y" else 1)
+    topics = [row["topic"] for row in command("topic", "list", "--format", "json").json()]
+    assert (barnabas_topic in topics) == (answer == "y")
+
+
+def test_the_first_records_do_not_wait_for_a_producer_id(command: Command, barnabas_topic: str) -> None:
+    """librdkafka asks for an id with every metadata answer, and otherwise only every half second."""
+    command("topic", "create", barnabas_topic)
+    for _ in range(8):  # without care, about half of them are lucky
+        sent = command("produce", barnabas_topic, "-X", "debug=eos,queue", "-X", "log_level=7", stdin=lines(3))
+        assert sent.status == 0, sent.err
+        assert sent.err.index("Acquiring ProducerId") < sent.err.index("flushing")
+
+
 @pytest.mark.parametrize("arguments", [["consume"], ["consume", "--group", "interrupted"], ["produce"]])
 def test_ctrl_c_ends_a_command_quietly(command: Command, barnabas_topic: str, arguments: list[str]) -> None:
     command("produce", barnabas_topic, stdin=lines(1))
@@ -329,6 +362,28 @@ def barnabas(*arguments: str) -> Iterator["subprocess.Popen[bytes]"]:
             yield process
         finally:
             process.kill()
+
+
+@contextmanager
+def at_a_terminal(*arguments: str) -> Iterator[tuple["subprocess.Popen[bytes]", int]]:
+    """The command with a terminal as its stdin and stderr; what this yields besides is the other end of it."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "barnabas", *arguments]
+    with subprocess.Popen(command, stdin=theirs, stdout=subprocess.PIPE, stderr=theirs) as process:
+        os.close(theirs)
+        try:
+            yield process, ours
+        finally:
+            process.kill()
+            os.close(ours)
+
+
+def read_until(terminal: int, words: str) -> str:
+    """What the terminal shows, up to the chunk with these words in it."""
+    shown = ""
+    while words not in shown:
+        shown += os.read(terminal, 1000).decode()
+    return shown
 
 
 def _partitions_of_keys(command: Command, topic: str, keys: list[str], *options: str) -> dict[str, int]:

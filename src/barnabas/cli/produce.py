@@ -1,29 +1,20 @@
 """`barnabas produce`: one record per line of stdin."""
 
-import random
 import sys
 import time
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from barnabas.cli.connection import REQUEST_TIMEOUT_S, Connection, failure, unknown_topic
-from barnabas.cli.errors import CommandFailed, show
+from barnabas.cli.connection import REQUEST_TIMEOUT_S, Connection, result_of, unknown_topic
+from barnabas.cli.errors import CommandFailed
 from barnabas.cli.options import DEFAULT_SERVERS, ClientConfig, Servers
 from barnabas.cli.output import plural, say
 from barnabas.cli.pairs import parse_pair
-from barnabas.cli.partitioners import LIBRDKAFKA_NAMES, Choose, Partitioner, round_robin, sticky
-
-if TYPE_CHECKING:
-    from confluent_kafka import KafkaError, Message
-
-# How long an interrupted command waits for what it has sent already.
-INTERRUPTED_FLUSH_S = 2.0
-# How long a topic may take to appear where the broker creates topics on demand.
-TOPIC_WAIT_S = 5.0
+from barnabas.cli.partitioners import LIBRDKAFKA_NAMES, Partitioner
+from barnabas.cli.sender import INTERRUPTED_FLUSH_S, Sender
 
 
 class Acks(StrEnum):
@@ -79,6 +70,7 @@ def produce(
             "message.timeout.ms": int(timeout * 1000),
         },
     )
+    _find_or_create_topic(connection, sender)
     choose = sender.chooser(partitioner) if partition is None else sender.fixed(partition)
     if sys.stdin.isatty():
         say("One record per line; Ctrl-D ends.")
@@ -96,102 +88,27 @@ def produce(
         raise typer.Exit(1)
 
 
-class Sender:
-    """A producer and what became of its records."""
+def _find_or_create_topic(connection: Connection, sender: Sender) -> None:
+    """A topic that does not exist is created where the broker does that; somebody at a terminal is asked first."""
+    known = sender.known_topics()
+    if sender.topic in known:
+        sender.find_topic()
+        return
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        print(f"There is no topic {sender.topic}. Create it? [y/N] ", end="", file=sys.stderr, flush=True)
+        if sys.stdin.buffer.readline().strip().lower() not in (b"y", b"yes"):
+            raise unknown_topic(sender.topic, known)
+        _create_topic(connection, sender.topic)
+    sender.find_topic()
+    say(f"Created topic {sender.topic} with {plural(sender.partitions, 'partition')}")
 
-    def __init__(
-        self, connection: Connection, topic: str, config: dict[str, object], *, topic_wait_s: float = TOPIC_WAIT_S
-    ) -> None:
-        self.topic = topic
-        self.failed = 0
-        self._producer = connection.producer(config)
-        self._delivered: Counter[int] = Counter()
-        self._first_error: KafkaError | None = None
-        self.partitions = self._await_topic(topic_wait_s)
 
-    def chooser(self, partitioner: Partitioner) -> Choose:
-        if partitioner in LIBRDKAFKA_NAMES:
-            return lambda size: -1
-        if partitioner is Partitioner.round_robin:
-            return round_robin(self.partitions)
-        return sticky(self.partitions, random.Random())
+def _create_topic(connection: Connection, topic: str) -> None:
+    from confluent_kafka.admin import NewTopic
 
-    def fixed(self, partition: int) -> Choose:
-        if not 0 <= partition < self.partitions:
-            raise CommandFailed(
-                f"{self.topic} has no partition {partition}", hint=f"its partitions are 0 to {self.partitions - 1}"
-            )
-        return lambda size: partition
-
-    def _await_topic(self, wait_s: float) -> int:
-        """How many partitions it has. Asking for it by name creates it where the broker does that.
-
-        It also pays: a producer that knows its broker gets its producer id at once, else half a second later.
-        """
-        from confluent_kafka import KafkaException
-
-        deadline = time.monotonic() + wait_s
-        while True:
-            try:
-                found = self._producer.list_topics(self.topic, timeout=REQUEST_TIMEOUT_S).topics[self.topic]
-            except KafkaException as error:
-                raise failure(error.args[0]) from error
-            if found.partitions:
-                return len(found.partitions)
-            if time.monotonic() > deadline:
-                raise unknown_topic(self.topic, [])
-            time.sleep(0.05)
-
-    def send(
-        self,
-        key: bytes | None,
-        value: bytes | None,
-        headers: Sequence[tuple[str, bytes | None]],
-        choose: Choose,
-    ) -> None:
-        from confluent_kafka import KafkaException
-
-        partition = choose(len(value or b"") + len(key or b""))
-        while True:
-            try:
-                self._producer.produce(
-                    self.topic, value, key, partition=partition, headers=list(headers), on_delivery=self._on_delivery
-                )
-            except BufferError:  # librdkafka's queue is full: let deliveries make room
-                self._producer.poll(0.1)
-            except KafkaException as error:  # refused on the spot, a record that is too large for instance
-                self._note(error.args[0])
-                return
-            else:
-                self._producer.poll(0)
-                return
-
-    def finish(self, timeout_s: float | None = None) -> None:
-        """Wait for every delivery, in small steps so that Ctrl-C is heard."""
-        deadline = None if timeout_s is None else time.monotonic() + timeout_s
-        while self._producer.flush(0.1) and (deadline is None or time.monotonic() < deadline):
-            pass
-
-    def report(self, elapsed_s: float) -> None:
-        delivered = sum(self._delivered.values())
-        where = plural(len(self._delivered), "partition")
-        say(f"{plural(delivered, 'record')} sent to {self.topic} ({where}) in {elapsed_s:.2f} s")
-        self.report_failures()
-
-    def report_failures(self) -> None:
-        if self._first_error is not None:
-            reason = failure(self._first_error)
-            show(CommandFailed(f"{plural(self.failed, 'record')} not delivered: {reason.message}", hint=reason.hint))
-
-    def _on_delivery(self, error: "KafkaError | None", message: "Message") -> None:
-        if error is not None:
-            self._note(error)
-        else:
-            self._delivered[message.partition() or 0] += 1
-
-    def _note(self, error: "KafkaError") -> None:
-        self.failed += 1
-        self._first_error = self._first_error or error
+    admin = connection.admin()  # lives until the answer has come
+    request = [NewTopic(topic, -1, -1)]  # as many partitions and replicas as the broker's settings say
+    result_of(admin.create_topics(request, request_timeout=REQUEST_TIMEOUT_S)[topic])
 
 
 def records(key_separator: str | None) -> Iterator[tuple[bytes | None, bytes]]:

@@ -9,7 +9,7 @@ from barnabas.cli.connection import Connection
 from barnabas.cli.kafka.client_properties import as_pairs, to_librdkafka
 from barnabas.cli.kafka.line_reader import LineReader
 from barnabas.cli.kafka.options import ScriptParser, collect_properties, deprecated, was_given
-from barnabas.cli.produce import INTERRUPTED_FLUSH_S, Sender
+from barnabas.cli.sender import INTERRUPTED_FLUSH_S, Sender
 
 _LINE_READER = "org.apache.kafka.tools.LineMessageReader"
 _CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -74,8 +74,8 @@ def run(arguments: Sequence[str]) -> int:
         )
     )
     connection = Connection(options.bootstrap_server, as_pairs(to_librdkafka(properties)))
-    wait_s = int(properties["max.block.ms"]) / 1000
-    sender = Sender(connection, options.topic, _fixed_config(properties), topic_wait_s=wait_s)
+    sender = Sender(connection, options.topic, _fixed_config(properties))
+    sender.find_topic(wait_s=int(properties["max.block.ms"]) / 1000)
     try:
         for record in lines.read(_lines()):
             sender.send(record.key, record.value, record.headers, _any_partition)
