@@ -66,11 +66,34 @@ def test_data_dir_replaces_a_log_dir_of_the_file(tmp_path: Path) -> None:
     assert "log.dir" not in found
 
 
-@pytest.mark.parametrize("address", ["localhost", "localhost:", "localhost:http", "1.2.3.4:70000", "::1:9092"])
+@pytest.mark.parametrize("address", ["localhost", "localhost:", "localhost:http", "::1:9092"])
 def test_an_address_that_is_none_is_explained(address: str) -> None:
     with pytest.raises(CommandFailed, match="HOST:PORT") as caught:
         properties("--listen", address)
     assert "localhost:9092" in caught.value.hint
+
+
+@pytest.mark.parametrize("address", [":99999", "localhost:65536", "localhost:" + "9" * 5000])
+def test_a_port_that_is_none_is_explained(address: str) -> None:
+    with pytest.raises(CommandFailed, match="is not a port") as caught:
+        properties("--listen", address)
+    assert "65535" in caught.value.hint
+
+
+@pytest.mark.parametrize("below", ["", "below"])
+def test_a_file_is_no_data_directory(tmp_path: Path, capfd: pytest.CaptureFixture[str], below: str) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    assert run(["serve", "--listen", "127.0.0.1:0", "--data-dir", str(file / below)]) == 1
+    told = capfd.readouterr().err
+    assert f"{file / below} is not a directory" in told
+    assert "--data-dir" in told
+
+
+def test_a_listener_with_an_impossible_port_is_explained(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    settings = ["--set", "listeners=PLAINTEXT://:99999", "--data-dir", str(tmp_path)]
+    assert run(["serve", *settings]) == 1
+    assert "99999; choose one from 0 to 65535" in capfd.readouterr().err
 
 
 def test_ipv6_addresses_stand_in_brackets() -> None:

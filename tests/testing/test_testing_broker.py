@@ -88,6 +88,15 @@ def test_a_paused_broker_can_be_stopped() -> None:
 
 
 @pytest.mark.parametrize("process", [False, True])
+def test_properties_may_be_numbers_and_truths(process: bool) -> None:
+    properties = {"num.partitions": 3, "log.retention.ms": 1000, "auto.create.topics.enable": False}
+    with Broker(process=process, properties=properties) as broker:
+        broker.create_topic("orders", partitions=-1)
+        assert partitions_of(broker, "orders") == 3
+        assert partitions_of(broker, "never-made") == 0
+
+
+@pytest.mark.parametrize("process", [False, True])
 def test_a_broker_that_cannot_start_says_why(process: bool) -> None:
     broker = Broker(process=process, properties={"num.partitions": "many"})
     with pytest.raises(BrokerDidNotStart, match=r"num\.partitions"), broker:

@@ -62,10 +62,12 @@ def default_data_dir() -> str:
 
 def _checked_address(address: str) -> str:
     host, separator, port = address.rpartition(":")
-    if not separator or not port.isdecimal() or int(port) > 65535 or (":" in host and not host.startswith("[")):
+    if not separator or not port.isdecimal() or (":" in host and not host.startswith("[")):
         raise CommandFailed(
-            f"--listen wants HOST:PORT, not {address!r}", hint="try: --listen localhost:9092, or [::1]:9092 for IPv6"
+            f"--listen needs HOST:PORT, not {address!r}", hint="write localhost:9092, or [::1]:9092 for IPv6"
         )
+    if len(port) > 5 or int(port) > 65535:
+        raise CommandFailed(f"{port} is not a port", hint="choose one from 1 to 65535, or 0 for any free port")
     return address
 
 

@@ -12,7 +12,7 @@ from barnabas.handlers.endpoints import WILDCARD_HOSTS
 from barnabas.metadata.configs.effective import BrokerConfigs
 from barnabas.node.errors import StartError
 
-_LISTENER = re.compile(r"(?P<name>[A-Za-z0-9_]+)://(?P<host>\[[0-9A-Fa-f:.]+\]|[^:/\[\]]*):(?P<port>\d{1,5})")
+_LISTENER = re.compile(r"(?P<name>[A-Za-z0-9_]+)://(?P<host>\[[0-9A-Fa-f:.]+\]|[^:/\[\]]*):(?P<port>\d+)")
 
 
 class ListenerAddress(NamedTuple):
@@ -68,6 +68,8 @@ def comma_separated(configs: BrokerConfigs, name: str) -> list[str]:
 
 def _parse(setting: str, text: str) -> ListenerAddress:
     found = _LISTENER.fullmatch(text.strip())
-    if found is None or int(found["port"]) > 65535:
+    if found is None:
         raise StartError(f"{setting}={text} is not NAME://HOST:PORT, as in PLAINTEXT://localhost:9092")
+    if len(found["port"]) > 5 or int(found["port"]) > 65535:
+        raise StartError(f"{setting}={text} has no such port as {found['port']}; choose one from 0 to 65535")
     return ListenerAddress(found["name"].upper(), found["host"].strip("[]"), int(found["port"]))

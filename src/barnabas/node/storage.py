@@ -74,6 +74,10 @@ def open_storage(
         )
     except (KafkaError, CorruptMetaProperties, ValueError, BlockingIOError) as error:
         raise StartError(str(error)) from error
+    except (FileExistsError, NotADirectoryError) as error:
+        raise StartError(
+            f"log directory {error.filename or paths[0]} is not a directory; choose another with --data-dir or log.dirs"
+        ) from error
     except OSError as error:
         raise StartError(
             f"log directory {error.filename or paths[0]} cannot be used: {error.strerror}; "

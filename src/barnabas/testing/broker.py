@@ -29,13 +29,15 @@ VIRTUAL_TIME_PROPERTIES = {"log.message.timestamp.type": "LogAppendTime"}
 
 _START_ATTEMPTS = 5
 
+Property = str | int | float | bool
+
 
 class Broker:
     def __init__(
         self,
         *,
         process: bool = False,
-        properties: Mapping[str, str] | None = None,
+        properties: Mapping[str, Property] | None = None,
         data_dir: str | os.PathLike[str] | None = None,
         clock: VirtualClock | None = None,
         crash_at: str | None = None,
@@ -50,7 +52,7 @@ class Broker:
         if process and clock is not None:
             raise ValueError("a virtual clock needs a broker in this process: leave out process=True, or the clock")
         defaults = TEST_PROPERTIES if clock is None else TEST_PROPERTIES | VIRTUAL_TIME_PROPERTIES
-        self.properties = {**defaults, **(properties or {})}
+        self.properties: dict[str, Property] = {**defaults, **(properties or {})}
         """Kafka's names; a change acts at the next start."""
         self.port = 0
         self._home = tempfile.mkdtemp(prefix="barnabas-")
@@ -149,9 +151,15 @@ class Broker:
         self.close()
 
     def _all_properties(self, port: int) -> dict[str, str]:
-        return {**self.properties, "listeners": f"PLAINTEXT://{HOST}:{port}", "log.dirs": self.data_dir}
+        given = {name: _as_text(value) for name, value in self.properties.items()}
+        return {**given, "listeners": f"PLAINTEXT://{HOST}:{port}", "log.dirs": self.data_dir}
 
     def _own_process(self, what: str) -> ProcessRunner:
         if self._process is None:
             raise RuntimeError(f"{what} needs a broker in its own process: use Broker(process=True)")
         return self._process
+
+
+def _as_text(value: Property) -> str:
+    """As a properties file has it: Kafka knows `true`, and no `True`."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
