@@ -223,6 +223,37 @@ def test_a_group_from_first_read_to_deletion(command: Command, barnabas_topic: s
     assert "barnabas group list" in command("group", "delete", group).err
 
 
+def test_a_group_without_members_is_shown_with_all_partitions_of_its_topics(
+    command: Command, barnabas_topic: str
+) -> None:
+    group, other = f"group-of-{barnabas_topic}", f"other-group-of-{barnabas_topic}"
+    command("topic", "create", barnabas_topic, "-p", "3")
+    command("produce", barnabas_topic, "--partition", "1", stdin=lines(5))
+    for name in (group, other):
+        read = command(
+            "consume", barnabas_topic, "-g", name, "-p", "1", "-n", "2", "--from-beginning", "--timeout", "30"
+        )
+        assert read.out == lines(2)
+
+    (described,) = command("group", "describe", group, "--format", "json").json()
+    shown = [(each["partition"], each["committed"], each["end"], each["lag"]) for each in described["partitions"]]
+    assert shown == [(0, None, 0, None), (1, 2, 5, 3), (2, None, 0, None)]
+    assert described["lag"] == 3
+    assert "lag 3, nothing committed in 2 partitions" in command("group", "describe", group).out
+
+    every = command("group", "describe", "--all", "--format", "json").json()
+    assert {group, other} <= {each["group"] for each in every}
+    assert described in every
+
+
+@pytest.mark.parametrize("arguments", [[], ["some-group", "--all"]])
+def test_describe_wants_names_or_all_groups(command: Command, arguments: list[str]) -> None:
+    failed = command("group", "describe", *arguments)
+    assert failed.status == 1
+    assert "--all" in failed.err
+    assert "barnabas group list" in failed.err
+
+
 def test_a_group_with_members_is_shown_and_not_reset(
     command: Command, barnabas_broker: Broker, barnabas_topic: str
 ) -> None:

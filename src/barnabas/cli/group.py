@@ -1,15 +1,20 @@
 """`barnabas group`: list, describe with lag, reset offsets, delete."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from barnabas.cli.connection import REQUEST_TIMEOUT_S, Connection, result_of
 from barnabas.cli.errors import CommandFailed
-from barnabas.cli.group_view import GroupView, committed_offsets, describe_group, state_in_words
+from barnabas.cli.group_view import GroupView, committed_offsets, describe_group, member_count, state_in_words
 from barnabas.cli.offset_reset import Target, plan_reset, targets_from
 from barnabas.cli.options import DEFAULT_SERVERS, ClientConfig, Format, OutputFormat, Servers
 from barnabas.cli.output import plural, print_json, print_rows, print_table, say
+
+if TYPE_CHECKING:
+    from confluent_kafka.admin import AdminClient
+
+    from barnabas.cli.share_group_view import ShareGroups
 
 app = typer.Typer(
     help="List, describe, reset and delete groups of consumers.", no_args_is_help=True, rich_markup_mode=None
@@ -25,24 +30,18 @@ def list_(
     client_config: ClientConfig = None,
 ) -> None:
     """List groups of every type."""
-    from barnabas.cli.share_group_view import SHARE, share_groups
+    from barnabas.cli.share_group_view import share_groups
 
     admin = Connection(servers, client_config).admin()
-    found = result_of(admin.list_consumer_groups(request_timeout=REQUEST_TIMEOUT_S))
-    rows = [
-        {"group": group.group_id, "state": state_in_words(group), "type": group.type.name.lower()}
-        for group in found.valid
-    ]
     with share_groups(servers, client_config) as sharing:
-        rows = [row for row in rows if row["group"] not in sharing]
-        rows += [{"group": name, "state": state, "type": SHARE} for name, state in sharing.states.items()]
-    rows.sort(key=lambda row: row["group"])
+        rows = _list_groups(admin, sharing)
     print_rows(rows, ["group", "state", "type"], output_format, empty="No groups: none has joined or committed yet.")
 
 
 @app.command()
 def describe(
-    groups: Names,
+    groups: Annotated[list[str] | None, typer.Argument(metavar="[GROUP]...", help="Names of groups.")] = None,
+    every: Annotated[bool, typer.Option("--all", "-a", help="Describe every group.")] = False,
     output_format: OutputFormat = Format.table,
     servers: Servers = DEFAULT_SERVERS,
     client_config: ClientConfig = None,
@@ -50,10 +49,17 @@ def describe(
     """Show members, committed offsets and lag."""
     from barnabas.cli.share_group_view import ShareGroupView, share_groups
 
-    admin = Connection(servers, client_config).admin()
+    if bool(groups) == every:
+        raise CommandFailed("name the groups to describe, or give --all", hint="barnabas group list shows their names")
+    connection = Connection(servers, client_config)
+    admin = connection.admin()
+    topics = connection.metadata(admin).topics
     described: list[GroupView | ShareGroupView] = []
     with share_groups(servers, client_config) as sharing:
-        described += [sharing.describe(name) if name in sharing else describe_group(admin, name) for name in groups]
+        names = groups or [row["group"] for row in _list_groups(admin, sharing)]
+        described += [
+            sharing.describe(name) if name in sharing else describe_group(admin, name, topics) for name in names
+        ]
     if output_format is Format.json:
         print_json([group.as_object() for group in described])
         return
@@ -108,7 +114,7 @@ def reset_offsets(
     elif not dry_run:
         from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 
-        _check_that_nobody_is_in(describe_group(admin, group).members, group)
+        _check_that_nobody_is_in(member_count(admin, group), group)
         new = [TopicPartition(change.topic, change.partition, change.new) for change in changes]
         request = [ConsumerGroupTopicPartitions(group, new)]
         for done in result_of(admin.alter_consumer_group_offsets(request)[group]).topic_partitions:
@@ -131,6 +137,16 @@ def delete(
     for name, future in admin.delete_consumer_groups(groups, request_timeout=REQUEST_TIMEOUT_S).items():
         result_of(future)
         say(f"Deleted group {name}")
+
+
+def _list_groups(admin: "AdminClient", sharing: "ShareGroups") -> list[dict[str, str]]:
+    found = result_of(admin.list_consumer_groups(request_timeout=REQUEST_TIMEOUT_S)).valid
+    rows = [
+        {"group": group.group_id, "state": state_in_words(group), "type": group.type.name.lower()}
+        for group in found
+        if group.group_id not in sharing
+    ]
+    return sorted(rows + sharing.rows(), key=lambda row: row["group"])
 
 
 def _check_that_nobody_is_in(members: int, group: str) -> None:

@@ -1,6 +1,6 @@
 """What `barnabas group describe` shows: each partition's committed offset, its end, the lag and who reads it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.cli.connection import REQUEST_TIMEOUT_S, result_of
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         ConsumerGroupDescription,
         ConsumerGroupListing,
         MemberDescription,
+        TopicMetadata,
     )
 
 Partition = tuple[str, int]
@@ -69,13 +70,16 @@ class GroupView(NamedTuple):
         }
 
 
-def describe_group(admin: "AdminClient", name: str) -> GroupView:
-    found = result_of(admin.describe_consumer_groups([name], request_timeout=REQUEST_TIMEOUT_S)[name])
+def describe_group(admin: "AdminClient", name: str, topics: "Mapping[str, TopicMetadata]") -> GroupView:
+    """With every partition of the topics that it reads: none is left out because nothing is committed there yet."""
+    found = _describe(admin, name)
     committed = committed_offsets(admin, name)
     readers = _readers(found)
-    where = sorted(committed.keys() | readers.keys())
-    if found.state.name == "DEAD" and not where:
+    named = committed.keys() | readers.keys()
+    if found.state.name == "DEAD" and not named:
         raise CommandFailed(f"there is no group {name}", hint="try: barnabas group list")
+    read = {topic: topics[topic] for topic, _ in named if topic in topics}
+    where = sorted(named | {(topic, index) for topic, metadata in read.items() for index in metadata.partitions})
     ends = end_offsets(admin, where)
     return GroupView(
         group=name,
@@ -86,6 +90,14 @@ def describe_group(admin: "AdminClient", name: str) -> GroupView:
         members=len(found.members),
         partitions=[_view(place, committed.get(place), ends.get(place), readers.get(place)) for place in where],
     )
+
+
+def member_count(admin: "AdminClient", name: str) -> int:
+    return len(_describe(admin, name).members)
+
+
+def _describe(admin: "AdminClient", name: str) -> "ConsumerGroupDescription":
+    return result_of(admin.describe_consumer_groups([name], request_timeout=REQUEST_TIMEOUT_S)[name])
 
 
 def state_in_words(group: "ConsumerGroupDescription | ConsumerGroupListing") -> str:

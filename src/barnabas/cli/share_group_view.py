@@ -65,6 +65,10 @@ class ShareGroups:
             self._listed = {group.group_id: group.group_state.lower() for group in listed}
         return self._listed
 
+    def rows(self) -> list[dict[str, str]]:
+        """As `group list` shows them."""
+        return [{"group": name, "state": state, "type": SHARE} for name, state in self.states.items()]
+
     def __contains__(self, name: object) -> bool:
         return name in self.states
 
