@@ -30,39 +30,41 @@ def request(
 
 
 def answered(plan: FetchPlan, records: dict[int, bytes] | None = None, high_watermark: int = 10) -> list[int]:
-    """The partitions that an answer mentions."""
+    """The partitions in an answer."""
     answers = [
         FetchedPartition(
-            wanted.index, 0, high_watermark, high_watermark, 0, records=(records or {}).get(wanted.index, b"")
+            partition.index, 0, high_watermark, high_watermark, 0, records=(records or {}).get(partition.index, b"")
         )
-        for wanted in plan.wanted
+        for partition in plan.partitions
     ]
     return [partition.partition for topic in plan.topics(answers, {}) for partition in topic.partitions]
 
 
-def test_a_session_remembers_what_was_asked_and_tells_only_news() -> None:
+def test_a_session_remembers_its_partitions_and_sends_only_changes() -> None:
     cache = sessions()
     first = cache.plan(request(range(3)), version=18, now_ms=0)
     assert first.session_id != 0
     assert answered(first) == [0, 1, 2]
     second = cache.plan(request(session_id=first.session_id, epoch=1), version=18, now_ms=0)
-    assert [wanted.index for wanted in second.wanted] == [0, 1, 2]
+    assert [partition.index for partition in second.partitions] == [0, 1, 2]
     assert answered(second, {1: b"records"}) == [1]
     third = cache.plan(request(session_id=first.session_id, epoch=2), version=18, now_ms=0)
-    assert [wanted.index for wanted in third.wanted] == [0, 2, 1], "who got bytes goes to the end"
+    assert [partition.index for partition in third.partitions] == [0, 2, 1], (
+        "one that returned records moves to the end"
+    )
     assert answered(third) == []
     fourth = cache.plan(request(session_id=first.session_id, epoch=3), version=18, now_ms=0)
-    assert answered(fourth, high_watermark=11) == [0, 2, 1], "a new high watermark is news"
+    assert answered(fourth, high_watermark=11) == [0, 2, 1], "a new high watermark is sent"
 
 
 def test_partitions_can_be_added_changed_and_forgotten() -> None:
     cache = sessions()
     first = cache.plan(request(range(2)), version=18, now_ms=0)
     second = cache.plan(request([2], session_id=first.session_id, epoch=1, forget=(0,)), version=18, now_ms=0)
-    assert [wanted.index for wanted in second.wanted] == [1, 2]
+    assert [partition.index for partition in second.partitions] == [1, 2]
 
 
-def test_errors_are_told_again_once_they_pass() -> None:
+def test_partitions_are_sent_again_after_an_error() -> None:
     cache = sessions()
     first = cache.plan(request(range(1)), version=18, now_ms=0)
     refused = first.topics([FetchedPartition(0, error_code=3)], {})
@@ -71,7 +73,7 @@ def test_errors_are_told_again_once_they_pass() -> None:
     assert answered(second) == [0]
 
 
-def test_a_stranger_a_stale_epoch_and_a_change_of_names_are_refused() -> None:
+def test_unknown_sessions_stale_epochs_and_mixed_names_and_ids_are_refused() -> None:
     cache = sessions()
     with pytest.raises(FetchSessionIdNotFound):
         cache.plan(request(session_id=5, epoch=1), version=18, now_ms=0)
@@ -90,7 +92,7 @@ def test_old_versions_and_final_epochs_have_no_session() -> None:
     assert len(cache) == 0
 
 
-def test_a_full_cache_turns_newcomers_away_until_a_session_is_stale() -> None:
+def test_a_full_cache_creates_no_session_until_one_is_stale() -> None:
     cache = sessions(slots=1)
     assert cache.plan(request(range(1)), version=18, now_ms=0).session_id != 0
     assert cache.plan(request(range(1)), version=18, now_ms=1).session_id == 0

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.records.admission import UNBOUNDED_MS, AdmissionRules, _admit_carefully, _plain_batch, admit
+from barnabas.records.admission import UNBOUNDED_MS, AdmissionRules, _admit_any_batch, _plain_batch, admit
 from barnabas.records.batch import HEADER_SIZE, BatchHeader, crc_is_valid, read_batch, read_header
 from barnabas.records.compression import Codec
 from barnabas.records.record import Header, Record, build_batch, decode_records, seal
@@ -121,7 +121,7 @@ def test_zstd_is_for_clients_that_know_it() -> None:
     data = build_batch(RECORDS, codec=Codec.ZSTD)
     assert admit(data, RULES, NOW)
     with pytest.raises(UnsupportedCompressionType):
-        admit(data, RULES, NOW, zstd_is_known=False)
+        admit(data, RULES, NOW, zstd_allowed=False)
 
 
 def test_timestamps_are_bounded_on_both_sides() -> None:
@@ -265,5 +265,5 @@ def test_the_quick_look_takes_only_what_the_careful_one_takes(
     rules = RULES._replace(max_message_bytes=max_message_bytes, timestamp_after_max_ms=3_600_000)
     quick = _plain_batch(bytes(data), rules, NOW)
     if quick is not None:
-        careful = _admit_carefully(bytes(data), rules, NOW, zstd_is_known=True)
+        careful = _admit_any_batch(bytes(data), rules, NOW, zstd_allowed=True)
         assert (quick.header, bytes(quick.data)) == (careful.header, bytes(careful.data))

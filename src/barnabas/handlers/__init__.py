@@ -1,1 +1,1 @@
-"""One file per API: authorise, validate, call a room below, answer. A partition's error becomes a code here."""
+"""One file per API: validate the request, call a room below, build the response. Errors become error codes here."""

@@ -1,6 +1,6 @@
-"""AddOffsetsToTxn (0-4): a group's offsets become part of a transaction: its partition of __consumer_offsets does.
+"""AddOffsetsToTxn (0-4): add a group's partition of __consumer_offsets to a transaction.
 
-Clients of transaction.version 2 do not send it: their TxnOffsetCommit does both.
+Clients with transaction.version 2 do not send it: their TxnOffsetCommit adds the partition too.
 """
 
 from barnabas.handlers.context import RequestContext

@@ -1,8 +1,8 @@
-"""AddPartitionsToTxn (0-5): partitions become part of a transaction before records are written to them.
+"""AddPartitionsToTxn (0-5): add partitions to a transaction before records are written to them.
 
-Clients use versions 0 to 3. Version 4 and later is how brokers ask each other: several transactions at once, and with
-`verify_only` the question whether the partitions are in the transaction. All partitions of a transaction are added or
-none: if one does not exist, the others get OPERATION_NOT_ATTEMPTED. Clients may not write to internal topics.
+Clients use versions 0 to 3. Brokers use version 4 and later: several transactions per request, and `verify_only` to
+check that the partitions are already in the transaction. Either all partitions of a transaction are added or none: if
+one does not exist, the others get OPERATION_NOT_ATTEMPTED. Clients may not write to internal topics.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

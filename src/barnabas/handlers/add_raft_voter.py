@@ -1,7 +1,6 @@
-"""AddRaftVoter (0-1): the checks are Kafka's; a voter that passes them cannot join, since nothing listens for it yet.
+"""AddRaftVoter (0-1): Kafka's checks, then UNSUPPORTED_VERSION: this node is a quorum of one and no voter can join.
 
-Kafka asks the new voter for its versions and answers REQUEST_TIMED_OUT when it is not there. Here nobody can be asked,
-so the answer is UNSUPPORTED_VERSION with the reason: this node is a quorum of one.
+Kafka asks the new voter for its versions, and answers REQUEST_TIMED_OUT when the voter does not respond.
 """
 
 from barnabas.handlers.context import RequestContext

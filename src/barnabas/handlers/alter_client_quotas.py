@@ -13,7 +13,7 @@ async def handle(context: RequestContext, request: AlterClientQuotasRequest) -> 
     names = {
         name for entry in request.entries for kind, name in quota_key(entry.entity) if kind == IP and name is not None
     }
-    # A host name may take the resolver seconds.
+    # Resolving a host name can take seconds.
     unresolvable = await context.broker.workers.run(lambda: frozenset(name for name in names if not _resolves(name)))
     return await context.broker.controller.decide(
         lambda image: decide_alter_client_quotas(image, request, unresolvable=unresolvable)

@@ -1,7 +1,6 @@
-"""AlterConfigs (0-2): set all configs of a topic or broker at once; what is not named goes back to its default.
+"""AlterConfigs (0-2): replace all configs of a topic or broker; configs that are not named return to their defaults.
 
-Clients are better served by IncrementalAlterConfigs. Broker loggers are refused: a level that is not named has no
-default to go back to.
+Prefer IncrementalAlterConfigs. Broker loggers are refused: log levels have no default to return to.
 """
 
 from operator import attrgetter

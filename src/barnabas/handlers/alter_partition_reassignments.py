@@ -1,4 +1,4 @@
-"""AlterPartitionReassignments (0-1): name the brokers that shall hold a partition, or call off what is under way."""
+"""AlterPartitionReassignments (0-1): move a partition to other brokers, or cancel a reassignment in progress."""
 
 from barnabas.controller.reassignments import decide_alter_partition_reassignments
 from barnabas.handlers.context import RequestContext

@@ -1,7 +1,7 @@
 """AlterReplicaLogDirs (1-2): move partitions to other log directories of this broker (KIP-113).
 
-The answer says that a move was taken on, not that it is done: DescribeLogDirs shows the copy as a future replica until
-it takes over. To name the directory where a partition is calls a move off.
+The answer means that the move was accepted, not that it is done: DescribeLogDirs shows the copy as a future replica
+until it takes over. Naming the directory that holds the partition now cancels a move.
 """
 
 import os

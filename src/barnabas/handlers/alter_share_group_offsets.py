@@ -1,4 +1,4 @@
-"""AlterShareGroupOffsets (0): begin at other offsets. The group must have no members; one that is not there is made."""
+"""AlterShareGroupOffsets (0): set a share group's start offsets. The group must be empty; a missing one is created."""
 
 import uuid
 
@@ -45,7 +45,7 @@ async def _alter(context: RequestContext, request: AlterShareGroupOffsetsRequest
                 answer.error_code = ErrorCode.unknown_topic_or_partition
                 answer.error_message = f"the cluster has no partition {asked.topic_name}-{each.partition_index}"
             elif each.start_offset < 0:
-                answer.error_code, answer.error_message = ErrorCode.invalid_request, "an offset is not negative"
+                answer.error_code, answer.error_message = ErrorCode.invalid_request, "the start offset is negative"
             elif (error := failed.get((topic.id, each.partition_index))) is not None:
                 answer.error_code, answer.error_message = error.code, str(error)
             partitions.append(answer)

@@ -1,4 +1,4 @@
-"""AlterUserScramCredentials (0): give users SCRAM credentials or take them away; each user once in a request."""
+"""AlterUserScramCredentials (0): set or delete users' SCRAM credentials; a request may name each user only once."""
 
 from barnabas.controller.scram_credentials import decide_alter_user_scram_credentials
 from barnabas.handlers.context import RequestContext

@@ -1,8 +1,8 @@
-"""ApiVersions (0-4): what this broker speaks, derived from the API table, and the finalised features.
+"""ApiVersions (0-4): the supported API versions, derived from the API table, and the finalised features.
 
 An unknown version is answered in version 0 with UNSUPPORTED_VERSION and the whole list, so that the client can choose.
-Versions 3 and later carry the client's name and version, which must look like names (KIP-511). The APIs of telemetry
-are told where somebody has subscribed to clients' metrics, and served in any case.
+Versions 3 and later carry the client's name and version, which must look like names (KIP-511). The telemetry APIs are
+listed only while there is a client metrics subscription, but they are always served.
 """
 
 import re
@@ -57,7 +57,7 @@ def handle(context: RequestContext, request: ApiVersionsRequest) -> ApiVersionsR
         finalized_features=tuple(
             FinalizedFeatureKey(name=name, min_version_level=level, max_version_level=level)
             for name, level in {**image.features, **QUORUM_FEATURES}.items()
-            # A log that Apache Kafka began also finalises what does not act here: transactions, share groups.
+            # A metadata log written by Apache Kafka may finalise features that are not supported here.
             if name in SUPPORTED_FEATURES
         ),
     )

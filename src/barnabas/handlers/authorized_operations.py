@@ -1,4 +1,4 @@
-"""The operations a client may do, as the bit sets of KIP-430. Without an authoriser, all that exist."""
+"""The operations a client is authorised for, as bit sets (KIP-430). Without an authoriser, that is all of them."""
 
 from typing import Final
 

@@ -1,7 +1,7 @@
-"""The broker's loggers as a config resource: their levels are read and set while it runs, and forgotten when it ends.
+"""The broker's loggers as a config resource: levels can be read and set at run time, and are lost on restart.
 
-They are Python's, by their names: `root`, `barnabas` and what is below it. Kafka's levels stand for Python's; TRACE,
-which Python lacks, is everything below DEBUG.
+They are Python loggers: `root`, `barnabas` and its children. Kafka's levels map to Python's; TRACE, which Python
+lacks, is everything below DEBUG.
 """
 
 import logging
@@ -14,7 +14,7 @@ from barnabas.wire.errors import InvalidConfig, InvalidRequest
 ROOT: Final = "root"
 SET, DELETE = 0, 1
 _ALWAYS: Final = ("barnabas", "barnabas.client_metrics")
-"""Also before the first line is logged there."""
+"""Listed even before anything was logged there."""
 _OPERATIONS: Final = {2: "APPEND", 3: "SUBTRACT"}
 _LEVELS: Final = {
     "DEBUG": logging.DEBUG,
@@ -27,7 +27,7 @@ _LEVELS: Final = {
 
 
 def describe_loggers() -> Mapping[str, str]:
-    """Every logger that there is, and its level. Kafka's script sets the level of none but these."""
+    """Every existing logger and its level. Kafka's script refuses to set the level of any other."""
     names = sorted({*logging.root.manager.loggerDict, *_ALWAYS})
     return {ROOT: _level_name(logging.root)} | {name: _level_name(logging.getLogger(name)) for name in names}
 
@@ -39,7 +39,7 @@ def _level_name(logger: logging.Logger) -> str:
 
 
 def alter_loggers(node_id: int, name: str, operations: Iterable[Any], *, validate_only: bool) -> None:
-    """All of them or none. Raises InvalidRequest or InvalidConfig, with Kafka's words."""
+    """Apply all changes or none. Raises InvalidRequest or InvalidConfig with Kafka's messages."""
     check_node(node_id, name)
     changes = list(operations)
     check_operations([Operation(change.name, change.config_operation, change.value) for change in changes])
@@ -75,6 +75,6 @@ def _check(change: Any) -> None:
 
 
 def _exists(name: str) -> bool:
-    """A module of ours that nobody has needed yet has no logger, but it will."""
+    """A module that was not imported yet has no logger, but its level may be set already."""
     ours = name == "barnabas" or (name.startswith("barnabas.") and len(name) <= 200)
     return ours or name == ROOT or isinstance(logging.root.manager.loggerDict.get(name), logging.Logger)

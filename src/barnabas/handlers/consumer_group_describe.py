@@ -1,4 +1,4 @@
-"""ConsumerGroupDescribe (0-1): consumer groups (KIP-848), their members, what these have and what they shall have."""
+"""ConsumerGroupDescribe (0-1): consumer groups (KIP-848), their members, current and target assignments."""
 
 from barnabas.handlers.authorized_operations import GROUP_OPERATIONS, NOT_REQUESTED
 from barnabas.handlers.consumer_group_heartbeat import check_enabled

@@ -1,12 +1,12 @@
-"""ConsumerGroupHeartbeat (0-1): members of consumer groups (KIP-848) join, live, change their subscription and leave.
+"""ConsumerGroupHeartbeat (0-1): members of consumer groups (KIP-848) join, stay, change their subscription and leave.
 
-In version 0 the coordinator makes the id of a new member, from version 1 on the client does; version 1 also knows
-subscriptions by regular expression. Served while the feature
-`group.version` is at 1 and `group.coordinator.rebalance.protocols` has it.
+In version 0 the coordinator generates the id of a new member, from version 1 on the client does. Version 1 also adds
+subscriptions by regular expression. Served while the feature `group.version` is 1 and
+`group.coordinator.rebalance.protocols` includes `consumer`.
 
-Unlike with Kafka, a regular expression that is new to the group is resolved at once, not in the next batch of ten
-seconds. Unicode properties other than categories, `Latin`, `Common` and `Any` are not known: they accept no character
-that a topic's name may have, and are refused.
+Unlike in Kafka, a regular expression that is new to the group is resolved at once, not in the next ten-second batch.
+Unicode properties other than categories, `Latin`, `Common` and `Any` are refused: none of them matches a character
+that a topic name may contain.
 """
 
 from collections.abc import Awaitable
@@ -24,7 +24,7 @@ from barnabas.wire.messages.consumer_group_heartbeat import (
 )
 
 _CLIENT_MAKES_ID_SINCE: Final = 1
-_JOINS, _LEAVES, _LEAVES_FOR_A_WHILE = 0, -1, -2
+_JOINS, _LEAVES, _LEAVES_TEMPORARILY = 0, -1, -2
 
 
 def handle(
@@ -43,9 +43,9 @@ def handle(
 
 def check_enabled(context: RequestContext) -> None:
     if context.broker.image.features.get(GROUP_VERSION, 0) < 1:
-        raise UnsupportedVersion("the feature group.version is not at 1; raise it to use consumer groups")
+        raise UnsupportedVersion("the feature group.version is not 1; raise it to use consumer groups")
     if not context.broker.groups.serves_consumer_protocol:
-        raise UnsupportedVersion("group.coordinator.rebalance.protocols does not name the protocol of consumer groups")
+        raise UnsupportedVersion("group.coordinator.rebalance.protocols does not include consumer; add it")
 
 
 async def _when_stored(response: Awaitable[ConsumerGroupHeartbeatResponse]) -> ConsumerGroupHeartbeatResponse:
@@ -77,10 +77,10 @@ def _check(groups: GroupCoordinator, request: ConsumerGroupHeartbeatRequest, api
             raise InvalidRequest(
                 "Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when (re-)joining."
             )
-    elif epoch == _LEAVES_FOR_A_WHILE:
+    elif epoch == _LEAVES_TEMPORARILY:
         if request.instance_id is None:
             raise InvalidRequest("InstanceId can't be null.")
-    elif epoch < _LEAVES_FOR_A_WHILE:
+    elif epoch < _LEAVES_TEMPORARILY:
         raise InvalidRequest("MemberEpoch is invalid.")
     if request.server_assignor is not None and request.server_assignor not in groups.assignors:
         raise UnsupportedAssignor(

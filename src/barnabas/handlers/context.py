@@ -1,4 +1,4 @@
-"""What a handler is given: the request's circumstances and the broker's services."""
+"""What a handler gets: the client, the API version, and the broker's services."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class ClientSoftware:
-    """What the client is, by its own account: it says so with ApiVersions (KIP-511)."""
+    """The client's name and version, as it sent them in ApiVersions (KIP-511)."""
 
     __slots__ = ("name", "version")
 
@@ -40,16 +40,16 @@ class ClientSoftware:
 
 
 class ClientConnection(NamedTuple):
-    """Who is at the other end."""
+    """The client's end of a connection, and ours."""
 
     host: str
     port: int
     listener_name: str
     local_host: str
-    """The address of ours that the client connected to."""
+    """The broker address that the client connected to."""
     software: ClientSoftware | None = None
     on_close: set[Callable[[], None]] | None = None
-    """Called when the connection is gone."""
+    """Callbacks for when the connection is closed."""
 
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"
@@ -60,11 +60,11 @@ class RequestContext(NamedTuple):
     client: ClientConnection
     api_version: int
     requested_version: int
-    """As sent: differs from `api_version` only for ApiVersions of a version that we do not serve."""
+    """The version in the request; differs from `api_version` only for ApiVersions of an unsupported version."""
     client_id: str | None
 
     def mutation_quota(self, *, strict_since: int) -> MutationQuota | None:
-        """How much the client may change in the cluster; versions that know the error for it are held to it."""
+        """The client's quota for changes to the cluster; strict for versions that know THROTTLING_QUOTA_EXCEEDED."""
         quotas = self.broker.quotas
         if quotas is None:
             return None
@@ -73,7 +73,7 @@ class RequestContext(NamedTuple):
 
 @dataclass(slots=True)
 class Broker:
-    """The services that handlers call, put together by `node`."""
+    """The services that handlers call; `node` constructs it."""
 
     node_id: int
     cluster_id: str
@@ -82,34 +82,34 @@ class Broker:
     wait_clock: Clock
     """For how long a request may wait, and how fast its client is. Real even where a test makes `clock` virtual."""
     image: ClusterImage
-    """The cluster as it is now; replaced with every change."""
+    """The current cluster metadata; replaced with every change."""
     configs: BrokerConfigs
     replicas: Replicas
     controller: Controller
     quorum: RaftNode
     log_moves: Callable[[], LogMoves]
-    """Partitions on their way to other log directories."""
+    """Partitions that are moving to other log directories."""
     group_coordinator: Callable[[], GroupCoordinator]
     transaction_coordinator: Callable[[], TransactionCoordinator]
     share_services: Callable[[], ShareServices]
     markers: TransactionMarkers
-    """Writes the end of a transaction into a partition that this broker leads."""
+    """Writes transaction markers to partitions that this broker leads."""
     producer_ids: ProducerIdSource
     fetch_sessions: FetchSessions
     ensure_internal_topic: Callable[[str], Awaitable[None]]
-    """Create the topic with the broker's own settings for it unless it exists; done when its partitions serve."""
+    """Create an internal topic if it is missing; returns when its partitions can be used."""
     auto_create_topic: Callable[[str], Awaitable[ErrorCode]]
-    """Create a topic that a client asked for, with `num.partitions` and `default.replication.factor`."""
+    """Create a topic that a client requested, with `num.partitions` and `default.replication.factor`."""
     workers: Workers
     fetch_max_bytes: int
     turns: Turns = field(default_factory=Turns)
     """For work that a client can make long."""
     is_stopping: bool = False
-    """The broker is closing: answers that wait for more leave with what there is."""
+    """The broker is shutting down: waiting fetches are answered with what they have."""
     wants_telemetry: bool = False
-    """Somebody has subscribed to metrics of clients."""
+    """There is a client metrics subscription."""
     quotas: ClientQuotas | None = None
-    """None: there are none, and nothing is measured."""
+    """None: no quota is set, and nothing is measured."""
     _telemetry: Telemetry | None = None
 
     @property
@@ -126,7 +126,7 @@ class Broker:
 
     @property
     def telemetry(self) -> Telemetry:
-        """Made when the first client asks for it."""
+        """Created when the first client needs it."""
         if self._telemetry is None:
             from barnabas.handlers.telemetry import Telemetry
 

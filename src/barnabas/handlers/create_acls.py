@@ -1,4 +1,4 @@
-"""CreateAcls (1-3): SECURITY_DISABLED for each. There is no authorizer, and Kafka without one answers the same."""
+"""CreateAcls (1-3): SECURITY_DISABLED for each ACL, as from Kafka without an authorizer."""
 
 from barnabas.handlers.context import RequestContext
 from barnabas.wire.errors import ErrorCode

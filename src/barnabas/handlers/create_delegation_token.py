@@ -1,6 +1,6 @@
-"""CreateDelegationToken (1-3): refused. A token is given to a client that has proved who it is, and none can here.
+"""CreateDelegationToken (1-3): refused. Only an authenticated client may get a token, and no client can authenticate.
 
-Kafka answers the same on a PLAINTEXT listener, whether or not it has a secret key to make tokens with.
+Kafka answers the same on a PLAINTEXT listener, with or without a secret key for tokens.
 """
 
 import datetime
@@ -11,7 +11,7 @@ from barnabas.wire.errors import ErrorCode
 from barnabas.wire.messages.create_delegation_token import CreateDelegationTokenRequest, CreateDelegationTokenResponse
 
 NO_TIME: Final = datetime.datetime.fromtimestamp(0, datetime.UTC) - datetime.timedelta(milliseconds=1)
-"""Kafka's -1, which stands for no time."""
+"""Kafka's -1: no timestamp."""
 
 ANONYMOUS: Final = "ANONYMOUS"
 

@@ -1,4 +1,4 @@
-"""DeleteAcls (1-3): SECURITY_DISABLED for each filter. There is no authorizer, and Kafka without one answers so too."""
+"""DeleteAcls (1-3): SECURITY_DISABLED for each filter, as from Kafka without an authorizer."""
 
 from barnabas.handlers.context import RequestContext
 from barnabas.wire.errors import ErrorCode

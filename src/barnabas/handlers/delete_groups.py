@@ -1,4 +1,4 @@
-"""DeleteGroups (0-2): groups without members and all they committed; of share groups, their partitions' states."""
+"""DeleteGroups (0-2): delete empty groups with their committed offsets; share groups with their partitions' state."""
 
 from barnabas.handlers.context import Broker, RequestContext
 from barnabas.handlers.pieces import Pieces
@@ -23,5 +23,5 @@ async def _forget_states(broker: Broker, group_id: str) -> KafkaError | None:
     try:
         kind = await broker.groups.kind_of(group_id)
     except KafkaError:
-        return None  # the deletion tells
+        return None  # the deletion itself will report it
     return await broker.share.groups.forget_states(group_id) if kind == SHARE_GROUP else None

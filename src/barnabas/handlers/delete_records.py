@@ -1,7 +1,7 @@
 """DeleteRecords (0-2): move a partition's log start forward; -1 means up to the high watermark.
 
-Answered when the new start is on disk: what a client was told is deleted does not come back after a crash. (With Apache
-Kafka it may, for a minute.)
+Answered when the new start is on disk, so deleted records do not come back after a crash. (In Apache Kafka they can,
+for up to a minute.)
 """
 
 from barnabas.handlers.context import Broker, RequestContext

@@ -1,4 +1,4 @@
-"""DeleteShareGroupOffsets (0): forget where a share group stands in topics. The group must have no members."""
+"""DeleteShareGroupOffsets (0): delete a share group's offsets for topics. The group must be empty."""
 
 from barnabas.handlers.context import RequestContext
 from barnabas.handlers.share_version import check_share_groups

@@ -1,4 +1,4 @@
-"""DeleteShareGroupState (0): forget share-partitions."""
+"""DeleteShareGroupState (0): delete the state of share-partitions."""
 
 from barnabas.handlers.context import RequestContext
 from barnabas.handlers.share_state import for_each_partition

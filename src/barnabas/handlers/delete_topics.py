@@ -1,12 +1,12 @@
 """DeleteTopics (1-6): by name, or from version 6 by id.
 
-Versions before 3 do not know the error for deletion being switched off; they are told INVALID_REQUEST.
+Versions before 3 do not know TOPIC_DELETION_DISABLED; they get INVALID_REQUEST instead.
 """
 
 from operator import attrgetter
 
 from barnabas.handlers.context import RequestContext
-from barnabas.handlers.mutations import spending
+from barnabas.handlers.mutation_quota import with_mutation_quota
 from barnabas.handlers.pieces import Pieces
 from barnabas.wire.errors import ErrorCode, KafkaError
 from barnabas.wire.messages.delete_topics import (
@@ -24,7 +24,7 @@ PIECES = (
 
 async def handle(context: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
     try:
-        response = await spending(
+        response = await with_mutation_quota(
             context, lambda spend: context.broker.controller.delete_topics(request, spend), strict_since=5
         )
     except KafkaError as error:

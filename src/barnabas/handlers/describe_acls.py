@@ -1,4 +1,4 @@
-"""DescribeAcls (1-3): SECURITY_DISABLED. There is no authorizer, and Kafka without one answers the same."""
+"""DescribeAcls (1-3): SECURITY_DISABLED, as from Kafka without an authorizer."""
 
 from barnabas.handlers.context import RequestContext
 from barnabas.wire.errors import ErrorCode

@@ -1,6 +1,6 @@
 """DescribeClientQuotas (0-1): the limits that are set, filtered by user, client id or address.
 
-A filter names for each type a name, its default, or any. Without `strict`, an entity may have other types besides.
+For each entity type a filter gives a name, the default, or "any". Without `strict`, an entity may have further types.
 """
 
 from typing import NamedTuple

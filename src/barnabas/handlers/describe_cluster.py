@@ -1,7 +1,7 @@
 """DescribeCluster (0-2): the cluster's id, controller and brokers.
 
-From version 1 a client says which kind of endpoint it thinks it speaks to; this is a broker's. From version 2 fenced
-brokers are shown to those who ask for them.
+From version 1 on, a client says which type of endpoint it expects; this is a broker's. From version 2 on, fenced
+brokers are included on request.
 """
 
 from barnabas.handlers.authorized_operations import CLUSTER_OPERATIONS, NOT_REQUESTED
@@ -31,7 +31,7 @@ def handle(context: RequestContext, request: DescribeClusterRequest) -> Describe
         )
     return DescribeClusterResponse(
         cluster_id=context.broker.cluster_id,
-        # As in Metadata: what a controller must decide can be sent to the broker that the client speaks to.
+        # As in Metadata: clients can send controller requests to the broker they are connected to.
         controller_id=context.broker.node_id,
         brokers=tuple(
             DescribeClusterBroker(

@@ -128,7 +128,7 @@ def _group(broker: Broker, name: str) -> dict[str, EffectiveConfig]:
     entries = {}
     for key, definition in GROUP_CONFIGS.items():
         entry = with_synonyms(definition, overrides, broker.configs, ConfigSource.GROUP)
-        if not definition.synonyms:  # no broker config stands behind it, only its own default
+        if not definition.synonyms:  # it has no broker config to inherit from, only its own default
             default = SourcedValue(key, definition.default, ConfigSource.DEFAULT)
             entry = entry._replace(synonyms=(*entry.synonyms, default))
         entries[key] = entry

@@ -1,4 +1,4 @@
-"""DescribeDelegationToken (1-3): refused, as from Kafka on a PLAINTEXT listener, where nobody has a token."""
+"""DescribeDelegationToken (1-3): refused, as from Kafka on a PLAINTEXT listener. There are no tokens."""
 
 from barnabas.handlers.context import RequestContext
 from barnabas.wire.errors import ErrorCode

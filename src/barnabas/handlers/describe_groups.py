@@ -1,4 +1,4 @@
-"""DescribeGroups (0-6): the members of classic groups. Before version 6, a group that is not there is a Dead one."""
+"""DescribeGroups (0-6): classic groups and their members. Before version 6, a missing group is reported as Dead."""
 
 from barnabas.handlers.authorized_operations import GROUP_OPERATIONS, NOT_REQUESTED
 from barnabas.handlers.context import RequestContext

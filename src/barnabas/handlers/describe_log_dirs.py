@@ -1,8 +1,8 @@
-"""DescribeLogDirs (1-5): this broker's log directories, and which partitions lie in them at what size.
+"""DescribeLogDirs (1-5): this broker's log directories, with the partitions in each and their sizes.
 
-A partition that is being moved is also in the directory where it goes, as a future replica, with what it still lacks.
-A directory that is offline is named with KAFKA_STORAGE_ERROR. A log that nobody touched yet is opened for its size, so
-the loop gets its turn between two logs.
+A partition that is being moved is also listed in its target directory, as a future replica with its lag. An offline
+directory has KAFKA_STORAGE_ERROR. A log that is not open yet is opened to measure it, so the handler yields to the
+event loop between logs.
 """
 
 import os
@@ -49,7 +49,7 @@ async def handle(context: RequestContext, request: DescribeLogDirsRequest) -> De
 
 def _measure(replicas: Replicas, topic_partition: TopicPartition, sizes: dict[str, Found]) -> None:
     try:
-        # Asked for anew each time: to open the log of a partition that was deleted meanwhile would bring it back.
+        # Looked up again each time: opening the log of a partition that was deleted meanwhile would bring it back.
         log = replicas.get(*topic_partition).log
     except KafkaError:
         return  # deleted meanwhile, or in a directory that is offline

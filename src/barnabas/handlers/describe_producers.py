@@ -1,4 +1,4 @@
-"""DescribeProducers (0): what is known of the producers of a partition: epochs, sequences, open transactions."""
+"""DescribeProducers (0): the producer state of a partition: epochs, sequences, open transactions."""
 
 from barnabas.controller.topic_names import why_invalid
 from barnabas.handlers.context import Broker, RequestContext

@@ -1,7 +1,7 @@
-"""DescribeQuorum (0-2): who votes on the metadata log, who leads, and how far each replica has come.
+"""DescribeQuorum (0-2): the voters and the leader of the metadata log, and how far each replica has caught up.
 
-A quorum of one: its only voter leads and is always caught up. From version 2 the voters' endpoints are told; they are
-those that were written down when the quorum was formatted, and nobody listens there yet.
+In a quorum of one, the only voter leads and is always caught up. Version 2 adds the voters' endpoints, as they were
+written when the quorum was formatted; nothing listens there yet.
 """
 
 from typing import Final

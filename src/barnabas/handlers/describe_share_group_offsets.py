@@ -1,7 +1,7 @@
-"""DescribeShareGroupOffsets (0-1): where a share group stands in each partition. Version 1 tells the lag too.
+"""DescribeShareGroupOffsets (0-1): a share group's start offset in each partition. Version 1 adds the lag.
 
-The lag is what lies between the start offset and the end, less what is done already. Without a list of topics: every
-partition of which the group has a state.
+The lag is the number of records from the start offset to the end that are not yet processed. Without a list of topics,
+all partitions for which the group has state are described.
 """
 
 from barnabas.handlers.context import Broker, RequestContext
@@ -72,7 +72,7 @@ async def _partition(
     try:
         summary = await broker.share.groups.summary(SharePartitionKey(group_id, topic.id, index))
     except KafkaError:
-        return answer  # as Kafka: where nothing can be told, there is no offset
+        return answer  # as in Kafka: no offset rather than an error
     answer.start_offset, answer.leader_epoch = summary.start_offset, summary.leader_epoch
     if summary.start_offset != START_OFFSET_UNKNOWN and summary.delivery_complete_count != DELIVERY_COMPLETE_UNKNOWN:
         try:

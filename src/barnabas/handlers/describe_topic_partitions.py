@@ -1,7 +1,7 @@
 """DescribeTopicPartitions (0): topics by name in alphabetical order, a bounded number of partitions at a time.
 
-An answer that is not complete carries a cursor, with which the client asks for the rest. A topic list, where there is
-one, must contain the cursor's topic; an empty list means all topics.
+An incomplete answer carries a cursor, with which the client requests the rest. A topic list that is not empty must
+contain the cursor's topic; an empty list means all topics.
 """
 
 from barnabas.controller.topic_names import why_invalid
@@ -24,7 +24,7 @@ async def handle(context: RequestContext, request: DescribeTopicPartitionsReques
     start = request.cursor or Cursor()
     asked = {topic.name for topic in request.topics}
     if start.partition_index < 0 or (asked and request.cursor and start.topic_name not in asked):
-        # The response has no place for an error of the whole request; each topic that was asked for bears it.
+        # The response has no request-level error code; each requested topic carries the error.
         return DescribeTopicPartitionsResponse(
             topics=tuple(_failed(name, ErrorCode.invalid_request) for name in sorted(asked))
         )

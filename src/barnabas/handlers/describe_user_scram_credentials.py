@@ -1,6 +1,6 @@
 """DescribeUserScramCredentials (0): which users have SCRAM credentials, by mechanism; never the credentials themselves.
 
-They are kept for listeners with SASL; the PLAINTEXT ones ask nobody for them.
+They are stored for SASL listeners; PLAINTEXT listeners do not use them.
 """
 
 from collections import Counter

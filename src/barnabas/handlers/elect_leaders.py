@@ -1,7 +1,7 @@
-"""ElectLeaders (0-2): let the preferred replica lead, or any live one where nobody leads (unclean).
+"""ElectLeaders (0-2): elect the preferred replica, or any live one for a partition without a leader (unclean).
 
-With one broker there is rarely a choice: its partitions are led, and ELECTION_NOT_NEEDED says so. Partitions that were
-not asked for by name are told only where an election took place.
+With one broker there is rarely a choice: its partitions have a leader, and the answer is ELECTION_NOT_NEEDED. If the
+request names no partitions, the answer lists only those where an election took place.
 """
 
 from barnabas.controller.elections import decide_elect_leaders

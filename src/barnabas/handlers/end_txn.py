@@ -1,7 +1,7 @@
-"""EndTxn (0-5): commit or abort a transaction. From version 5 on it brings the producer its next epoch.
+"""EndTxn (0-5): commit or abort a transaction. From version 5 on, the answer carries the producer's next epoch.
 
-It is answered once the outcome is durable; the markers, which make it visible to readers, follow at once and whatever
-happens.
+It is answered once the outcome is durable. The markers that make it visible to consumers follow right after, and are
+written even if the broker restarts in between.
 """
 
 from barnabas.coordinator.txn.end_txn import EndTxn

@@ -1,4 +1,4 @@
-"""The address at which a client is told to find a broker."""
+"""The address of a broker as returned to a client."""
 
 from barnabas.handlers.context import ClientConnection
 from barnabas.metadata.image import BrokerImage, Endpoint
@@ -7,7 +7,7 @@ WILDCARD_HOSTS = frozenset({"", "0.0.0.0", "::"})
 
 
 def endpoint_for(broker: BrokerImage, client: ClientConnection) -> Endpoint | None:
-    """By the listener the client came through. A broker bound to every address is found where the client found us."""
+    """For the client's listener. A broker bound to all addresses returns the one the client connected to."""
     for endpoint in broker.endpoints:
         if endpoint.name == client.listener_name:
             if endpoint.host in WILDCARD_HOSTS:

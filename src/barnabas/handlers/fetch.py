@@ -1,12 +1,12 @@
 """Fetch (4-18): records from partitions this broker leads, up to the high watermark.
 
-The answer leaves at once if there is enough (`min_bytes`), something to report (an error) or no time to wait; otherwise
-the request watches its partitions until enough bytes were appended or `max_wait` is over. Bytes in the page cache are
-read on the loop if they are few; more of them, and bytes that would make it wait for the disk, are read by a worker.
-An answer has 16 MB at most; Kafka goes by the request and `fetch.max.bytes` alone.
+The answer is sent at once if it has enough bytes (`min_bytes`), if there is an error to report, or if `max_wait` is 0.
+Otherwise the request watches its partitions until enough bytes were appended or `max_wait` is over. Few bytes that are
+in the page cache are read on the event loop; larger reads and reads from disk are left to a worker. An answer has
+16 MB at most; Kafka's only limits are the request's and `fetch.max.bytes`.
 
-Isolation: who reads committed records only is given batches up to the last stable offset, with a list of the aborted
-transactions among them, by which the client leaves records out. Kafka's list may hold more than needed, as ours may.
+A read_committed fetch returns batches up to the last stable offset, and a list of the aborted transactions in them, so
+that the client can filter. The list may contain more transactions than needed, as Kafka's may.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from barnabas.handlers.context import Broker, RequestContext
 from barnabas.handlers.fetch_quota import FetchQuota
-from barnabas.handlers.fetch_session import FetchPlan, TopicKey, Wanted
+from barnabas.handlers.fetch_session import FetchPlan, RequestedPartition, TopicKey
 from barnabas.handlers.pending import MayFollow, WaitingAnswer
 from barnabas.log.log_slice import LogSlice
 from barnabas.log.partition_log import PartitionLog
@@ -32,23 +32,23 @@ from barnabas.wire.messages.fetch import FetchRequest
 READ_COMMITTED: Final = 1
 _WHOLE_ERROR_SINCE: Final = 7
 PARTITIONS_AT_ONCE: Final = 300
-"""A millisecond or two. A fetch of more is worked through in turns."""
+"""Read in a millisecond or two. A larger fetch is read in time slices."""
 COPIED_BYTES_MAX: Final = 4 * 1024 * 1024
-"""What one answer may copy out of the page cache on the loop: two milliseconds. The rest a worker copies."""
+"""How much one answer may copy from the page cache on the event loop: two milliseconds. A worker copies the rest."""
 ANSWER_BYTES_MAX: Final = 16 * 1024 * 1024
-"""An answer is in memory until its reader has taken it, and a reader may be slow. Who wants more asks again; only one
-batch that is larger is given all the same."""
+"""An answer stays in memory until the client has read it, and a client may be slow. A single larger batch is sent all
+the same."""
 
 
-class Cold(NamedTuple):
-    """Bytes that are not in the page cache, or too many to be copied on the loop, and the answer they belong to."""
+class ColdRead(NamedTuple):
+    """A read for a worker: the bytes are not in the page cache, or too many to copy on the event loop."""
 
     answer: FetchedPartition
     slice: LogSlice
 
 
 class FetchWait:
-    """Watches partitions until enough bytes were appended."""
+    """Waits until enough bytes were appended to the watched partitions."""
 
     def __init__(self, missing_bytes: int) -> None:
         self._missing_bytes = missing_bytes
@@ -73,10 +73,10 @@ def handle(context: RequestContext, request: FetchRequest) -> FetchAnswer | Awai
     except KafkaError as error:
         return _refuse(request, context.api_version, error.code)
     fetch = Fetch(broker, request, plan, context.client_id)
-    if len(plan.wanted) > PARTITIONS_AT_ONCE:
-        return fetch.answer_in_turns()
+    if len(plan.partitions) > PARTITIONS_AT_ONCE:
+        return fetch.answer_in_slices()
     answers, size = fetch.read()
-    if fetch.cold:
+    if fetch.cold_reads:
         return fetch.answer_later()
     if size < fetch.min_bytes and not fetch.must_answer and request.max_wait.total_seconds() > 0:
         return WaitingAnswer(fetch.answer_later(), MayFollow.ALL)
@@ -84,7 +84,7 @@ def handle(context: RequestContext, request: FetchRequest) -> FetchAnswer | Awai
 
 
 def _refuse(request: FetchRequest, version: int, code: ErrorCode) -> FetchAnswer:
-    """Versions before 7 have no place for an error of the whole request: every partition gets it."""
+    """Versions before 7 have no request-level error code: every partition gets the error."""
     if version >= _WHOLE_ERROR_SINCE:
         return FetchAnswer((), error_code=int(code))
     return FetchAnswer(
@@ -112,8 +112,8 @@ class Fetch:
             self.min_bytes = min(self.min_bytes, self._max_bytes)
         self._committed_only = request.isolation_level == READ_COMMITTED
         self._aborted: AbortedTransactions | None = () if self._committed_only else None
-        self.must_answer = not plan.wanted
-        self.cold: dict[int, Cold] = {}
+        self.must_answer = not plan.partitions
+        self.cold_reads: dict[int, ColdRead] = {}
         self._answers: list[FetchedPartition] = []
         self._size = 0
         self._copied_bytes = 0
@@ -125,14 +125,14 @@ class Fetch:
         return self._answers, self._size
 
     def _reading(self, wait: FetchWait | None = None) -> Iterator[None]:
-        """A pass that may be interrupted after each partition, which `wait` then watches since before it was read."""
+        """A pass that may be interrupted after each partition. `wait` watches each one from before it is read."""
         answers: list[FetchedPartition] = []
         self._answers = answers
         self._size = self._copied_bytes = 0
         self._partitions.clear()
-        self.cold.clear()
+        self.cold_reads.clear()
         remaining = self._max_bytes
-        for wanted in self._plan.wanted:
+        for wanted in self._plan.partitions:
             try:
                 answer, size = self._read_one(len(answers), wanted, remaining, wait)
             except KafkaError as error:
@@ -144,7 +144,7 @@ class Fetch:
             yield
 
     def _read_one(
-        self, position: int, wanted: Wanted, remaining: int, wait: FetchWait | None
+        self, position: int, wanted: RequestedPartition, remaining: int, wait: FetchWait | None
     ) -> tuple[FetchedPartition, int]:
         at_least_one_batch = self._size == 0
         partition = self._broker.replicas.get(self._name_of(wanted.topic), wanted.index)
@@ -173,7 +173,7 @@ class Fetch:
         is_short = self._copied_bytes + located.size <= COPIED_BYTES_MAX
         records = located.try_read() if is_short else None
         if records is None:
-            self.cold[position] = Cold(answer, located)
+            self.cold_reads[position] = ColdRead(answer, located)
             return answer, located.size
         self._copied_bytes += len(records)
         return answer._replace(records=records), len(records)
@@ -188,7 +188,7 @@ class Fetch:
         self._names[topic] = known.name
         return known.name
 
-    def _refusal(self, wanted: Wanted, error: KafkaError) -> FetchedPartition:
+    def _refusal(self, wanted: RequestedPartition, error: KafkaError) -> FetchedPartition:
         leader = None
         if isinstance(error, NotLeaderOrFollower):
             known = self._broker.image.topics.partition(self._names[wanted.topic], wanted.index)
@@ -205,17 +205,17 @@ class Fetch:
         clock = self._broker.wait_clock
         deadline_ms = clock.monotonic_ms() + int(self._request.max_wait.total_seconds() * 1000)
         while True:
-            # Read again in the turn in which we begin to watch: something may have been appended since the last look.
+            # Read again right before watching: something may have been appended since the last read.
             self.read()
             left_ms = deadline_ms - clock.monotonic_ms()
             if self._must_answer_now(left_ms):
-                return await self._answer_with_cold()
+                return await self._answer_with_cold_reads()
             wait = FetchWait(self.min_bytes - self._size)
             for partition in self._partitions:
                 partition.watch(wait, committed_only=self._committed_only)
             await self._wait_for(wait, left_ms)
 
-    async def answer_in_turns(self) -> FetchAnswer:
+    async def answer_in_slices(self) -> FetchAnswer:
         """As `answer_later`, for many partitions: each is watched from the moment it is read."""
         clock, turns = self._broker.wait_clock, self._broker.turns
         deadline_ms = clock.monotonic_ms() + int(self._request.max_wait.total_seconds() * 1000)
@@ -233,7 +233,7 @@ class Fetch:
                     continue
             finally:
                 self._unwatch(wait)
-            return await self._answer_with_cold()
+            return await self._answer_with_cold_reads()
 
     def _must_answer_now(self, left_ms: int) -> bool:
         return self._size >= self.min_bytes or self.must_answer or left_ms <= 0 or self._broker.is_stopping
@@ -250,17 +250,17 @@ class Fetch:
         for partition in self._partitions:
             partition.unwatch(wait)
 
-    async def _answer_with_cold(self) -> FetchAnswer:
-        if self.cold:
-            cold = list(self.cold.values())
+    async def _answer_with_cold_reads(self) -> FetchAnswer:
+        if self.cold_reads:
+            cold = list(self.cold_reads.values())
             read = await self._broker.workers.run(lambda: [_read(each) for each in cold])
-            for position, answer in zip(self.cold, read, strict=True):
+            for position, answer in zip(self.cold_reads, read, strict=True):
                 self._answers[position] = answer
         return self.answer(self._answers)
 
 
-def _read(cold: Cold) -> FetchedPartition:
-    """Waits for the device; runs on a worker."""
+def _read(cold: ColdRead) -> FetchedPartition:
+    """Blocks on the disk: run it on a worker."""
     try:
         return cold.answer._replace(records=cold.slice.read())
     except KafkaError as error:

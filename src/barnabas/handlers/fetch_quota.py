@@ -1,8 +1,8 @@
-"""A fetch under its client's `consumer_byte_rate`.
+"""Applies a client's `consumer_byte_rate` quota to a fetch.
 
-It carries no more than the quota's windows hold, or it could never be sent. One that comes too early is answered empty,
-with the time to wait, and a session that it was to open is not opened: the client asks anew, as it does with Kafka.
-Bytes of records are counted; Kafka also counts the hundred or so around them.
+An answer is never larger than the quota's windows allow, or it could never be sent. A client over its quota gets an
+empty answer with a throttle time, and no session is opened: the client retries, as with Kafka. Only the bytes of
+records are counted; Kafka also counts the hundred or so bytes around them.
 """
 
 from collections.abc import Iterable
@@ -22,5 +22,5 @@ class FetchQuota:
         return max_bytes if consumable is None else min(max_bytes, consumable)
 
     def throttle_ms(self, answers: Iterable[FetchedPartition]) -> int:
-        """How long the client must wait before it may have these; 0: now."""
+        """How long the client must wait before it may have these answers; 0: no wait."""
         return self._quotas.consume(ANONYMOUS, self._client_id, sum(len(answer.records) for answer in answers))

@@ -1,11 +1,11 @@
 """Incremental fetch sessions (KIP-227): a client of a thousand partitions names them once, not in every request.
 
     epoch -1         no session; ends the one named by the id
-    epoch 0          all partitions are named; a session is made if there is room
-    epoch n > 0      only changes are named; the answer holds only partitions that have something to say
+    epoch 0          all partitions are named; a session is created if the cache has room
+    epoch n > 0      only changes are named; the answer holds only partitions with records, errors or new offsets
 
-A session belongs to the client that got its id; ids are random so that one cannot be guessed by accident. The cache is
-bounded: when it is full, a session unused for `EVICTABLE_AFTER_MS` gives way, else the newcomer goes without.
+A session belongs to the client that got its id; ids are random so that none is used by accident. The cache is bounded:
+when it is full, a session unused for `EVICTABLE_AFTER_MS` is evicted; if there is none, the client gets no session.
 """
 
 import random
@@ -28,11 +28,11 @@ FINAL_EPOCH: Final = -1
 EVICTABLE_AFTER_MS: Final = 120_000
 
 TopicKey = str | uuid.UUID | None
-"""Topics are named up to version 12 and identified after; one session keeps to one way."""
+"""A name up to version 12, an id from version 13 on; all topics of one session use the same."""
 
 
-class Wanted:
-    """One partition that a fetch asks for, and what its reader has been told of it."""
+class RequestedPartition:
+    """One partition of a fetch, with the high watermark and log start offset that were last sent to the client."""
 
     __slots__ = ("fetch_offset", "high_watermark", "index", "leader_epoch", "log_start_offset", "max_bytes", "topic")
 
@@ -48,8 +48,8 @@ class Wanted:
         self.max_bytes = asked.partition_max_bytes
         self.leader_epoch = asked.current_leader_epoch
 
-    def is_news(self, answer: FetchedPartition) -> bool:
-        """Does an incremental answer have to mention this partition? Remembers what was told."""
+    def must_be_sent(self, answer: FetchedPartition) -> bool:
+        """Whether an incremental answer must include this partition. Remembers what was sent."""
         changed = (
             bool(answer.records)
             or answer.error_code != 0
@@ -57,26 +57,28 @@ class Wanted:
             or answer.log_start_offset != self.log_start_offset
             or answer.diverging is not None
         )
-        # After an error nothing is certain: the next answer mentions the partition again.
+        # After an error the client's view is unknown: the next answer includes the partition again.
         self.high_watermark = answer.high_watermark if answer.error_code == 0 else -1
         self.log_start_offset = answer.log_start_offset
         return changed
 
 
 class FetchSession:
-    def __init__(self, session_id: int, wanted: Iterable[Wanted], *, by_id: bool, now_ms: int) -> None:
+    def __init__(self, session_id: int, partitions: Iterable[RequestedPartition], *, by_id: bool, now_ms: int) -> None:
         self.id = session_id
         self.epoch = 1
         self.by_id = by_id
         self.last_used_ms = now_ms
-        self.wanted = OrderedDict(((each.topic, each.index), each) for each in wanted)
+        self.partitions = OrderedDict(((each.topic, each.index), each) for each in partitions)
 
 
 class FetchPlan:
-    """What one request is to read, and how its answer is put together."""
+    """Which partitions one request reads, and how its answer is put together."""
 
-    def __init__(self, wanted: list[Wanted], session: FetchSession | None, *, incremental: bool) -> None:
-        self.wanted = wanted
+    def __init__(
+        self, partitions: list[RequestedPartition], session: FetchSession | None, *, incremental: bool
+    ) -> None:
+        self.partitions = partitions
         self._session = session
         self.is_incremental = incremental
 
@@ -85,18 +87,18 @@ class FetchPlan:
         return self._session.id if self._session else NO_SESSION
 
     def topics(self, answers: list[FetchedPartition], names: dict[TopicKey, str]) -> list[FetchedTopic]:
-        """Answers in the order of `wanted`, grouped by topic; an incremental one leaves out what is not news."""
+        """Answers in the order of `partitions`, grouped by topic; an incremental one leaves out unchanged ones."""
         grouped: dict[TopicKey, list[FetchedPartition]] = {}
-        for wanted, answer in zip(self.wanted, answers, strict=True):
+        for partition, answer in zip(self.partitions, answers, strict=True):
             if self._session is None:
-                grouped.setdefault(wanted.topic, []).append(answer)
+                grouped.setdefault(partition.topic, []).append(answer)
                 continue
-            news = wanted.is_news(answer)
-            if news or not self.is_incremental:
-                grouped.setdefault(wanted.topic, []).append(answer)
+            must_be_sent = partition.must_be_sent(answer)
+            if must_be_sent or not self.is_incremental:
+                grouped.setdefault(partition.topic, []).append(answer)
             if answer.records:
-                # Who got bytes goes to the end of the queue, so that a busy partition cannot starve the others.
-                self._session.wanted.move_to_end((wanted.topic, wanted.index))
+                # A partition that returned records moves to the end, so that a busy one cannot starve the others.
+                self._session.partitions.move_to_end((partition.topic, partition.index))
         return [
             FetchedTopic(names.get(topic, ""), topic if isinstance(topic, uuid.UUID) else None, partitions)
             for topic, partitions in grouped.items()
@@ -116,29 +118,29 @@ class FetchSessions:
         by_id = version >= 13
         if version < 7 or request.session_epoch == FINAL_EPOCH:
             self._sessions.pop(request.session_id, None)
-            return FetchPlan(_asked(request, by_id), None, incremental=False)
+            return FetchPlan(_requested_partitions(request, by_id), None, incremental=False)
         if request.session_epoch == INITIAL_EPOCH:
             self._sessions.pop(request.session_id, None)
-            wanted = _asked(request, by_id)
-            return FetchPlan(wanted, self._create(wanted, by_id, now_ms), incremental=False)
+            partitions = _requested_partitions(request, by_id)
+            return FetchPlan(partitions, self._create(partitions, by_id, now_ms), incremental=False)
         return self._continue(request, by_id, now_ms)
 
     def keep_without_answer(self, plan: FetchPlan) -> int:
-        """The client is told nothing this time (a quota). A session that it knows goes on; a new one is not begun."""
+        """The client gets an empty answer this time (a quota). An existing session is kept, a new one is dropped."""
         if plan.is_incremental:
             return plan.session_id
         self._sessions.pop(plan.session_id, None)
         return NO_SESSION
 
-    def _create(self, wanted: list[Wanted], by_id: bool, now_ms: int) -> FetchSession | None:
-        if not wanted:
+    def _create(self, partitions: list[RequestedPartition], by_id: bool, now_ms: int) -> FetchSession | None:
+        if not partitions:
             return None
         if len(self._sessions) >= self._slots and not self._evict(now_ms):
             return None
         session_id = NO_SESSION
         while session_id == NO_SESSION or session_id in self._sessions:
             session_id = self._random.randrange(1, 2**31)
-        session = FetchSession(session_id, wanted, by_id=by_id, now_ms=now_ms)
+        session = FetchSession(session_id, partitions, by_id=by_id, now_ms=now_ms)
         self._sessions[session_id] = session
         return session
 
@@ -156,28 +158,28 @@ class FetchSessions:
         if session.epoch != request.session_epoch:
             raise InvalidFetchSessionEpoch(f"epoch {request.session_epoch}, expected {session.epoch}")
         if session.by_id != by_id:
-            raise FetchSessionTopicIdError("the session names its topics the other way")
+            raise FetchSessionTopicIdError("the session mixes topic names and topic ids")
         session.epoch = session.epoch + 1 if session.epoch < 2**31 - 1 else 1
         session.last_used_ms = now_ms
         self._sessions.move_to_end(session.id)
         for topic in request.topics:
             key: TopicKey = topic.topic_id if by_id else topic.topic
             for asked in topic.partitions:
-                known = session.wanted.get((key, asked.partition))
+                known = session.partitions.get((key, asked.partition))
                 if known is None:
-                    session.wanted[key, asked.partition] = Wanted(key, asked)
+                    session.partitions[key, asked.partition] = RequestedPartition(key, asked)
                 else:
                     known.update(asked)
         for forgotten in request.forgotten_topics_data:
             key = forgotten.topic_id if by_id else forgotten.topic
             for index in forgotten.partitions:
-                session.wanted.pop((key, index), None)
-        return FetchPlan(list(session.wanted.values()), session, incremental=True)
+                session.partitions.pop((key, index), None)
+        return FetchPlan(list(session.partitions.values()), session, incremental=True)
 
 
-def _asked(request: FetchRequest, by_id: bool) -> list[Wanted]:
+def _requested_partitions(request: FetchRequest, by_id: bool) -> list[RequestedPartition]:
     return [
-        Wanted(topic.topic_id if by_id else topic.topic, asked)
+        RequestedPartition(topic.topic_id if by_id else topic.topic, asked)
         for topic in request.topics
         for asked in topic.partitions
     ]

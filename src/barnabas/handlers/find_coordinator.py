@@ -1,8 +1,8 @@
 """FindCoordinator (0-6): which broker coordinates a group, a transactional id or a share partition.
 
-It is the leader of the key's partition of an internal topic, which is created when the first key of its type is looked
-for; Kafka answers COORDINATOR_NOT_AVAILABLE meanwhile. Several keys at once from version 4 on, share partitions
-(group:topicId:partition) from version 6 on.
+It is the leader of the key's partition of an internal topic. The topic is created on the first lookup of its type, and
+the lookup waits for it; Kafka answers COORDINATOR_NOT_AVAILABLE meanwhile. Version 4 adds lookups of several keys,
+version 6 adds share-partitions (group:topicId:partition).
 """
 
 import re
@@ -71,7 +71,7 @@ async def _coordinator(context: RequestContext, key_type: int, key: str) -> Coor
 
 
 def _check_share_key(key: str) -> None:
-    """group:topicId:partition. A group's name may have colons in it too."""
+    """group:topicId:partition. A group id may contain colons too."""
     group_id, _, rest = key.rpartition(":")[0].rpartition(":")
     topic_id, partition = rest, key.rpartition(":")[2]
     if not (group_id.strip() and _TOPIC_ID.fullmatch(topic_id) and _PARTITION.fullmatch(partition)):

@@ -1,8 +1,8 @@
-"""GetTelemetrySubscriptions (0): which metrics a client shall push, how often, and in how many bytes.
+"""GetTelemetrySubscriptions (0): which metrics a client has to push, how often, and with how many bytes at most.
 
-Kafka advertises this API where a metrics reporter that takes telemetry is configured. Here the broker itself takes it,
-and advertises it while there is a subscription, to clients that connect from then on. A client that no subscription
-asks for anything comes again after five minutes.
+Kafka advertises this API if a metrics reporter that accepts telemetry is configured. Here the broker itself accepts
+it, and advertises the API to new connections while there is a subscription. A client that matches no subscription
+asks again after five minutes.
 """
 
 import datetime

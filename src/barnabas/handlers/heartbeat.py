@@ -1,4 +1,4 @@
-"""Heartbeat (0-4): a member of a group lives, and hears whether it has to join again."""
+"""Heartbeat (0-4): keeps a group member's session alive; the answer says whether the member must rejoin."""
 
 from barnabas.handlers.context import RequestContext
 from barnabas.wire.errors import KafkaError

@@ -1,8 +1,7 @@
 """IncrementalAlterConfigs (0-1): set, delete, append to or subtract from single configs of a resource.
 
-Topics, brokers, groups and client metrics subscriptions are the controller's matter; the levels of loggers are this
-process's own, and last as long as it does. Unlike with Kafka, any registered broker's configs may be altered through
-any other broker.
+The controller decides on topics, brokers, groups and client metrics subscriptions. Log levels belong to this process
+and are lost when it ends. Unlike in Kafka, any broker accepts changes to any registered broker's configs.
 """
 
 from operator import attrgetter

@@ -1,7 +1,7 @@
-"""InitProducerId (0-5): an id and an epoch for an idempotent producer, or for one that takes over a transactional id.
+"""InitProducerId (0-5): a producer id and epoch for an idempotent producer, or for one with a transactional id.
 
-An idempotent producer that lost track of its sequence asks again with its old id; it gets a new one, as from Kafka,
-where only transactional ids keep theirs. Version 6 (two-phase commit) is not finished in Kafka 4.3 and not offered.
+An idempotent producer that lost track of its sequence asks again with its old id, and gets a new one, as from Kafka;
+only transactional producers keep theirs. Version 6 (two-phase commit) is unstable in Kafka 4.3 and not offered.
 """
 
 import datetime

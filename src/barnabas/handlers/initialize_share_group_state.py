@@ -1,4 +1,4 @@
-"""InitializeShareGroupState (0): a share-partition begins, or begins anew, at an offset or at one yet to be found."""
+"""InitializeShareGroupState (0): set or reset a share-partition's start offset, which may still be undetermined."""
 
 from barnabas.handlers.context import RequestContext
 from barnabas.handlers.share_state import for_each_partition

@@ -1,8 +1,8 @@
 """JoinGroup (0-9): become a member of a group; answered when the group's rebalance is complete.
 
-From version 4 on, a dynamic member is handed its id with MEMBER_ID_REQUIRED first and joins with it. Version 9 can tell
-a returning static leader that its assignment is not wanted. A JoinGroup that a later one of the same member replaces is
-answered with REBALANCE_IN_PROGRESS; Apache Kafka leaves it open.
+From version 4 on, a dynamic member first gets its id with MEMBER_ID_REQUIRED, then joins with it. Version 9 lets a
+returning static leader skip the assignment. If a member sends another JoinGroup before the first is answered, the
+first gets REBALANCE_IN_PROGRESS; Apache Kafka never answers it.
 """
 
 from barnabas.coordinator.group.join import MemberIdHandedOut
@@ -15,7 +15,7 @@ _PROTOCOL_NAME_NULLABLE_SINCE = 7
 
 
 async def handle(context: RequestContext, request: JoinGroupRequest) -> JoinGroupResponse:
-    # The slash is how Java prints an address without a name: what tools for Kafka show and expect.
+    # Java prints an address without a host name with a leading slash; Kafka's tools show and expect it.
     client = ClientInfo(context.client_id or "", f"/{context.client.host}")
     try:
         return await context.broker.groups.join(request, client, context.api_version)

@@ -1,4 +1,4 @@
-"""LeaveGroup (0-5): members go. Versions 0-2 name one member, later ones several, static ones by instance id too."""
+"""LeaveGroup (0-5): remove members. Versions 0-2 name one member, later ones several, static members by instance id."""
 
 from barnabas.handlers.context import RequestContext
 from barnabas.wire.errors import KafkaError

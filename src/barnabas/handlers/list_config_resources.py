@@ -1,6 +1,6 @@
-"""ListConfigResources (0-1): the names of those that have configs, by type; version 0 knows client metrics only.
+"""ListConfigResources (0-1): the names of config resources, by type; version 0 lists client metrics only.
 
-Topics are named whether or not they have configs of their own, brokers likewise; groups and client metrics only if so.
+All topics and brokers are listed; groups and client metrics only if they have configs of their own.
 """
 
 from typing import Final

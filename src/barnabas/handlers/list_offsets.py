@@ -1,10 +1,10 @@
-"""ListOffsets (1-11): an offset by its time, or by one of the special times.
+"""ListOffsets (1-11): the offset for a timestamp, or for one of these special timestamps:
 
--1 latest        the end a consumer may read to: the high watermark, or the last stable offset (read_committed)
+-1 latest        where a consumer's reads end: the high watermark, or the last stable offset (read_committed)
 -2 earliest      the log's start
 -3 max timestamp the record with the greatest timestamp (version 7)
--4 earliest local, as earliest: there is no remote tier (version 8)
--5 latest tiered, -6 earliest pending upload: none, offset -1 (versions 9 and 11)
+-4 earliest local, same as earliest: there is no remote tier (version 8)
+-5 latest tiered, -6 earliest pending upload: always offset -1 (versions 9 and 11)
 """
 
 from typing import Final, NamedTuple
@@ -67,7 +67,7 @@ def _answer(
     version = context.api_version
     try:
         if asked.timestamp < EARLIEST_PENDING_UPLOAD or version < SINCE_VERSION.get(asked.timestamp, 1):
-            raise UnsupportedVersion(f"timestamp {asked.timestamp} means nothing in version {version}")
+            raise UnsupportedVersion(f"timestamp {asked.timestamp} has no meaning in version {version}")
         partition = context.broker.replicas.get(topic, asked.partition_index)
         partition.check_leader(asked.current_leader_epoch)
         found = _find(partition, asked.timestamp, committed_only=isolation_level == READ_COMMITTED)

@@ -1,4 +1,4 @@
-"""ListPartitionReassignments (0): partitions that are on their way from one set of brokers to another."""
+"""ListPartitionReassignments (0): the partitions that are being moved between brokers."""
 
 from barnabas.handlers.context import RequestContext
 from barnabas.metadata.image import TopicImage

@@ -1,7 +1,7 @@
 """ListTransactions (0-2): the transactional ids that this broker coordinates, by state, producer, duration and name.
 
-The names' regular expression (version 2) is matched by a worker and without backtracking, so it has what RE2 has: no
-back references, no looking around, which Kafka allows here.
+The regular expression for names (version 2) is matched by a worker and without backtracking. It supports what RE2
+does: no backreferences and no lookaround, which Kafka allows here.
 """
 
 from barnabas.coordinator.txn.describe import ids_matching

@@ -1,11 +1,11 @@
-"""Metadata (0-13): brokers, topics, leaders. May create a topic that is asked for and does not exist.
+"""Metadata (0-13): brokers, topics, leaders. May create a requested topic that does not exist.
 
-Version 0 asks for all topics with an empty list, later ones with null. From version 12 a topic may be asked for by id,
-which never creates one; versions 10 and 11 have a field for an id and no meaning for it. A broker is described by the
-listener that the request came through.
+Version 0 requests all topics with an empty list, later ones with null. From version 12 on, a topic may be requested by
+id, which never creates one; versions 10 and 11 have a field for the id but ignore it. Brokers are listed with their
+addresses on the listener that the request came through.
 
-A client may ask for ten thousand topics at once. They are encoded some at a time, with other requests in between, from
-the one image that was current when the first of them was.
+A client may request ten thousand topics at once. They are encoded in time slices, with other requests in between, all
+from the image that was current at the start.
 """
 
 import uuid
@@ -70,7 +70,7 @@ def _respond(
     frame = MetadataResponse(
         brokers=_brokers(image, context.client),
         cluster_id=context.broker.cluster_id,
-        # Every broker can take what a controller must decide, so clients are sent to the one they speak to.
+        # Every broker accepts controller requests, so clients stay with the one they are connected to.
         controller_id=context.broker.node_id,
         cluster_authorized_operations=(
             CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_REQUESTED
@@ -79,11 +79,11 @@ def _respond(
     asked: list[TopicImage | MetadataRequestTopic]
     asked = list(image.topics.by_name.values()) if wanted is None else [topics.find(each) or each for each in wanted]
     if sum(map(_weight, asked)) > PARTITIONS_IN_A_TURN:
-        return _respond_in_turns(context.broker.turns, frame, topics, asked)
+        return _respond_in_slices(context.broker.turns, frame, topics, asked)
     return MetadataAnswer(frame, [topics.encode(each, topics.encode_partitions(each)) for each in asked])
 
 
-async def _respond_in_turns(
+async def _respond_in_slices(
     turns: Turns, frame: MetadataResponse, topics: "_Topics", asked: list[TopicImage | MetadataRequestTopic]
 ) -> MetadataAnswer:
     encoded = []
@@ -114,7 +114,7 @@ def _brokers(image: ClusterImage, client: ClientConnection) -> tuple[MetadataRes
 
 
 class _Topics:
-    """Topics of one image, as one request wants them told."""
+    """The topics of one image, encoded as one request needs them."""
 
     def __init__(
         self, context: RequestContext, image: ClusterImage, request: MetadataRequest, refused: dict[str, ErrorCode]
@@ -131,13 +131,13 @@ class _Topics:
         return self._image.topics.by_name.get(wanted.name or "")
 
     def encode_partitions(self, asked: TopicImage | MetadataRequestTopic) -> list[bytes]:
-        """None where it does not exist."""
+        """None if the topic does not exist."""
         if not isinstance(asked, TopicImage):
             return []
         return [self.encode_partition(index, partition) for index, partition in asked.partitions.items()]
 
     def encode(self, asked: TopicImage | MetadataRequestTopic, partitions: Sequence[bytes]) -> bytes:
-        """A topic that there is, or what was asked for and there is not."""
+        """Encode a topic, or the error for a requested topic that does not exist."""
         if isinstance(asked, TopicImage):
             return self._encode_known(asked, partitions)
         if self._version < _IDS_SINCE and (asked.topic_id is not None or asked.name is None):

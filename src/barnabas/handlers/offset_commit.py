@@ -1,13 +1,13 @@
-"""OffsetCommit (2-10): a group's position in partitions. Version 10 names topics by id.
+"""OffsetCommit (2-10): commit a group's offsets. Version 10 names topics by id.
 
-Partitions that do not exist are refused one by one; an error of the group is the answer for all the others.
+Each partition that does not exist gets its own error; a group-level error is the answer for all the others.
 """
 
 from collections.abc import Iterator, Sequence
 
 from barnabas.handlers.context import RequestContext
 from barnabas.handlers.pieces import Pieces
-from barnabas.handlers.topic_lookup import LookedUp, look_up
+from barnabas.handlers.topic_lookup import TopicLookup, look_up
 from barnabas.wire.errors import ErrorCode, KafkaError, UnknownTopicOrPartition
 from barnabas.wire.messages.offset_commit import (
     OffsetCommitRequest,
@@ -41,7 +41,7 @@ async def handle(context: RequestContext, request: OffsetCommitRequest) -> Offse
 
 
 def _existing(
-    asked: Sequence[OffsetCommitRequestTopic], found: Sequence[LookedUp]
+    asked: Sequence[OffsetCommitRequestTopic], found: Sequence[TopicLookup]
 ) -> Iterator[OffsetCommitRequestTopic]:
     for topic, known in zip(asked, found, strict=True):
         if known.topic is None:
@@ -80,7 +80,7 @@ def _refused(topic: OffsetCommitRequestTopic, error: KafkaError) -> OffsetCommit
     )
 
 
-def _topic(asked: OffsetCommitRequestTopic, known: LookedUp, committed: Codes) -> OffsetCommitResponseTopic:
+def _topic(asked: OffsetCommitRequestTopic, known: TopicLookup, committed: Codes) -> OffsetCommitResponseTopic:
     if known.topic is None:
         codes = [known.error_code] * len(asked.partitions)
     else:

@@ -1,7 +1,7 @@
-"""OffsetFetch (1-10): what groups have committed. Several groups from version 8 on, topics by id in version 10.
+"""OffsetFetch (1-10): the committed offsets of groups. Several groups from version 8 on, topics by id in version 10.
 
-Topics of null ask for all. Every answer is held back until all it tells is committed. With `require_stable` an offset
-that an open transaction is about to change is UNSTABLE_OFFSET_COMMIT: the consumer is to ask again.
+Null for topics requests all of them. Every answer waits until the offsets in it are durable. With `require_stable`, an
+offset that an open transaction is about to change gets UNSTABLE_OFFSET_COMMIT, and the consumer retries.
 """
 
 from barnabas.handlers.context import RequestContext
@@ -111,7 +111,7 @@ async def _fetch_by_id(
 def _existing(
     image: ClusterImage, topics: tuple[OffsetFetchResponseTopics, ...]
 ) -> tuple[OffsetFetchResponseTopics, ...]:
-    """A topic without an id cannot be told of."""
+    """Version 10 has no field for a topic's name, so topics that no longer exist, and have no id, are left out."""
     return tuple(
         OffsetFetchResponseTopics(name=topic.name, topic_id=known.id, partitions=topic.partitions)
         for topic in topics

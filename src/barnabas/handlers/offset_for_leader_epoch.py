@@ -1,4 +1,4 @@
-"""OffsetForLeaderEpoch (2-4): where an epoch ended, so that a reader can tell whether its log and ours have parted."""
+"""OffsetForLeaderEpoch (2-4): the end offset of a leader epoch, so that a reader can detect log truncation."""
 
 from barnabas.handlers.context import Broker, RequestContext
 from barnabas.handlers.pieces import Pieces

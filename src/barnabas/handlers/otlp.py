@@ -1,7 +1,7 @@
-"""OpenTelemetry's metrics, as far as a log line needs them: names, attributes and numbers out of the protobuf bytes.
+"""Reads names, attributes and values of OpenTelemetry metrics from protobuf bytes, for the log.
 
-Only what Kafka's clients send is read: numbers (gauges and sums) and histograms' counts and sums. The field numbers are
-those of `opentelemetry/proto/metrics/v1/metrics.proto`. Bytes that are no protobuf yield what was read before them.
+Only what Kafka's clients send is read: numbers (gauges and sums), and counts and sums of histograms. The field numbers
+are those of `opentelemetry/proto/metrics/v1/metrics.proto`. Invalid protobuf yields the metrics read up to there.
 """
 
 import struct
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 METRICS_MAX: Final = 1000
-"""In one push, for the log."""
+"""Per push."""
 
 
 def read_metrics(payload: bytes) -> list[str]:

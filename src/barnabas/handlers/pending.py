@@ -1,9 +1,9 @@
 """What may happen on a connection while a request on it is not answered yet.
 
-A handler that cannot answer at once returns an awaitable. As with Kafka, the connection's next request begins when the
-answer is there: so requests take effect in the order in which they were sent, whatever they are. That would make a
-client wait behind its own long poll, and let a producer have one batch on its way. So a handler whose request has
-nothing left to do but wait says so with a `WaitingAnswer`, and which requests may begin meanwhile.
+A handler that cannot answer at once returns an awaitable. As in Kafka, the connection's next request starts when the
+answer is ready, so requests take effect in the order in which they were sent. That alone would make a client wait
+behind its own long poll, and limit a producer to one batch in flight. So a handler whose request has nothing left to
+do but wait returns a `WaitingAnswer`, which says which requests may start meanwhile.
 """
 
 from collections.abc import Awaitable, Generator

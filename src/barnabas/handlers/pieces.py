@@ -1,13 +1,13 @@
-"""A request that is a list of items, each with an answer of its own, may be answered some items at a time.
+"""Splits a long request into pieces, so that one client's thousands of items do not block the event loop.
 
-A client chooses how many there are. So a handler that works through such a list says so:
+A handler whose request is a list of items, each with an answer of its own, declares it:
 
     PIECES = (Pieces("groups", answers="groups", size=20),)
 
-and dispatch calls it once for every piece of a long request, with other work in between, and joins the answers. The
-handler itself knows nothing of it. What happens in between is seen by the later pieces: items never depended on one
-another. Those that do (two of the same name, which are refused) stay in one piece: `together`. An API with several such
-lists, one for each age of its versions, has several `Pieces`; the first that is long counts.
+Dispatch then calls it once for each piece of a long request, with other work in between, and joins the answers. The
+handler itself need not know. Later pieces see what happened in between, which is fine: the items are independent.
+Items that are not (two with the same name, which are refused) stay in one piece: `together`. An API that has different
+lists in different versions has several `Pieces`; the first long one is used.
 """
 
 import dataclasses
@@ -21,14 +21,14 @@ class Pieces(NamedTuple):
     answers: str
     """The list in the response."""
     size: int
-    """How many items are surely done in a few milliseconds; parts, where there are. What comes often has less."""
+    """How many items (or parts, if there are any) take a few milliseconds at most; fewer for frequent requests."""
     parts: str | None = None
-    """A list within each item: `partitions` of `topics`. Requests and responses have it under one name."""
+    """A list within each item: `partitions` of `topics`. It has the same name in request and response."""
     together: Callable[[Any], Hashable] | None = None
-    """Items of which this is the same stay together."""
+    """Items with the same key stay in one piece."""
 
     def cut(self, request: Any) -> list[Any] | None:
-        """None: it is short."""
+        """The request in pieces; None: it is short enough."""
         items = getattr(request, self.items)
         if not items or self._weight(items) <= self.size:
             return None
@@ -61,17 +61,17 @@ class Pieces(NamedTuple):
             yield piece
 
     def join(self, responses: Sequence[Any]) -> Any:
-        """All answers in one response. An error of the whole request is told if any piece had one."""
+        """All answers in one response, with the request-level error of the first piece that had one."""
         answers = [answer for response in responses for answer in getattr(response, self.answers)]
         if self.parts is not None:
             answers = self._merged(answers)
         failed = (response for response in responses if getattr(response, "error_code", 0))
         joined = next(failed, responses[0]).replace(**{self.answers: tuple(answers)})
-        rests = [response.throttle_time for response in responses if getattr(response, "throttle_time", None)]
-        return joined.replace(throttle_time=max(rests)) if rests else joined
+        throttled = [response.throttle_time for response in responses if getattr(response, "throttle_time", None)]
+        return joined.replace(throttle_time=max(throttled)) if throttled else joined
 
     def _merged(self, answers: Sequence[Any]) -> list[Any]:
-        """An item that was cut has its answer in several pieces; it is told apart by all but its list."""
+        """Merge the answers of an item that was cut: all their fields are equal, except for the list."""
         assert self.parts is not None
         parts: dict[Hashable, list[Any]] = {}
         first: dict[Hashable, Any] = {}

@@ -1,12 +1,12 @@
 """Produce (3-13): append batches to partitions this broker leads.
 
 Everything up to the append runs before this returns, so pipelined requests keep their order; only waiting for a commit
-(acks=all) or a sync happens afterwards. acks=0 gets no answer; an error ends the connection, which is the only way to
-tell such a client that its metadata may be old. Requests with a transactional id take another way first
+(acks=all) or a sync happens afterwards. acks=0 gets no answer; an error closes the connection, which is the only way to
+tell such a client that its metadata may be stale. Requests with a transactional id are verified first
 (`produce_transactional.py`).
 
-A transactional batch in a request without a transactional id is refused; the request's other partitions are served,
-which Kafka would refuse too.
+A transactional batch in a request without a transactional id is refused, but the request's other partitions are
+appended to; Kafka refuses the whole request.
 """
 
 import asyncio
@@ -34,8 +34,8 @@ from barnabas.wire.produce_response import ProduceAnswer, ProducedPartition, Pro
 NAMED_BY_ID_SINCE: Final = 13
 
 
-class Pending(NamedTuple):
-    """An append whose acknowledgement waits: where its answer stands and what it waits for."""
+class PendingAppend(NamedTuple):
+    """An append that waits for its commit, with the position of its answer in the response."""
 
     topic_index: int
     partition_index: int
@@ -53,12 +53,12 @@ def handle(context: RequestContext, request: ProduceCall) -> ProduceAnswer | Awa
 def append_all(
     context: RequestContext,
     request: ProduceCall,
-    gate: "Mapping[TopicPartition, VerificationGuard | KafkaError] | None" = None,
+    verifications: "Mapping[TopicPartition, VerificationGuard | KafkaError] | None" = None,
 ) -> ProduceAnswer | Awaitable[ProduceAnswer] | None:
-    """`gate`: what came of asking the coordinator, by partition; None: the producer has no transactional id."""
+    """`verifications`: the transaction coordinator's answers by partition; None: there is no transactional id."""
     broker = context.broker
     now_ms = broker.clock.now_ms()
-    pending: list[Pending] = []
+    pending: list[PendingAppend] = []
     topics: list[ProducedTopic] = []
     refused: KafkaError | None = None
     for topic in request.topics:
@@ -66,28 +66,28 @@ def append_all(
         partitions: list[ProducedPartition] = []
         for data in topic.partitions:
             try:
-                answer, waiter = _append(context, request.acks, name, data, now_ms, gate)
+                answer, waiter = _append(context, request.acks, name, data, now_ms, verifications)
             except KafkaError as error:
                 answer, waiter = _refusal(broker, name, data.partition, error), None
                 refused = error
             if waiter is not None:
-                pending.append(Pending(len(topics), len(partitions), waiter))
+                pending.append(PendingAppend(len(topics), len(partitions), waiter))
             partitions.append(answer)
         topics.append(ProducedTopic(name or "", topic.topic_id, partitions))
     if request.acks == 0:
         if refused is not None:
-            # A produce response has no place for an error of the whole request, so this closes the connection.
+            # With acks=0 there is no response: raising closes the connection.
             raise refused
         return None
     if pending:
-        # Later batches may be appended meanwhile; whoever asks for the log's end must find these in it.
+        # Other produce requests may start meanwhile. Other APIs must wait: ListOffsets has to see these records.
         committed = _answer_when_committed(topics, pending, request.timeout_ms, broker.wait_clock)
         return WaitingAnswer(committed, MayFollow.SAME_API)
     return ProduceAnswer(topics)
 
 
 def name_of(context: RequestContext, topic: TopicRecords) -> str | None:
-    """None: a topic id that is not known."""
+    """None: no topic has the id."""
     if context.api_version < NAMED_BY_ID_SINCE:
         return topic.name
     known = context.broker.image.topics.by_id.get(topic.topic_id) if topic.topic_id else None
@@ -100,7 +100,7 @@ def _append(
     topic: str | None,
     data: PartitionRecords,
     now_ms: int,
-    gate: "Mapping[TopicPartition, VerificationGuard | KafkaError] | None",
+    verifications: "Mapping[TopicPartition, VerificationGuard | KafkaError] | None",
 ) -> tuple[ProducedPartition, "asyncio.Future[None] | None"]:
     if topic is None:
         raise UnknownTopicId("no topic has this id: refresh the metadata")
@@ -109,12 +109,12 @@ def _append(
     if topic in INTERNAL_TOPICS:
         raise InvalidTopic(f"{topic} is internal: only the broker writes to it")
     partition = context.broker.replicas.get(topic, data.partition)
-    batches = admit(data.records, partition.admission_rules, now_ms, zstd_is_known=context.api_version >= 7)
+    batches = admit(data.records, partition.admission_rules, now_ms, zstd_allowed=context.api_version >= 7)
     guard = None
     if batches[0].header.is_transactional:
-        if gate is None:
-            raise TransactionalIdAuthorizationFailed("a transactional batch comes with its producer's transactional id")
-        outcome = gate.get(partition.topic_partition)
+        if verifications is None:
+            raise TransactionalIdAuthorizationFailed("a transactional batch needs a transactional id in its request")
+        outcome = verifications.get(partition.topic_partition)
         if isinstance(outcome, KafkaError):
             raise outcome
         guard = outcome
@@ -136,7 +136,7 @@ def _refusal(broker: Broker, topic: str | None, index: int, error: KafkaError) -
 
 
 async def _answer_when_committed(
-    topics: list[ProducedTopic], pending: list[Pending], timeout_ms: int, clock: Clock
+    topics: list[ProducedTopic], pending: list[PendingAppend], timeout_ms: int, clock: Clock
 ) -> ProduceAnswer:
     outcomes = await asyncio.gather(
         *(committed_within(wait.waiter, timeout_ms, clock) for wait in pending), return_exceptions=True

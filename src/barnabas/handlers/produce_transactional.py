@@ -1,14 +1,14 @@
-"""Produce with a transactional id: before a batch opens a transaction in a partition, its coordinator is asked.
+"""Produce with a transactional id: before a batch opens a transaction in a partition, the coordinator verifies it.
 
-Clients that know transaction.version 2 (Produce 12 and later) leave it to us to add the partition to the transaction;
-others have done it themselves with AddPartitionsToTxn, and we make sure of it (KIP-890). While a transaction is open in
-a partition its batches are appended without a question.
+For clients with transaction.version 2 (Produce 12 and later), the broker adds the partition to the transaction. Older
+clients have added it with AddPartitionsToTxn, and the broker verifies that they did (KIP-890). While a transaction is
+open in a partition, its further batches are appended without asking again.
 
-Most of the time the coordinator answers at once, and the request is handled as any other. If it takes its time,
-requests that come later over the same connection wait for this one: or their batches would be out of sequence.
+Usually the coordinator answers at once, and the request is handled like any other. If it does not, later requests on
+the same connection wait for this one, or their batches would be out of sequence.
 
-Errors of the coordinator become errors that producers know, as with Kafka: a coordinator that is loading or elsewhere
-is NOT_ENOUGH_REPLICAS, which every client tries again without asking for metadata.
+The coordinator's errors become errors that producers handle, as in Kafka: a coordinator that is loading or has moved
+becomes NOT_ENOUGH_REPLICAS, which every client retries without refreshing metadata.
 """
 
 from collections.abc import Awaitable, Mapping, Sequence
@@ -39,12 +39,13 @@ from barnabas.wire.produce_response import ProduceAnswer
 ADDS_PARTITIONS_SINCE = 12
 KNOWS_ABORTABLE_SINCE = 11
 
-Gate = dict[TopicPartition, VerificationGuard | KafkaError]
+Verifications = dict[TopicPartition, VerificationGuard | KafkaError]
+"""For each partition to verify: a guard while it is pending or verified, or the error."""
 Answer = ProduceAnswer | Awaitable[ProduceAnswer | None] | None
 
 
 class Batch(NamedTuple):
-    """A transactional batch of a request, by its header: whether it is sound is looked at when it is appended."""
+    """A transactional batch of a request, by its header. The rest is checked when the batch is appended."""
 
     partition: TopicPartition
     header: BatchHeader
@@ -52,37 +53,37 @@ class Batch(NamedTuple):
 
 def handle(context: RequestContext, request: ProduceCall) -> Answer:
     batches = _transactional_batches(context, request)
-    gate = _begin(context, batches)
-    if _is_decided(context, request, batches, gate):
-        return produce.append_all(context, request, gate)
-    return _append_when_decided(context, request, batches[0].header, gate)
+    verifications = _begin_verifications(context, batches)
+    if _try_verify(context, request, batches, verifications):
+        return produce.append_all(context, request, verifications)
+    return _append_when_verified(context, request, batches[0].header, verifications)
 
 
-async def _append_when_decided(
-    context: RequestContext, request: ProduceCall, header: BatchHeader, gate: Gate
+async def _append_when_verified(
+    context: RequestContext, request: ProduceCall, header: BatchHeader, verifications: Verifications
 ) -> ProduceAnswer | None:
     assert request.transactional_id is not None
     results = await context.broker.transactions.add_partitions(
         request.transactional_id,
         header.producer_id,
         header.producer_epoch,
-        _asked(gate),
+        _unverified(verifications),
         verify_only=context.api_version < ADDS_PARTITIONS_SINCE,
     )
-    _note(gate, results, context.api_version)
-    answer = produce.append_all(context, request, gate)
+    _set_errors(verifications, results, context.api_version)
+    answer = produce.append_all(context, request, verifications)
     return await answer if isinstance(answer, Awaitable) else answer
 
 
-def _begin(context: RequestContext, batches: Sequence[Batch]) -> Gate:
-    """For each partition whose transaction is not open yet: its guard, with which the coordinator is to be asked."""
-    gate: Gate = {}
+def _begin_verifications(context: RequestContext, batches: Sequence[Batch]) -> Verifications:
+    """A guard for each partition in which the transaction is not open yet: the coordinator has to verify these."""
+    verifications: Verifications = {}
     adds = context.api_version >= ADDS_PARTITIONS_SINCE
     if not batches or not (adds or context.broker.configs.boolean("transaction.partition.verification.enable")):
-        return gate
+        return verifications
     producer_id, epoch = batches[0].header.producer_id, batches[0].header.producer_epoch
     if any(header.producer_id != producer_id or header.producer_epoch != epoch for _, header in batches):
-        mixed = InvalidProducerIdMapping("a request holds the transactional batches of one producer only")
+        mixed = InvalidProducerIdMapping("the request has transactional batches of more than one producer")
         return dict.fromkeys((batch.partition for batch in batches), mixed)
     for partition, header in batches:
         try:
@@ -90,17 +91,19 @@ def _begin(context: RequestContext, batches: Sequence[Batch]) -> Gate:
                 producer_id, epoch, header.base_sequence, supports_epoch_bump=adds
             )
         except KafkaError as error:
-            gate[partition] = error
+            verifications[partition] = error
         else:
             if guard is not None:
-                gate[partition] = guard
-    return gate
+                verifications[partition] = guard
+    return verifications
 
 
-def _is_decided(context: RequestContext, request: ProduceCall, batches: Sequence[Batch], gate: Gate) -> bool:
-    """Whether nothing is to be asked, or the coordinator has answered at once; its answer is in the gate then."""
-    asked = _asked(gate)
-    if not asked:
+def _try_verify(
+    context: RequestContext, request: ProduceCall, batches: Sequence[Batch], verifications: Verifications
+) -> bool:
+    """Whether `verifications` are complete: there was nothing to verify, or the coordinator could answer at once."""
+    unverified = _unverified(verifications)
+    if not unverified:
         return True
     header = batches[0].header
     assert request.transactional_id is not None
@@ -108,23 +111,25 @@ def _is_decided(context: RequestContext, request: ProduceCall, batches: Sequence
         request.transactional_id,
         header.producer_id,
         header.producer_epoch,
-        asked,
+        unverified,
         verify_only=context.api_version < ADDS_PARTITIONS_SINCE,
     )
     if results is None:
         return False
-    _note(gate, results, context.api_version)
+    _set_errors(verifications, results, context.api_version)
     return True
 
 
-def _asked(gate: Gate) -> list[TopicPartition]:
-    return [partition for partition, outcome in gate.items() if isinstance(outcome, VerificationGuard)]
+def _unverified(verifications: Verifications) -> list[TopicPartition]:
+    return [partition for partition, outcome in verifications.items() if isinstance(outcome, VerificationGuard)]
 
 
-def _note(gate: Gate, results: Mapping[TopicPartition, KafkaError | None], version: int) -> None:
+def _set_errors(
+    verifications: Verifications, results: Mapping[TopicPartition, KafkaError | None], version: int
+) -> None:
     for partition, error in results.items():
         if error is not None:
-            gate[partition] = _for_producer(error, version)
+            verifications[partition] = _for_producer(error, version)
 
 
 def _for_producer(error: KafkaError, version: int) -> KafkaError:
@@ -141,7 +146,7 @@ def _for_producer(error: KafkaError, version: int) -> KafkaError:
 
 
 def _transactional_batches(context: RequestContext, request: ProduceCall) -> list[Batch]:
-    """What cannot be told from its header is refused when it is to be appended."""
+    """Batches with an invalid header are left out here; the append refuses them."""
     batches: list[Batch] = []
     for topic in request.topics:
         name = produce.name_of(context, topic)

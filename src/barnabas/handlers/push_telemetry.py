@@ -1,7 +1,7 @@
 """PushTelemetry (0): a client's metrics, in OpenTelemetry's form.
 
-The last push of each client is kept in memory. Each is logged: at INFO who pushed how much, at DEBUG every number in
-it. The logger is `barnabas.client_metrics`, and its level can be set while the broker runs:
+The last push of each client is kept in memory. Each push is logged to `barnabas.client_metrics`: the client and the
+size at INFO, every value at DEBUG. The logger's level can be set while the broker runs:
 
     kafka-configs --alter --entity-type broker-loggers --entity-name 1 --add-config barnabas.client_metrics=DEBUG
 """
@@ -15,7 +15,7 @@ from barnabas.wire.messages.push_telemetry import PushTelemetryRequest, PushTele
 
 logger = logging.getLogger("barnabas.client_metrics")
 
-# How much a push may grow when it is decompressed: metrics are repetitive, and no bomb is.
+# How much a push may grow when decompressed: enough for repetitive metrics, too little for a decompression bomb.
 _EXPANSION_MAX = 16
 
 

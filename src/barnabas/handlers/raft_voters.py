@@ -1,4 +1,4 @@
-"""What AddRaftVoter and RemoveRaftVoter share: is the request meant for this cluster, and how voters are named."""
+"""What AddRaftVoter and RemoveRaftVoter share: the check of the cluster id, and how voters are written in errors."""
 
 import base64
 import uuid
@@ -15,7 +15,7 @@ def check_cluster_id(broker: Broker, cluster_id: str | None) -> None:
 
 
 def described(voter_id: int, directory_id: uuid.UUID | None) -> str:
-    """Kafka's way to write a replica and its directory."""
+    """A replica and its directory, as Kafka prints them."""
     directory = base64.urlsafe_b64encode((directory_id or uuid.UUID(int=0)).bytes).decode().rstrip("=")
     return f"ReplicaKey(id={voter_id}, directoryId={directory})"
 

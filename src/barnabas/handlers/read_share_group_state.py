@@ -1,4 +1,4 @@
-"""ReadShareGroupState (0): what is remembered of share-partitions, for their leader, whose epoch is noted."""
+"""ReadShareGroupState (0): a leader reads the state of its share-partitions; its leader epoch is stored."""
 
 from barnabas.handlers.context import RequestContext
 from barnabas.handlers.share_state import for_each_partition

@@ -1,4 +1,4 @@
-"""ReadShareGroupStateSummary (0-1): where share-partitions stand; from version 1, how many in flight are done."""
+"""ReadShareGroupStateSummary (0-1): start offsets of share-partitions; version 1 adds the delivery complete count."""
 
 from barnabas.handlers.context import RequestContext
 from barnabas.handlers.share_state import for_each_partition

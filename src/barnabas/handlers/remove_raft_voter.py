@@ -1,4 +1,4 @@
-"""RemoveRaftVoter (0): the last voter can't be removed, and Kafka says so with VOTER_NOT_FOUND."""
+"""RemoveRaftVoter (0): the last voter can't be removed; the answer is VOTER_NOT_FOUND, as in Kafka."""
 
 from barnabas.handlers.context import RequestContext
 from barnabas.handlers.raft_voters import check_cluster_id, described, described_set

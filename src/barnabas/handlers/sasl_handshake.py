@@ -1,4 +1,4 @@
-"""SaslHandshake (0-1): refused. On a PLAINTEXT listener no client says who it is, and Kafka answers so too."""
+"""SaslHandshake (0-1): refused, as from Kafka on a PLAINTEXT listener."""
 
 from barnabas.handlers.context import RequestContext
 from barnabas.wire.errors import ErrorCode

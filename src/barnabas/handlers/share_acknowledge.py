@@ -1,12 +1,12 @@
-"""ShareAcknowledge (1-2): what a member of a share group has done with records that it was handed.
+"""ShareAcknowledge (1-2): a member of a share group acknowledges records that were delivered to it.
 
-Answered when it is remembered. The final epoch of a session gives back what was not acknowledged.
+Answered when the acknowledgements are stored. The session's final epoch releases records that were not acknowledged.
 """
 
 from datetime import timedelta
 
 from barnabas.handlers.context import RequestContext
-from barnabas.handlers.share_acknowledging import Acknowledger, check_group_id, check_member_id
+from barnabas.handlers.share_acknowledgements import Acknowledger, check_group_id, check_member_id
 from barnabas.handlers.share_session import FINAL_EPOCH, INITIAL_EPOCH
 from barnabas.handlers.share_version import check_share_groups
 from barnabas.wire.errors import InvalidShareSessionEpoch, KafkaError
@@ -33,7 +33,7 @@ async def _answer(context: RequestContext, request: ShareAcknowledgeRequest) -> 
     check_share_groups(broker)
     group_id, member_id = check_group_id(request.group_id), check_member_id(request.member_id)
     if request.share_session_epoch == INITIAL_EPOCH:
-        raise InvalidShareSessionEpoch("a session is opened by a fetch")
+        raise InvalidShareSessionEpoch("only ShareFetch opens a share session")
     session = broker.share.sessions.resume(group_id, member_id, request.share_session_epoch)
     acknowledger = Acknowledger(broker, group_id, member_id, context.api_version, request.is_renew_ack)
     outcomes = await acknowledger.acknowledge(request.topics)

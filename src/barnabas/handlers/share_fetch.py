@@ -1,11 +1,11 @@
-"""ShareFetch (1-2): records for one member of a share group, locked for it; and acknowledgements on the way.
+"""ShareFetch (1-2): acquires records for one member of a share group, and takes acknowledgements along.
 
-Acknowledgements come first, so what they release can be fetched at once. Then the request takes what its partitions
-have, or waits until there is enough (`min_bytes`): for an append, for records that come back, for locks that time out.
-Version 2 can renew locks instead of fetching, and take no more than `max_records` (record-limit mode).
+Acknowledgements come first, so that the records they release can be fetched at once. Then the request acquires the
+available records, or waits for enough (`min_bytes`): for appends, released records and expired locks. Version 2 can
+renew locks instead of fetching, and limit the answer to `max_records` (record-limit mode).
 
-A partition whose state is still being read has nothing yet. With Kafka the client is told COORDINATOR_NOT_AVAILABLE,
-which its own consumer takes for a bug; here it waits.
+A partition whose state is still being loaded has no records yet. Kafka answers COORDINATOR_NOT_AVAILABLE, which its own
+consumer treats as a bug; here the request waits.
 """
 
 import asyncio
@@ -14,8 +14,8 @@ from typing import Final, NamedTuple
 
 from barnabas.handlers.context import Broker, RequestContext
 from barnabas.handlers.endpoints import endpoint_for
-from barnabas.handlers.share_acknowledging import Acknowledger, check_group_id, check_member_id
-from barnabas.handlers.share_session import FINAL_EPOCH, INITIAL_EPOCH, SharedPartition, ShareSession
+from barnabas.handlers.share_acknowledgements import Acknowledger, check_group_id, check_member_id
+from barnabas.handlers.share_session import FINAL_EPOCH, INITIAL_EPOCH, ShareSession, TopicIdPartition
 from barnabas.handlers.share_version import check_share_groups
 from barnabas.log.log_slice import LogSlice
 from barnabas.replication.share.share_partition import Handed, SharePartition
@@ -48,7 +48,7 @@ async def handle(context: RequestContext, request: ShareFetchRequest) -> ShareFe
     try:
         return await _answer(context, request)
     except ShareSessionLimitReached as error:
-        await _sleep(context.broker, request.max_wait)  # or the client would come again at once
+        await _sleep(context.broker, request.max_wait)  # or the client would retry at once
         return _refusal(error)
     except KafkaError as error:
         return _refusal(error)
@@ -65,11 +65,11 @@ async def _answer(context: RequestContext, request: ShareFetchRequest) -> ShareF
     session = _session(context, request, group_id, member_id)
     acknowledger = Acknowledger(broker, group_id, member_id, context.api_version, request.is_renew_ack)
     acknowledged = await acknowledger.acknowledge(request.topics)
-    answers: dict[SharedPartition, PartitionData] = {}
+    answers: dict[TopicIdPartition, PartitionData] = {}
     if request.share_session_epoch == FINAL_EPOCH:
         await broker.share.end(session)
     elif not request.is_renew_ack:
-        answers = await Fetching(context, request, session).fetch()
+        answers = await ShareFetch(context, request, session).fetch()
     for where, error in acknowledged.items():
         answer = answers.setdefault(where, PartitionData(partition_index=where.partition, current_leader=_NOBODY))
         if error is not None:
@@ -85,7 +85,7 @@ def _check_renewal(request: ShareFetchRequest) -> None:
 def _session(context: RequestContext, request: ShareFetchRequest, group_id: str, member_id: str) -> ShareSession:
     share = context.broker.share
     wanted = [
-        SharedPartition(topic.topic_id, each.partition_index) for topic in request.topics for each in topic.partitions
+        TopicIdPartition(topic.topic_id, each.partition_index) for topic in request.topics for each in topic.partitions
     ]
     if request.share_session_epoch == INITIAL_EPOCH:
         session = share.sessions.open(
@@ -98,10 +98,10 @@ def _session(context: RequestContext, request: ShareFetchRequest, group_id: str,
         return session
     session = share.sessions.resume(group_id, member_id, request.share_session_epoch)
     if request.share_session_epoch != FINAL_EPOCH:
-        session.wanted.update(dict.fromkeys(wanted))
+        session.partitions.update(dict.fromkeys(wanted))
         for topic in request.forgotten_topics_data:
             for index in topic.partitions:
-                session.wanted.pop(SharedPartition(topic.topic_id, index), None)
+                session.partitions.pop(TopicIdPartition(topic.topic_id, index), None)
     return session
 
 
@@ -109,14 +109,14 @@ def _acknowledges(partition: FetchPartition) -> bool:
     return bool(partition.acknowledgement_batches)
 
 
-class Located(NamedTuple):
-    where: SharedPartition
+class LocatedRecords(NamedTuple):
+    where: TopicIdPartition
     partition: SharePartition
     slice: LogSlice
 
 
 class ShareWait:
-    """Watches partitions and share-partitions until one of them has something new."""
+    """Waits until one of the watched partitions and share-partitions has something new."""
 
     def __init__(self) -> None:
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -129,8 +129,8 @@ class ShareWait:
             self.done.set_result(None)
 
 
-class Fetching:
-    """The part of a request that waits for records."""
+class ShareFetch:
+    """Acquires the records of one request, and waits for them."""
 
     def __init__(self, context: RequestContext, request: ShareFetchRequest, session: ShareSession) -> None:
         self._broker = context.broker
@@ -138,13 +138,13 @@ class Fetching:
         self._session = session
         self._max_bytes = min(request.max_bytes, self._broker.fetch_max_bytes)
         self._min_bytes = min(request.min_bytes, self._max_bytes)
-        self._partitions: dict[SharedPartition, SharePartition] = {}
-        self._answers: dict[SharedPartition, PartitionData] = {}
+        self._partitions: dict[TopicIdPartition, SharePartition] = {}
+        self._answers: dict[TopicIdPartition, PartitionData] = {}
 
-    async def fetch(self) -> dict[SharedPartition, PartitionData]:
-        if self._request.max_records == 0 or self._max_bytes == 0 or not self._session.wanted:
+    async def fetch(self) -> dict[TopicIdPartition, PartitionData]:
+        if self._request.max_records == 0 or self._max_bytes == 0 or not self._session.partitions:
             return {}
-        for where in self._session.in_turn():
+        for where in self._session.rotated_partitions():
             try:
                 self._partitions[where] = self._find(where)
             except KafkaError as error:
@@ -154,27 +154,27 @@ class Fetching:
         while True:
             found = self._locate()
             left_ms = deadline_ms - clock.monotonic_ms()
-            # What was acquired for somebody who is gone would be locked for nothing.
+            # The client may be gone: its records would stay locked for nothing.
             if self._broker.is_stopping or not self._session.is_open:
                 return self._answers
             is_last = left_ms <= 0 or bool(self._answers)
-            passed_over = False
+            skipped_some = False
             if is_last or sum(each.slice.size for each in found) >= self._min_bytes:
-                passed_over = await self._acquire(found)
+                skipped_some = await self._acquire(found)
             if is_last or self._answers:
                 return self._answers
-            if not passed_over:
+            if not skipped_some:
                 await self._wait(left_ms)
 
-    def _find(self, where: SharedPartition) -> SharePartition:
+    def _find(self, where: TopicIdPartition) -> SharePartition:
         broker = self._broker
         topic = None if where.topic_id is None else broker.image.topics.by_id.get(where.topic_id)
         if topic is None:
             raise UnknownTopicId("no topic has this id: refresh the metadata")
         return broker.share.partitions.get(self._session.group_id, topic.id, topic.name, where.partition)
 
-    def _locate(self) -> list[Located]:
-        found: list[Located] = []
+    def _locate(self) -> list[LocatedRecords]:
+        found: list[LocatedRecords] = []
         share_bytes = max(self._max_bytes // max(len(self._partitions), 1), 1)
         for where, partition in list(self._partitions.items()):
             try:
@@ -184,13 +184,13 @@ class Fetching:
                 self._refuse(where, error)
                 continue
             if located is not None:
-                found.append(Located(where, partition, located))
+                found.append(LocatedRecords(where, partition, located))
         return found
 
-    async def _acquire(self, found: list[Located]) -> bool:
-        """Whether records were met that are not for anybody, so that there may be others behind them."""
+    async def _acquire(self, found: list[LocatedRecords]) -> bool:
+        """Whether records were skipped that cannot be acquired, so that there may be others after them."""
         records_left = self._request.max_records
-        passed_over = False
+        skipped_some = False
         for where, partition, located in found:
             if records_left <= 0:
                 break
@@ -203,8 +203,8 @@ class Fetching:
             if handed.acquired:
                 records_left -= sum(last - first + 1 for first, last, _ in handed.acquired)
                 self._answers[where] = _records(where.partition, handed)
-            passed_over = passed_over or partition.next_fetch_offset != before
-        return passed_over
+            skipped_some = skipped_some or partition.next_fetch_offset != before
+        return skipped_some
 
     async def _acquire_from(self, partition: SharePartition, located: LogSlice, records_max: int) -> Handed:
         records = located.try_read()
@@ -239,7 +239,7 @@ class Fetching:
                 partition.unwatch(wait)
                 partition.partition.unwatch(wait)
 
-    def _refuse(self, where: SharedPartition, error: KafkaError) -> None:
+    def _refuse(self, where: TopicIdPartition, error: KafkaError) -> None:
         self._partitions.pop(where, None)
         self._answers[where] = PartitionData(
             partition_index=where.partition,
@@ -250,7 +250,7 @@ class Fetching:
             else _NOBODY,
         )
 
-    def _leader(self, where: SharedPartition) -> LeaderIdAndEpoch:
+    def _leader(self, where: TopicIdPartition) -> LeaderIdAndEpoch:
         topics = self._broker.image.topics
         topic = None if where.topic_id is None else topics.by_id.get(where.topic_id)
         known = None if topic is None else topic.partitions.get(where.partition)
@@ -272,7 +272,7 @@ def _records(index: int, handed: Handed) -> PartitionData:
 
 
 def _response(
-    context: RequestContext, group_id: str, answers: dict[SharedPartition, PartitionData]
+    context: RequestContext, group_id: str, answers: dict[TopicIdPartition, PartitionData]
 ) -> ShareFetchResponse:
     by_topic: dict[object, ShareFetchableTopicResponse] = {}
     leaders: set[int] = set()

@@ -1,4 +1,4 @@
-"""ShareGroupDescribe (1): share groups, their members and what each of them reads."""
+"""ShareGroupDescribe (1): share groups, their members and assignments."""
 
 from barnabas.handlers.authorized_operations import GROUP_OPERATIONS
 from barnabas.handlers.context import RequestContext

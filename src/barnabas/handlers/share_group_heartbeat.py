@@ -1,6 +1,6 @@
-"""ShareGroupHeartbeat (1): a member of a share group joins, lives, changes its subscription or leaves.
+"""ShareGroupHeartbeat (1): a member of a share group joins, stays, changes its subscription or leaves.
 
-A new member is told its partitions with the first answer, where Kafka tells them with the second.
+A new member gets its assignment with the first answer; Kafka sends it with the second.
 """
 
 from barnabas.coordinator.group.member import ClientInfo

@@ -1,4 +1,4 @@
-"""What share groups need of a broker, made when the first of them is served."""
+"""The services that share groups use; created with the first share group."""
 
 import asyncio
 import logging
@@ -36,21 +36,21 @@ class ShareServices:
         return self._coordinator()
 
     def attach(self, session: ShareSession, client: ClientConnection) -> None:
-        """The session ends with its connection."""
+        """End the session when its connection closes."""
         if client.on_close is None:
             return
-        goodbyes = client.on_close
+        on_close = client.on_close
 
-        def goodbye() -> None:
+        def end_session() -> None:
             task = asyncio.ensure_future(self.end(session))
             self._releasing.add(task)
             task.add_done_callback(self._releasing.discard)
 
-        goodbyes.add(goodbye)
-        session.detach = lambda: goodbyes.discard(goodbye)
+        on_close.add(end_session)
+        session.detach = lambda: on_close.discard(end_session)
 
     async def end(self, session: ShareSession) -> None:
-        """What the member still holds goes back; the last one of a group takes the group's memory along."""
+        """Release the member's records. The last session of a group also frees the group's in-memory state."""
         if session.is_open:
             self.sessions.close(session.group_id, session.member_id)
         held = self.partitions.of_group(session.group_id)
@@ -58,8 +58,13 @@ class ShareServices:
             *(partition.release(session.member_id) for partition in held), return_exceptions=True
         ):
             if isinstance(failed, BaseException):
-                # The records come back when their locks time out.
-                logger.info("%s of group %s is gone: %s", session.member_id, session.group_id, failed)
+                # The records are released when their locks time out.
+                logger.info(
+                    "could not release the records of %s of share group %s, which has left: %s",
+                    session.member_id,
+                    session.group_id,
+                    failed,
+                )
         if not self.sessions.has_members(session.group_id):
             self.partitions.forget_group(session.group_id)
 

@@ -1,11 +1,11 @@
 """Share sessions: which partitions a member of a share group fetches from this broker, named once and then remembered.
 
-    epoch 0      opens a session, in place of one that there was
-    epoch n > 0  continues it; the request names only what is new and what is to be forgotten
-    epoch -1     ends it: what the member still holds goes back to the group
+    epoch 0      opens a session, and replaces an existing one
+    epoch n > 0  continues it; the request names only partitions to add and to remove
+    epoch -1     ends it, and releases the records that the member still holds
 
-A session belongs to a member, and ends with the connection on which it was opened: a consumer that was killed need not
-be waited for until its locks time out.
+A session belongs to a member, and ends with the connection on which it was opened: the records of a killed consumer are
+released at once, not when their locks time out.
 """
 
 import uuid
@@ -24,27 +24,27 @@ FINAL_EPOCH: Final = -1
 EPOCH_MAX: Final = 2**31 - 1
 
 
-class SharedPartition(NamedTuple):
+class TopicIdPartition(NamedTuple):
     topic_id: uuid.UUID | None
     partition: int
 
 
 class ShareSession:
-    def __init__(self, group_id: str, member_id: str, wanted: Iterable[SharedPartition]) -> None:
+    def __init__(self, group_id: str, member_id: str, partitions: Iterable[TopicIdPartition]) -> None:
         self.group_id = group_id
         self.member_id = member_id
         self.epoch = 1
-        """That the next request has to carry."""
+        """The epoch that the next request must carry."""
         self.is_open = True
-        self.wanted = dict.fromkeys(wanted)
+        self.partitions = dict.fromkeys(partitions)
         self.detach: Callable[[], None] = lambda: None
-        """From the connection on which it was opened."""
+        """Removes the session's callback from its connection."""
 
-    def in_turn(self) -> list[SharedPartition]:
-        """Beginning with another partition every time, so that a busy one does not starve the others."""
-        wanted = list(self.wanted)
-        turn = self.epoch % len(wanted) if wanted else 0
-        return wanted[turn:] + wanted[:turn]
+    def rotated_partitions(self) -> list[TopicIdPartition]:
+        """Starting with another partition each time, so that a busy one does not starve the others."""
+        partitions = list(self.partitions)
+        start = self.epoch % len(partitions) if partitions else 0
+        return partitions[start:] + partitions[:start]
 
 
 class ShareSessions:
@@ -52,7 +52,7 @@ class ShareSessions:
         self._sessions_max = sessions_max
         self._sessions: dict[tuple[str, str], ShareSession] = {}
         self._members: dict[str, int] = {}
-        """How many sessions a group has."""
+        """The number of sessions by group."""
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -61,19 +61,19 @@ class ShareSessions:
         return group_id in self._members
 
     def open(
-        self, group_id: str, member_id: str, wanted: Iterable[SharedPartition], *, has_acknowledgements: bool
+        self, group_id: str, member_id: str, partitions: Iterable[TopicIdPartition], *, has_acknowledgements: bool
     ) -> ShareSession:
         if has_acknowledgements:
             raise InvalidRequest("a new share session has nothing to acknowledge")
         self.close(group_id, member_id)
         if len(self._sessions) >= self._sessions_max():
-            raise ShareSessionLimitReached("this broker has as many share sessions as it may have")
-        session = self._sessions[group_id, member_id] = ShareSession(group_id, member_id, wanted)
+            raise ShareSessionLimitReached("this broker has reached its limit of share sessions")
+        session = self._sessions[group_id, member_id] = ShareSession(group_id, member_id, partitions)
         self._members[group_id] = self._members.get(group_id, 0) + 1
         return session
 
     def resume(self, group_id: str, member_id: str, epoch: int) -> ShareSession:
-        """The session goes on with the next epoch. A final epoch leaves it as it is: `close` ends it."""
+        """Advance the session to its next epoch. The final epoch changes nothing: call `close` to end it."""
         session = self._sessions.get((group_id, member_id))
         if session is None:
             raise ShareSessionNotFound(f"{member_id} of group {group_id} has no share session here")

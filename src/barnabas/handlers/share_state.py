@@ -1,7 +1,7 @@
-"""What the five state APIs of share groups have in common: each share-partition has an answer of its own.
+"""What the five state APIs of share groups have in common: a result for each share-partition.
 
-Brokers send them to the share coordinator of a share-partition; this broker's own share-partitions call it directly.
-As with Kafka, a request without a group, or with a topic without partitions, gets an empty answer.
+Other brokers send these requests to the share coordinator; this broker's share-partitions call the coordinator
+directly. As in Kafka, a request without a group id, or with a topic without partitions, gets an empty answer.
 """
 
 import uuid
@@ -11,26 +11,26 @@ from typing import Protocol, TypeVar
 from barnabas.model.share import SharePartitionKey
 from barnabas.wire.errors import ErrorCode, InvalidRequest, KafkaError
 
-P = TypeVar("P", bound="AskedPartition")
+P = TypeVar("P", bound="RequestedPartition")
 R = TypeVar("R")
 
 
-class AskedPartition(Protocol):
+class RequestedPartition(Protocol):
     partition: int
 
 
-class AskedTopic(Protocol[P]):
+class RequestedTopic(Protocol[P]):
     topic_id: uuid.UUID | None
     partitions: tuple[P, ...]
 
 
 async def for_each_partition(
     group_id: str,
-    topics: Sequence[AskedTopic[P]],
+    topics: Sequence[RequestedTopic[P]],
     act: Callable[[SharePartitionKey, P], Awaitable[R]],
     refuse: Callable[[int, ErrorCode, str], R],
 ) -> list[tuple[uuid.UUID | None, tuple[R, ...]]]:
-    """(topic id, results) for every topic; `refuse` makes a result of an error."""
+    """(topic id, results) for every topic; `refuse` turns an error into a result."""
     if not group_id or not all(topic.partitions for topic in topics):
         return []
 

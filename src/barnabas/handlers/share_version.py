@@ -1,4 +1,4 @@
-"""Whether the cluster has share groups: its finalised `share.version`."""
+"""Whether share groups are enabled: the cluster's finalised `share.version`."""
 
 from barnabas.handlers.context import Broker
 from barnabas.metadata.features import SHARE_VERSION

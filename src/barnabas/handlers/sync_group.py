@@ -1,6 +1,6 @@
-"""SyncGroup (0-5): the leader brings the assignment, everybody gets theirs when it is stored.
+"""SyncGroup (0-5): the group leader sends the assignment; each member gets its part once it is stored.
 
-From version 5 on, the protocol's type and name are mandatory.
+From version 5 on, the protocol type and name are mandatory.
 """
 
 from barnabas.handlers.context import RequestContext

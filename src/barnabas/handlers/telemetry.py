@@ -1,10 +1,10 @@
-"""Which clients push metrics, and what they pushed last (KIP-714).
+"""Which clients push metrics, and the last push of each (KIP-714).
 
-A client asks what it shall push, and gets an id for the set of metrics that the subscriptions ask of it. Each push
-names that id; when the subscriptions have changed it is unknown, and the client asks again. A client that comes before
-its interval is over is told so with THROTTLING_QUOTA_EXCEEDED.
+A client asks which metrics to push, and gets the id of its subscription. Each push carries that id; once the
+subscriptions have changed, the id is unknown and the client asks again. A client that pushes or asks too early gets
+THROTTLING_QUOTA_EXCEEDED.
 
-Nothing of this outlives the process, as with Kafka. Of each client the last push is kept, and all of it is bounded.
+All of this is in memory only, as in Kafka, and bounded.
 """
 
 import random
@@ -32,12 +32,12 @@ INSTANCES_MAX: Final = 16_384
 """Kafka's."""
 EXPIRY_MS_MIN: Final = 60_000
 KEPT_BYTES_MAX: Final = 64 * 1024 * 1024
-"""Of the last pushes of all clients together. A push has some kilobytes."""
+"""For the last pushes of all clients together. A push has a few kilobytes."""
 ATTRIBUTE_LENGTH_MAX: Final = 256
-"""Of what a pattern is matched against: a client chooses its id, and a pattern may be slow on long ones."""
+"""Longer attributes are cut before matching: clients choose their ids, and a pattern may be slow on long ones."""
 ALL_METRICS: Final = "*"
 CODECS: Final = (4, 3, 1, 2)
-"""zstd, lz4, gzip, snappy: what a client may choose from, in Kafka's order."""
+"""The codecs offered to clients: zstd, lz4, gzip, snappy, in Kafka's order."""
 
 
 class ClientInstance:
@@ -48,14 +48,14 @@ class ClientInstance:
         self.metrics: tuple[str, ...] = ()
         self.interval_ms = INTERVAL_MS_DEFAULT
         self.configs: ConfigsImage | None = None
-        """The configs that the subscription was made from."""
+        """The configs from which the subscription was computed."""
         self.last_seen_ms = 0
         self.last_get_ms = 0
         self.last_push_ms = 0
         self.is_terminating = False
         self.last_error = ErrorCode.none
         self.pushed: bytes = b""
-        """The last push, decompressed: metrics in OTLP's form."""
+        """The last push, decompressed: metrics in OTLP."""
 
 
 class Telemetry:
@@ -71,15 +71,15 @@ class Telemetry:
         return len(self._instances)
 
     def subscribe(self, context: RequestContext, instance_id: uuid.UUID | None) -> ClientInstance:
-        """What the client shall push. Raises ThrottlingQuotaExceeded for one that asks too often."""
+        """The client with its subscription. Raises ThrottlingQuotaExceeded if it asks too often."""
         if instance_id is None or instance_id.int == 0:
             instance_id = uuid.UUID(int=self._rng.getrandbits(128), version=4)
         client = self._instance(context, instance_id)
         now_ms = self._now_ms()
-        forgiven = (ErrorCode.unknown_subscription_id, ErrorCode.unsupported_compression_type)
+        may_ask_again = (ErrorCode.unknown_subscription_id, ErrorCode.unsupported_compression_type)
         if now_ms - max(client.last_get_ms, client.last_push_ms) >= client.interval_ms:
             client.last_get_ms = now_ms
-        elif client.last_error not in forgiven:
+        elif client.last_error not in may_ask_again:
             raise ThrottlingQuotaExceeded(
                 f"Request from the client [{instance_id}] arrived before the next push interval time"
             )
@@ -87,7 +87,7 @@ class Telemetry:
         return client
 
     def admit(self, context: RequestContext, request: PushTelemetryRequest, *, bytes_max: int) -> ClientInstance:
-        """The client that pushes. Raises what is wrong with the push."""
+        """The client of a push. Raises an error if the push is invalid."""
         instance_id = request.client_instance_id
         if instance_id is None or instance_id.int in (0, 1):
             raise InvalidRequest(f"Invalid request from the client [{instance_id}], invalid client instance id")
@@ -126,7 +126,7 @@ class Telemetry:
             raise TelemetryTooLarge(f"Telemetry request from [{client.id}] is larger than the maximum allowed size")
 
     def keep(self, client: ClientInstance, pushed: bytes) -> None:
-        """Remember the client's last push; the oldest of others go where there is no room."""
+        """Keep the client's last push; if there is no room, those of the oldest clients are dropped."""
         self._kept_bytes += len(pushed) - len(client.pushed)
         client.pushed = pushed
         for other in self._instances.values():

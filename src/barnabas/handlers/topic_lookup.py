@@ -1,4 +1,4 @@
-"""Topics that a request names by name or, in later versions, by id."""
+"""Look up topics that a request refers to by name or, in later versions, by id."""
 
 import uuid
 from typing import NamedTuple, Protocol
@@ -7,7 +7,7 @@ from barnabas.metadata.image import ClusterImage, TopicImage
 from barnabas.wire.errors import ErrorCode, UnknownTopicId, UnknownTopicOrPartition
 
 
-class NamesTopic(Protocol):
+class TopicReference(Protocol):
     @property
     def name(self) -> str: ...
 
@@ -15,14 +15,14 @@ class NamesTopic(Protocol):
     def topic_id(self) -> uuid.UUID | None: ...
 
 
-class LookedUp(NamedTuple):
+class TopicLookup(NamedTuple):
     topic: TopicImage | None
     error_code: ErrorCode
-    """For every partition of a topic that does not exist."""
+    """The error for each requested partition if the topic does not exist."""
 
 
-def look_up(image: ClusterImage, wanted: NamesTopic, *, by_id: bool) -> LookedUp:
+def look_up(image: ClusterImage, wanted: TopicReference, *, by_id: bool) -> TopicLookup:
     if by_id:
         topic = None if wanted.topic_id is None else image.topics.by_id.get(wanted.topic_id)
-        return LookedUp(topic, UnknownTopicId.code)
-    return LookedUp(image.topics.by_name.get(wanted.name), UnknownTopicOrPartition.code)
+        return TopicLookup(topic, UnknownTopicId.code)
+    return TopicLookup(image.topics.by_name.get(wanted.name), UnknownTopicOrPartition.code)

@@ -1,8 +1,9 @@
-"""TxnOffsetCommit (0-5): a group's position in partitions, as part of a transaction.
+"""TxnOffsetCommit (0-5): commit a group's offsets as part of a transaction.
 
-The records go to the group's partition of __consumer_offsets as part of the transaction, so that partition has to be in
-it. Clients up to version 4 send AddOffsetsToTxn first, and here it is verified; with version 5 (transaction.version 2)
-it is added here. An error of the group or of the transaction is the answer for every partition that exists.
+The offsets are written to the group's partition of __consumer_offsets, so that partition must be in the transaction.
+Clients up to version 4 add it with AddOffsetsToTxn, and this handler verifies it; from version 5 on
+(transaction.version 2) this handler adds it. An error of the group or of the transaction is the answer for every
+partition that exists.
 """
 
 from collections.abc import Sequence
@@ -111,7 +112,7 @@ async def _commit(
 
 
 async def _verified(context: RequestContext, request: TxnOffsetCommitRequest) -> TransactionalProducer:
-    """The producer, once its transaction is known to include the group's partition of __consumer_offsets."""
+    """The producer, after verifying that its transaction includes the group's partition of __consumer_offsets."""
     broker = context.broker
     await broker.ensure_internal_topic(OFFSETS_TOPIC)
     home = TopicPartition(OFFSETS_TOPIC, broker.groups.partition_for(request.group_id))

@@ -1,6 +1,6 @@
 """UnregisterBroker (0): forget a broker that will not come back.
 
-Kafka also forgets one that is running, and leaves it without its partitions; here a running broker is refused.
+Kafka also unregisters a running broker, which then loses its partitions; here that is refused.
 """
 
 from barnabas.controller.unregister_broker import decide_unregister_broker

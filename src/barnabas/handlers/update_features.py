@@ -1,6 +1,6 @@
-"""UpdateFeatures (0-2): raise or lower what the cluster has agreed on; all of the request or nothing.
+"""UpdateFeatures (0-2): raise or lower the finalised features of the cluster, all or nothing.
 
-Up to version 1 the answer also names each feature, and calls its success by the text "NONE", as Kafka does.
+Up to version 1 the answer also lists each feature, with the error message "NONE" for success, as in Kafka.
 """
 
 from barnabas.controller.features import decide_update_features

@@ -1,4 +1,4 @@
-"""WriteShareGroupState (0-1): what became of records, to be remembered. Version 1 tells how many are done."""
+"""WriteShareGroupState (0-1): store the state of share-partitions. Version 1 adds the delivery complete count."""
 
 from barnabas.handlers.context import RequestContext
 from barnabas.handlers.share_state import for_each_partition

@@ -4,8 +4,8 @@ Sent by transaction coordinators on other brokers, and by administrators to abor
 knows any more (`kafka-transactions abort`). Since version 2 a marker says which transaction.version its transaction
 had: from 2 on its epoch is above that of the transaction's records.
 
-Unlike Kafka, which answers once per producer id, each marker of the request has its own place in the answer. A negative
-producer id or epoch, with which Kafka writes a marker that ends nothing, is an INVALID_REQUEST.
+Unlike in Kafka, which answers once per producer id, each marker of the request has its own result. A negative producer
+id or epoch is INVALID_REQUEST; Kafka writes a marker that ends nothing.
 """
 
 from collections.abc import Awaitable
@@ -37,7 +37,7 @@ PIECES = (Pieces("markers", answers="markers", size=20),)
 
 
 async def handle(context: RequestContext, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
-    """All are written before the first is waited for."""
+    """Writes all markers before waiting for the first."""
     written = [
         (
             marker,

@@ -1,1 +1,1 @@
-"""What is in a log: batch views, CRC, compression, records, control records, and what a leader admits. Bytes only."""
+"""Record batches: headers, CRC, compression, records, control records, and the checks before an append. No I/O."""

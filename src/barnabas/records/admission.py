@@ -1,16 +1,16 @@
-"""What a leader accepts from a client: the checks between a produce request and the log, and the rewrites a topic asks.
+"""What a leader accepts from a producer: the checks before an append, and the changes that topic settings require.
 
-A partition's records in a produce request are exactly one batch. Its header and CRC are checked, and that the records
-fill it as their number and their lengths say (`records/structure.py`); for that, a compressed batch is decompressed,
-within bounds. The bytes that are appended are the client's own, but for three settings of the topic:
+A partition's records in a produce request are exactly one batch. The checks cover its header, its CRC, and that the
+records fill it exactly, by their count and lengths (`records/structure.py`); for that, a compressed batch is
+decompressed, within bounds. The client's bytes are appended as they are, except that topic settings may ask for more:
 
-- keys are required (compaction), or timestamps must not be too old: all fields of all records are looked at;
-- a compression of the topic's own that the batch is not in yet: the records are compressed anew, not decoded;
+- required keys (compaction) or a bound on old timestamps: all fields of all records are checked;
+- a compression type other than the batch's: the records are compressed again, but not decoded;
 - LogAppendTime: the header gets the time, and with it a new CRC.
 
-Refused, where Kafka does not bother: LogAppendTime or a delete horizon set by a client, a producer id without an epoch,
-a transaction without a producer id, bytes behind the batch. Unlike Kafka, a leader takes a producer's word for the
-fields within the later records of a large batch, and for the greatest timestamp.
+Refused here but not by Kafka: LogAppendTime or a delete horizon set by a client, a producer id without an epoch, a
+transaction without a producer id, bytes after the batch. Unlike in Kafka, the fields of the later records in a large
+batch, and its max timestamp, are not checked.
 """
 
 from typing import NamedTuple
@@ -45,10 +45,10 @@ from barnabas.wire.errors import (
     UnsupportedCompressionType,
 )
 
-# `message.timestamp.before.max.ms` and `.after.max.ms` where they bound nothing: Long.MAX_VALUE
+# `message.timestamp.before.max.ms` and `.after.max.ms` without a bound: Long.MAX_VALUE
 UNBOUNDED_MS = (1 << 63) - 1
 
-# A look at so many takes 30 ms, or 0.2 s where all fields are looked at. librdkafka sends 10,000 at most by default;
+# Checking so many takes 30 ms, or 0.2 s if all fields are checked. librdkafka sends 10,000 at most by default;
 # Java clients, which count bytes, split a batch that is refused as too large.
 RECORDS_MAX = 1 << 18
 
@@ -58,7 +58,7 @@ _unpack_header = HEADER_STRUCT.unpack_from
 
 
 class AdmissionRules(NamedTuple):
-    """A topic's settings, as far as they speak about what may be appended."""
+    """The topic settings that decide what may be appended, and how."""
 
     max_message_bytes: int
     log_append_time: bool
@@ -70,8 +70,8 @@ class AdmissionRules(NamedTuple):
     decompressed_bytes_max: int
 
     @property
-    def takes_batches_as_they_are(self) -> bool:
-        """Nothing has to be looked at or rewritten in an uncompressed batch."""
+    def appends_batches_unchanged(self) -> bool:
+        """No setting needs the records of an uncompressed batch inspected or rewritten."""
         return (
             not self.requires_key
             and not self.log_append_time
@@ -80,13 +80,13 @@ class AdmissionRules(NamedTuple):
         )
 
 
-def admit(records: Buffer | None, rules: AdmissionRules, now_ms: int, *, zstd_is_known: bool = True) -> list[Batch]:
-    """The batch to append, checked and as the topic wants it. `zstd_is_known`: the client speaks Produce 7 or later."""
-    if records is not None and rules.takes_batches_as_they_are:
+def admit(records: Buffer | None, rules: AdmissionRules, now_ms: int, *, zstd_allowed: bool = True) -> list[Batch]:
+    """The batch to append, checked and with the topic's settings applied. zstd is allowed from Produce 7 on."""
+    if records is not None and rules.appends_batches_unchanged:
         plain = _plain_batch(records, rules, now_ms)
         if plain is not None:
             return [plain]
-    return [_admit_carefully(records, rules, now_ms, zstd_is_known=zstd_is_known)]
+    return [_admit_any_batch(records, rules, now_ms, zstd_allowed=zstd_allowed)]
 
 
 def _plain_batch(records: Buffer, rules: AdmissionRules, now_ms: int) -> Batch | None:
@@ -98,15 +98,15 @@ def _plain_batch(records: Buffer, rules: AdmissionRules, now_ms: int) -> Batch |
 def plain_header(
     buffer: bytes | bytearray, start: int, batch: memoryview, rules: AdmissionRules, now_ms: int
 ) -> BatchHeader | None:
-    """The common case in one go: an uncompressed batch with nothing unusual about it. It lies in `buffer` at `start`.
+    """The header of a plain batch at `start` in `buffer`: uncompressed, with nothing unusual about it.
 
-    None: look carefully. Accepts nothing that `_admit_carefully` refuses (a test holds it to that), and says nothing
-    about why not. For topics that take batches as they are.
+    None: leave it to `_admit_any_batch`, which also gives the reason if the batch is invalid. A test shows that this
+    accepts nothing that `_admit_any_batch` refuses. For topics that append batches unchanged.
     """
     size = len(batch)
     if not HEADER_SIZE < size <= rules.max_message_bytes:
         return None
-    header = _new_tuple(BatchHeader, _unpack_header(buffer, start))  # as `_make` does, without its call
+    header = _new_tuple(BatchHeader, _unpack_header(buffer, start))  # what `_make` does, without the call
     base_offset, length, _, magic, crc, attributes, last, first_ms, max_ms, producer, epoch, sequence, count = header
     latest_ms = now_ms + rules.timestamp_after_max_ms
     if (
@@ -128,7 +128,7 @@ def plain_header(
     return None
 
 
-def _admit_carefully(records: Buffer | None, rules: AdmissionRules, now_ms: int, *, zstd_is_known: bool) -> Batch:
+def _admit_any_batch(records: Buffer | None, rules: AdmissionRules, now_ms: int, *, zstd_allowed: bool) -> Batch:
     batch = _only_batch(records)
     header = batch.header
     if header.base_offset != 0:
@@ -136,15 +136,15 @@ def _admit_carefully(records: Buffer | None, rules: AdmissionRules, now_ms: int,
     if len(batch.data) > rules.max_message_bytes:
         raise _too_large(len(batch.data), rules)
     if not crc_is_valid(batch):
-        raise CorruptMessage(f"the batch's CRC is not {header.crc:#010x}, as it says")
+        raise CorruptMessage(f"the batch does not match its CRC {header.crc:#010x}")
     codec = codec_of(header.codec)
-    if codec is Codec.ZSTD and not zstd_is_known:
+    if codec is Codec.ZSTD and not zstd_allowed:
         raise UnsupportedCompressionType("zstd needs version 7 of the produce request or later")
     _check_claims(header)
     _check_timestamps(header, rules, now_ms)
     body = decompressed_body(batch, max_bytes=rules.decompressed_bytes_max)
     _check_body(header, body, rules, now_ms)
-    return _as_the_topic_wants(batch, body, codec, rules, now_ms)
+    return _apply_topic_settings(batch, body, codec, rules, now_ms)
 
 
 def _only_batch(records: Buffer | None) -> Batch:
@@ -158,7 +158,7 @@ def _only_batch(records: Buffer | None) -> Batch:
         raise CorruptMessage(f"magic {header.magic} does not exist")
     size = header.size
     if not HEADER_SIZE <= size <= len(view):
-        raise CorruptMessage(f"the batch claims {header.batch_length} bytes, {len(view) - LOG_OVERHEAD} are there")
+        raise CorruptMessage(f"the batch claims {header.batch_length} bytes, but has {len(view) - LOG_OVERHEAD}")
     if size == len(view):
         return Batch(header, view)
     if len(view) - size > MAGIC_POSITION:
@@ -174,7 +174,7 @@ def _check_claims(header: BatchHeader) -> None:
     if header.is_control:
         raise InvalidRecord("clients may not write control records")
     if header.has_delete_horizon:
-        raise InvalidRecord("clients may not set a delete horizon: that is compaction's")
+        raise InvalidRecord("clients may not set a delete horizon: only compaction does")
     if header.has_producer_id:
         if header.base_sequence < 0 or header.producer_epoch < 0:
             raise InvalidRecord(
@@ -182,13 +182,13 @@ def _check_claims(header: BatchHeader) -> None:
                 f"or a sequence ({header.base_sequence})"
             )
     elif header.is_transactional:
-        raise InvalidRecord("a transactional batch has a producer id")
+        raise InvalidRecord("the batch is transactional but has no producer id")
 
 
 def _check_timestamps(header: BatchHeader, rules: AdmissionRules, now_ms: int) -> None:
-    """By the header, which holds the first and the greatest. A smaller one in between takes a look at the records."""
+    """Checks the first and the max timestamp, which are in the header; older ones in between are checked elsewhere."""
     if header.is_log_append_time:
-        raise InvalidTimestamp("a producer does not set LogAppendTime: the broker does")
+        raise InvalidTimestamp("producers may not set LogAppendTime: only the broker does")
     if not rules.log_append_time:
         _check_timestamp(header.base_timestamp, rules, now_ms)
         _check_timestamp(header.max_timestamp, rules, now_ms)
@@ -209,20 +209,20 @@ def _check_body(header: BatchHeader, body: bytes, rules: AdmissionRules, now_ms:
     if count * RECORD_SIZE_MIN > len(body):
         raise InvalidRecord(f"the batch claims {count} records in {len(body)} bytes")
     if count > RECORDS_MAX:
-        raise MessageTooLarge(f"the batch has {count} records; split it: {RECORDS_MAX} are allowed")
+        raise MessageTooLarge(f"the batch has {count} records, the limit is {RECORDS_MAX}; split it")
     bounds_age = not rules.log_append_time and rules.timestamp_before_max_ms < UNBOUNDED_MS
     if not rules.requires_key and not bounds_age:
         check_records(body, 0, len(body), count)
         return
     survey = survey_records(body, 0, len(body), count)
     if rules.requires_key and survey.has_null_key:
-        raise InvalidRecord("a compacted topic takes no record without a key")
+        raise InvalidRecord("a record has no key, which a compacted topic requires")
     if bounds_age:
         _check_timestamp(header.base_timestamp + survey.timestamp_delta_min, rules, now_ms)
         _check_timestamp(header.base_timestamp + survey.timestamp_delta_max, rules, now_ms)
 
 
-def _as_the_topic_wants(batch: Batch, raw: bytes, codec: Codec, rules: AdmissionRules, now_ms: int) -> Batch:
+def _apply_topic_settings(batch: Batch, raw: bytes, codec: Codec, rules: AdmissionRules, now_ms: int) -> Batch:
     header = batch.header
     body: memoryview | bytes = batch.data[HEADER_SIZE:]
     target = codec if rules.compression is None else rules.compression
@@ -240,4 +240,4 @@ def _as_the_topic_wants(batch: Batch, raw: bytes, codec: Codec, rules: Admission
 
 
 def _too_large(size: int, rules: AdmissionRules) -> MessageTooLarge:
-    return MessageTooLarge(f"the batch has {size} bytes, the topic takes {rules.max_message_bytes} (max.message.bytes)")
+    return MessageTooLarge(f"the batch has {size} bytes, the limit is {rules.max_message_bytes} (max.message.bytes)")

@@ -1,4 +1,4 @@
-"""Record batches as opaque bytes: the 61-byte header is read in one step, the records behind it are left alone.
+"""Record batches as opaque bytes: the 61-byte header is read in one step, the records after it are not touched.
 
 A batch (Kafka's format v2, the only one) is
 
@@ -6,9 +6,9 @@ A batch (Kafka's format v2, the only one) is
     | base_timestamp i64 | max_timestamp i64 | producer_id i64 | producer_epoch i16 | base_sequence i32
     | record_count i32 | records, compressed as a whole
 
-`batch_length` counts what follows it. The CRC32C covers everything from `attributes` on, so a leader writes its offset
-and epoch into a batch without touching the rest: that is what lets produced bytes go to disk, and from disk to the
-consumer, as they came.
+`batch_length` counts the bytes after it. The CRC32C covers everything from `attributes` on, so a leader can write
+offset and epoch into a batch without touching the rest: produced bytes go to disk, and from disk to the consumer,
+unchanged.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ MAGIC = 2
 HEADER_SIZE = 61
 LOG_OVERHEAD = 12  # base_offset and batch_length, which batch_length does not count
 MAGIC_POSITION = 16
-ATTRIBUTES_POSITION = 21  # where the bytes that the CRC covers begin
+ATTRIBUTES_POSITION = 21  # the CRC covers the bytes from here on
 
 CODEC_MASK = 0x07
 LOG_APPEND_TIME_FLAG = 0x08
@@ -42,7 +42,7 @@ NO_LEADER_EPOCH = -1
 HEADER_STRUCT = Struct(">qiibIhiqqqhii")
 _OFFSET_AND_EPOCH_STRUCT = Struct(">qii")
 pack_place_into = _OFFSET_AND_EPOCH_STRUCT.pack_into
-"""Gives a batch its place in the log where it lies: (batch, 0, base_offset, batch_length, leader_epoch)."""
+"""Writes a batch's offset and epoch in place: (batch, 0, base_offset, batch_length, leader_epoch)."""
 
 
 class BatchHeader(NamedTuple):
@@ -75,7 +75,7 @@ class BatchHeader(NamedTuple):
 
     @property
     def codec(self) -> int:
-        """The number in the header; `compression.Codec` knows which of them exist."""
+        """The number in the header; it may not be a valid `compression.Codec`."""
         return self.attributes & CODEC_MASK
 
     @property
@@ -92,7 +92,7 @@ class BatchHeader(NamedTuple):
 
     @property
     def has_delete_horizon(self) -> bool:
-        """Then `base_timestamp` is the time at which the cleaner may drop the batch's tombstones."""
+        """If so, `base_timestamp` is the time at which the cleaner may drop the batch's tombstones."""
         return self.attributes & DELETE_HORIZON_FLAG != 0
 
     @property
@@ -114,12 +114,12 @@ class Batch(NamedTuple):
 
 def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
     if position < 0 or len(buffer) - position < HEADER_SIZE:
-        raise CorruptMessage(f"a batch header needs {HEADER_SIZE} bytes, {len(buffer) - position} are there")
+        raise CorruptMessage(f"a batch header needs {HEADER_SIZE} bytes, but there are {len(buffer) - position}")
     return BatchHeader._make(HEADER_STRUCT.unpack_from(buffer, position))
 
 
 def read_batch(buffer: Buffer) -> Batch:
-    """The one batch that fills `buffer`."""
+    """The batch that fills `buffer` exactly."""
     batches = list(split_batches(buffer))
     if len(batches) != 1 or len(batches[0].data) != len(buffer):
         raise CorruptMessage(f"{len(buffer)} bytes are not exactly one batch")
@@ -127,14 +127,14 @@ def read_batch(buffer: Buffer) -> Batch:
 
 
 def split_batches(buffer: Buffer) -> Iterator[Batch]:
-    """Whole batches, front to back. A partial last one is left out: fetches and torn writes end in such."""
+    """All complete batches in order. A partial last one is left out: fetches and torn writes end in one."""
     view = memoryview(buffer)
     end = len(view)
     position = 0
     while end - position >= HEADER_SIZE:
         header = read_header(view, position)
         if header.magic != MAGIC:
-            raise CorruptMessage(f"batch at byte {position} has magic {header.magic}, only {MAGIC} exists here")
+            raise CorruptMessage(f"batch at byte {position} has magic {header.magic}, only {MAGIC} is supported")
         if header.batch_length < HEADER_SIZE - LOG_OVERHEAD:
             raise CorruptMessage(f"batch at byte {position} has length {header.batch_length}, less than its header")
         next_position = position + header.size
@@ -145,7 +145,7 @@ def split_batches(buffer: Buffer) -> Iterator[Batch]:
 
 
 def crc_of(data: Buffer) -> int:
-    """CRC32C of a whole batch: of all that follows its CRC field."""
+    """CRC32C of everything after the batch's CRC field."""
     return iscsi(memoryview(data)[ATTRIBUTES_POSITION:])
 
 
@@ -154,7 +154,7 @@ def crc_is_valid(batch: Batch) -> bool:
 
 
 def with_offsets(batch: Batch, base_offset: int, leader_epoch: int) -> list[Buffer]:
-    """The batch at its place in the log, as pieces for one vectored write; nothing but 16 bytes is copied."""
+    """The batch with its offset and epoch, as buffers for one vectored write; only 16 bytes are copied."""
     return [
         _OFFSET_AND_EPOCH_STRUCT.pack(base_offset, batch.header.batch_length, leader_epoch),
         batch.data[_OFFSET_AND_EPOCH_STRUCT.size :],

@@ -6,9 +6,9 @@
     lz4     an LZ4 frame of independent blocks, the only kind the Java client accepts
     zstd    one frame or several; read with or without the content size, written with it: some clients need it
 
-A codec's library is imported when the codec is first used: most brokers never compress. Decompression is bounded:
-what would come out larger than `max_bytes` is MessageTooLarge, which tells a producer to split its batch, and no more
-than that is ever allocated. Whatever a library objects to is CorruptMessage.
+A codec's library is imported when the codec is first used: most brokers never compress. Decompression is bounded: it
+allocates no more than `max_bytes`, and data that is larger is MessageTooLarge, which makes a producer split its batch.
+Any error of a library is CorruptMessage.
 """
 
 import sys
@@ -34,7 +34,7 @@ class Codec(IntEnum):
     ZSTD = 4
 
 
-# What the setting `compression.type` may say besides `producer`, which means: as it comes.
+# The values of `compression.type` besides `producer`, which keeps the producer's compression.
 CODEC_BY_COMPRESSION_TYPE: Mapping[str, Codec] = {
     "uncompressed": Codec.NONE,
     "gzip": Codec.GZIP,
@@ -52,7 +52,7 @@ def codec_of(number: int) -> Codec:
 
 
 def compress(codec: int, data: Buffer, level: int | None = None) -> bytes:
-    """`level` is the number that the codec's setting (`compression.gzip.level` and so on) takes; None: its default."""
+    """`level` is the value of the codec's setting (`compression.gzip.level` and so on); None: its default."""
     match codec_of(codec):
         case Codec.NONE:
             return bytes(data)
@@ -82,9 +82,9 @@ def decompress(codec: int, data: Buffer, *, max_bytes: int) -> bytes:
 
 
 def decompress_into(codec: int, data: Buffer, room: Buffer) -> int | None:
-    """How many bytes this has written to the beginning of `room`, with fewer copies than `decompress` needs.
+    """Decompress to the start of `room` and return the size, with fewer copies than `decompress`.
 
-    None: ask `decompress`. There is no such way for the codec, the room is too small, or the data is damaged.
+    None: call `decompress`. The codec does not support this, the room is too small, or the data is damaged.
     """
     if codec != Codec.ZSTD:
         return None
@@ -105,7 +105,7 @@ def _corrupt(codec: Codec, reason: object) -> CorruptMessage:
     return CorruptMessage(f"the records do not decompress as {codec.name.lower()}: {reason}")
 
 
-# Writers make one member or frame. Each further one costs a copy of all that follows it, so their number is bounded.
+# Writers make one member or frame. Each further one costs a copy of everything after it, so their number is bounded.
 _MEMBERS_MAX = 64
 
 
@@ -116,7 +116,7 @@ def _read_members(
     data: Buffer,
     max_bytes: int,
 ) -> bytes:
-    """All members (gzip) or frames (lz4, zstd) of a stream; the three libraries share the shape of their objects."""
+    """All members (gzip) or frames (lz4, zstd) of a stream; the three libraries have the same interface."""
     pieces: list[bytes] = []
     room = max_bytes
     rest: Buffer = data
@@ -140,7 +140,7 @@ def _read_members(
 
 # --- gzip ---
 
-_GZIP_WINDOW_BITS = 31  # zlib's way to say: with gzip's header and trailer
+_GZIP_WINDOW_BITS = 31  # makes zlib expect gzip's header and trailer
 _ISAL_LEVEL_MAX = 3
 
 
@@ -151,7 +151,7 @@ def _gzip_compress(data: Buffer, level: int | None) -> bytes:
         return isal_zlib.compress(data, wbits=_GZIP_WINDOW_BITS)
     if level <= _ISAL_LEVEL_MAX:
         return isal_zlib.compress(data, level, _GZIP_WINDOW_BITS)
-    # ISA-L stops at the ratio of zlib's low levels: who asks for more, pays for zlib.
+    # ISA-L compresses no better than zlib's low levels, so higher levels use zlib.
     return zlib.compress(data, level, _GZIP_WINDOW_BITS)
 
 
@@ -161,7 +161,7 @@ def _gzip_decompress(data: Buffer, max_bytes: int) -> bytes:
     def new_decompressor() -> object:
         return isal_zlib.decompressobj(wbits=_GZIP_WINDOW_BITS)
 
-    failure: Any = isal_zlib.IsalError  # a class, which the library's stub takes for an instance
+    failure: Any = isal_zlib.IsalError  # a class, but the library's stub declares an instance
     return _read_members(Codec.GZIP, new_decompressor, failure, data, max_bytes)
 
 
@@ -212,7 +212,7 @@ def _snappy_block(block: memoryview, max_bytes: int) -> bytes:
 
     raw = bytes(block)
     try:
-        # The block states its size up front, and the library believes it when it allocates.
+        # The block states its size up front, and the library allocates that much without a check.
         _check_bound(cramjam.snappy.decompress_raw_len(raw), max_bytes)
         return bytes(cramjam.snappy.decompress_raw(raw))
     except cramjam.DecompressionError as error:

@@ -1,11 +1,11 @@
-"""Control records: what brokers write into a log for themselves, each alone with its kind in a control batch.
+"""Control records: records that brokers write for themselves, in control batches of one type each.
 
-The key of such a record says what it is: version i16, type i16. The values are messages of their own, declared by the
-rooms that write them. Types that are not known here are left for newer readers.
+A control record's key is its version (i16) and type (i16). The values are messages, declared in the rooms that write
+them. Unknown types are skipped.
 
 A transaction ends, in each partition that it wrote to, with a marker: a control batch of its producer with one record.
-The key says COMMIT or ABORT, the value (version i16, coordinator epoch i32) which coordinator said so. Values of later
-versions begin like version 0.
+Its type is COMMIT or ABORT, its value is version (i16) and coordinator epoch (i32). Values of later versions begin like
+version 0.
 """
 
 from enum import IntEnum
@@ -43,7 +43,7 @@ def encode_control_key(control_type: ControlType) -> bytes:
 
 
 def decode_control_key(key: bytes | None) -> ControlType | None:
-    """None: a type from the future, to be skipped. Later versions of the key begin like this one."""
+    """None: a newer type, to be skipped. Later versions of the key begin like this one."""
     if key is None or len(key) < _KEY_STRUCT.size:
         raise InvalidRecord(f"a control record's key is version and type, not {key!r}")
     version, number = _KEY_STRUCT.unpack_from(key)
@@ -74,7 +74,7 @@ def marker_batch(
     now_ms: int,
     log_append_time: bool = False,
 ) -> Batch:
-    """The control batch that ends a producer's transaction. It is the same in every partition: the last are kept."""
+    """The control batch that ends a producer's transaction. It is the same in every partition, so it is cached."""
     key = encode_control_key(ControlType.COMMIT if marker.commit else ControlType.ABORT)
     value = _MARKER_STRUCT.pack(_MARKER_VERSION, marker.coordinator_epoch)
     return read_batch(
@@ -90,7 +90,7 @@ def marker_batch(
 
 
 def read_marker(batch: Batch) -> EndTransactionMarker | None:
-    """What a control batch of a producer says; None if compaction has emptied it, or it is of another kind."""
+    """The marker in a producer's control batch; None if compaction has emptied the batch, or it has another type."""
     records = decode_body(batch.header, bytes(batch.data[HEADER_SIZE:]))
     if not records:
         return None

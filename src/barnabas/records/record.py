@@ -1,12 +1,12 @@
-"""The records inside a batch: decoded only where a feature must look, built where the broker itself is the author.
+"""The records inside a batch: decoding, for features that need it, and building batches that the broker writes itself.
 
 A record is
 
     length varint | attributes i8 | timestamp_delta varlong | offset_delta varint | key_length varint | key
     | value_length varint | value | header_count varint | headers (key_length, key, value_length, value)
 
-with deltas against the batch's base and -1 as the length of null. Decoding believes no number: every count and length
-is held against the bytes that are left before anything is made of it.
+with deltas from the batch's base, and length -1 for null. Decoding trusts no number: every count and length is checked
+against the remaining bytes before anything is allocated.
 """
 
 from collections.abc import Sequence
@@ -42,11 +42,11 @@ RECORD_SIZE_MIN = 7
 _INT64_MIN, _INT64_MAX = -(1 << 63), (1 << 63) - 1
 
 _NULL: Final = varint(-1)
-"""The length of what is not there."""
+"""The length of null."""
 
 
 class Header(NamedTuple):
-    key: str  # bytes that are not UTF-8 are kept as lone surrogates (`surrogateescape`), and written back as they were
+    key: str  # bytes that are not UTF-8 are kept as lone surrogates (`surrogateescape`), and written back unchanged
     value: bytes | None
 
 
@@ -59,7 +59,7 @@ class Record(NamedTuple):
 
 
 def decode_records(batch: Batch, *, max_bytes: int) -> list[Record]:
-    """All records of a batch; `max_bytes` bounds what they may decompress to."""
+    """All records of a batch; `max_bytes` bounds their decompressed size."""
     return decode_body(batch.header, decompressed_body(batch, max_bytes=max_bytes))
 
 
@@ -86,7 +86,7 @@ def decode_body(header: BatchHeader, body: bytes) -> list[Record]:
             end = position + length
             if length < 0 or end > len(body):
                 raise InvalidRecord(f"a record of {length} bytes, {len(body) - position} are left")
-            # The byte of attributes has no meaning so far.
+            # The attributes byte is unused so far.
             timestamp_delta, position = read_varint(body, position + 1, VARLONG_BITS)
             offset_delta, position = read_varint(body, position)
             key, position = _read_bytes(body, position, end)
@@ -152,9 +152,9 @@ def build_batch(
 ) -> bytes:
     """One batch of at least one record, whole and with its CRC.
 
-    Records are numbered from `base_offset` on; with `keep_offsets` they keep their own (ascending) offsets, and
-    `last_offset` lets the batch cover more than its last record, as it must once compaction has removed that one.
-    With `log_append_time` that is every record's time, otherwise each keeps its own.
+    Records get offsets from `base_offset` on; with `keep_offsets` they keep their own (ascending) offsets.
+    `last_offset` extends the batch beyond its last record, for when compaction has removed later ones.
+    `log_append_time` is the timestamp of all records; without it each keeps its own.
     """
     if not records:
         raise ValueError("a batch has at least one record")
@@ -210,7 +210,7 @@ def build_plain_batch(
     producer_epoch: int = NO_PRODUCER_EPOCH,
     transactional: bool = False,
 ) -> bytes:
-    """What `build_batch` makes of records that have keys, one timestamp, and no headers: in a third of the time."""
+    """As `build_batch`, for records with keys, one timestamp and no headers, in a third of the time."""
     pieces: list[bytes] = []
     for index, (key, value) in enumerate(pairs):
         size = _NULL if value is None else varint(len(value))
@@ -235,7 +235,7 @@ def build_plain_batch(
 
 
 def seal(header: BatchHeader, body: bytes | memoryview) -> bytes:
-    """Header and body (compressed, if `header` says so) as one batch: its length and its CRC are set here."""
+    """Header and body (compressed, if `header` says so) as one batch, with its length and CRC set."""
     header = header._replace(batch_length=HEADER_SIZE - LOG_OVERHEAD + len(body))
     crc = iscsi(body, iscsi(HEADER_STRUCT.pack(*header)[ATTRIBUTES_POSITION:]))
     return b"".join((HEADER_STRUCT.pack(*header._replace(crc=crc)), body))

@@ -1,12 +1,12 @@
-"""Do the records of a batch fill its body as their number and their lengths say? Asked of every batch a client sends.
+"""Checks that the records of a batch fill its body exactly, by their count and lengths, for every produced batch.
 
-A lie would not hurt the broker, which never looks again, but every consumer that reads the batch, for ever. A full look
-at each record takes about half a microsecond, which is too much for the batches of a fast producer. So `check_records`
-looks at all fields of the first few records, which is all there is in most small batches, and behind them follows the
-lengths from record to record. Records of one size, of which fast producers send many in a row, it passes in one
-step: one strided slice holds the first byte of each of their lengths.
+A malformed batch would not hurt the broker, which never reads it again, but it would break every consumer, for ever.
+Checking all fields of a record takes about half a microsecond, too much for the batches of a fast producer. So
+`check_records` checks all fields of the first few records, which covers most small batches, and then only follows the
+lengths from record to record. Fast producers send many records of one size in a row; those are passed in one step: a
+strided slice holds the first byte of each length.
 
-`survey_records` looks at all fields of all records, for topics that want to know more; nothing is copied or made.
+`survey_records` checks all fields of all records, for topics whose settings need it; nothing is copied or allocated.
 """
 
 from typing import Final, NamedTuple
@@ -15,9 +15,9 @@ from barnabas.records.record import RECORD_SIZE_MIN
 from barnabas.records.varint import VARLONG_BITS, read_varint
 from barnabas.wire.errors import InvalidRecord
 
-SURVEYED_MAX: Final = 4  # costs as much as following the lengths of thirty more
-# A stride that finds records of different sizes is lost work, as much as walking some ten records one by one. While
-# strides are not worthwhile, ever more records are walked before the next is tried.
+SURVEYED_MAX: Final = 4  # costs as much as following the lengths of thirty records
+# A stride that finds records of different sizes is wasted work, as much as walking some ten records one by one. While
+# strides do not pay off, more and more records are walked before the next try.
 _STRIDE_MAX: Final = 512
 _STRIDE_WORTHWHILE: Final = 16
 _STEPS_MIN: Final = 32
@@ -30,7 +30,7 @@ Bytes = bytes | bytearray
 
 
 class Survey(NamedTuple):
-    """What a look at records told."""
+    """What `survey_records` found."""
 
     end: int  # where the last of them ends
     has_null_key: bool
@@ -39,9 +39,9 @@ class Survey(NamedTuple):
 
 
 def check_records(body: Bytes, position: int, limit: int, count: int) -> None:
-    """InvalidRecord unless `count` records fill `body` from `position` to `limit`.
+    """Raises InvalidRecord unless `count` records fill `body[position:limit]` exactly.
 
-    What lies behind the limit may be looked at and decides nothing: a record that reaches there is refused.
+    Bytes after the limit may be read but have no effect: a record that extends there is refused.
     """
     if count <= SURVEYED_MAX:
         end = _survey(body, position, limit, count)[0]
@@ -53,13 +53,13 @@ def check_records(body: Bytes, position: int, limit: int, count: int) -> None:
 
 
 def is_plain_record(body: Bytes, position: int, limit: int) -> bool:
-    """One record fills `body` from `position` to `limit`, and there is nothing unusual about it.
+    """Whether one record fills `body[position:limit]`, with nothing unusual about it, as in most small batches.
 
-    That is what most small batches hold. False means nothing: `_survey` knows more kinds of records.
+    False does not mean that it is invalid: `_survey` accepts more kinds of records.
     """
     if limit - position < RECORD_SIZE_MIN:
         return False
-    # Its length, in one byte or two; behind that the attributes, which have no meaning so far, and two deltas.
+    # Its length in one byte or two, then the attributes, which are unused so far, and two deltas.
     byte = body[position]
     if byte < 0x80:
         position += 1
@@ -92,7 +92,7 @@ def is_plain_record(body: Bytes, position: int, limit: int) -> bool:
 
 
 def survey_records(body: Bytes, position: int, limit: int, count: int) -> Survey:
-    """Look at all fields of `count` records, the first of the batch, which fill `body` from `position` to `limit`."""
+    """Check all fields of all `count` records of a batch, which fill `body[position:limit]`."""
     survey = Survey._make(_survey(body, position, limit, count))
     if survey.end != limit:
         raise InvalidRecord(f"{limit - survey.end} bytes follow the {count} records that the batch claims")
@@ -100,8 +100,8 @@ def survey_records(body: Bytes, position: int, limit: int, count: int) -> Survey
 
 
 def _survey(body: Bytes, position: int, limit: int, count: int) -> tuple[int, bool, int, int]:
-    """The fields of a Survey: of the first `count` records, wherever they end."""
-    # Numbers of one byte, which most are, and lengths of two are read in place.
+    """The fields of a Survey for the first `count` records, wherever they end."""
+    # Most numbers have one byte: these, and two-byte lengths, are read inline.
     has_null_key = False
     delta_min = delta_max = 0
     try:
@@ -120,7 +120,7 @@ def _survey(body: Bytes, position: int, limit: int, count: int) -> tuple[int, bo
                 end = position + length
             if end > limit:
                 raise InvalidRecord(f"a record of {end - position} bytes, {limit - position} are left")
-            # The byte of attributes has no meaning so far.
+            # The attributes byte is unused so far.
             if (byte := body[position + 1]) < 0x80:
                 delta = (byte >> 1) ^ -(byte & 1)
                 position += 2
@@ -168,7 +168,7 @@ def _skip_bytes(body: Bytes, position: int, end: int) -> int:
         length, position = read_varint(body, position)
         position += length
     if position > end:
-        raise InvalidRecord(f"a field ends {position - end} bytes behind its record")
+        raise InvalidRecord(f"a field ends {position - end} bytes after its record")
     return position
 
 
@@ -185,7 +185,7 @@ def _skip_headers(body: Bytes, position: int, end: int) -> int:
 
 
 def _follow_lengths(body: Bytes, position: int, count: int) -> int:
-    """Where the last of `count` records ends. It may lie beyond the batch's end; what lies before is exact."""
+    """Where the last of `count` records ends. This may be beyond the batch's end; within it, it is exact."""
     steps = _STEPS_MIN
     try:
         while True:
@@ -226,17 +226,17 @@ def _skip_record(body: Bytes, position: int) -> int:
 
 
 def _stride(body: Bytes, position: int, count: int) -> tuple[int, int]:
-    """How many of `count` records, from the first on, have the first one's length, and where the last of them ends."""
+    """How many of the next `count` records have the same length as the first, and where the last of those ends."""
     first = body[position]
     end = _skip_record(body, position)
     size = end - position
     if end > len(body):
         return 1, end
-    # If the first ones have this size, the next begins where it would with this size: the slice's first bytes that
-    # are all equal are lengths, whatever comes behind them.
+    # As long as records have this size, the next starts one stride further: the leading bytes of the slice that are
+    # all equal are lengths, whatever comes after them.
     firsts = body[position : position + size * count : size]
     passed = len(firsts) - len(firsts.lstrip(bytes((first,))))
-    if first >= 0x80:  # the length goes on
+    if first >= 0x80:  # the length has more bytes
         place = position + 1
         while True:
             byte = body[place]

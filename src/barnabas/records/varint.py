@@ -1,4 +1,4 @@
-"""Zigzag varints, in which records write their lengths and deltas: small numbers of either sign in one byte."""
+"""Zigzag varints, the encoding of lengths and deltas in records: small numbers of either sign take one byte."""
 
 from functools import lru_cache
 
@@ -10,7 +10,7 @@ VARLONG_BITS = 64
 
 @lru_cache(maxsize=4096)
 def varint(value: int) -> bytes:
-    """Remembered, for lengths and deltas are the same small numbers over and over."""
+    """Cached: lengths and deltas are the same small numbers over and over."""
     zigzag = value << 1 if value >= 0 else ~(value << 1)
     target = bytearray()
     while zigzag > 0x7F:
@@ -21,7 +21,7 @@ def varint(value: int) -> bytes:
 
 
 def read_varint(data: bytes | bytearray, position: int, bits: int = VARINT_BITS) -> tuple[int, int]:
-    """The value and the position behind it. IndexError where `data` ends first: the caller says what that means."""
+    """The value and the position after it. Raises IndexError if `data` ends first; the caller handles that."""
     byte = data[position]
     position += 1
     if byte < 0x80:

@@ -79,7 +79,7 @@ class Connection(asyncio.BufferedProtocol):
     def __init__(self, listener: "Listener", dispatcher: Dispatcher, settings: ConnectionSettings) -> None:
         self._listener = listener
         self._dispatcher = dispatcher
-        self._lane = dispatcher.lane
+        self._fast_path = dispatcher.fast_path
         self._settings = settings
         self._take_buffer(BUFFER_BYTES_INITIAL)
         self._start = 0
@@ -198,7 +198,7 @@ class Connection(asyncio.BufferedProtocol):
                 self._give_back()
                 continue
             if not self._slots:
-                answer = self._lane.answer(self._buffer, self._window, start, end)
+                answer = self._fast_path.answer(self._buffer, self._window, start, end)
                 if answer is not None:
                     self.transport.write(answer)
                     continue

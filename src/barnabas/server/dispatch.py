@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 from barnabas.handlers.context import Broker, ClientConnection, RequestContext
 from barnabas.handlers.pending import WaitingAnswer
 from barnabas.handlers.pieces import Pieces
-from barnabas.handlers.produce_lane import ProduceLane
+from barnabas.handlers.produce_fast_path import ProduceFastPath
 from barnabas.server.throttling import RequestMeter, ThrottledBuffers, throttled_later
 from barnabas.wire.api_table import API_VERSIONS, BY_KEY, FETCH, METADATA, PRODUCE, Api
 from barnabas.wire.codec import is_flexible, request_reader, response_writer
@@ -66,7 +66,7 @@ class Refused(Exception):
 class Dispatcher:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
-        self.lane = ProduceLane(broker)
+        self.fast_path = ProduceFastPath(broker)
         self._routes: dict[tuple[int, int], Route] = {}
 
     def dispatch(self, client: ClientConnection, payload: memoryview) -> Buffers | Awaitable[Buffers]:

@@ -1,4 +1,4 @@
-"""What a request spends of its client's `controller_mutation_rate` (KIP-599), around one decision of the controller."""
+"""Charges changes to the cluster to the client's `controller_mutation_rate` quota (KIP-599)."""
 
 import datetime
 from collections.abc import Awaitable, Callable
@@ -11,8 +11,10 @@ from barnabas.wire.message import Message
 R = TypeVar("R", bound=Message)
 
 
-async def spending(context: RequestContext, decide: Callable[[Spend], Awaitable[R]], *, strict_since: int) -> R:
-    """The answer, with the rest that the client has to take. Versions from `strict_since` on know the error for it."""
+async def with_mutation_quota(
+    context: RequestContext, decide: Callable[[Spend], Awaitable[R]], *, strict_since: int
+) -> R:
+    """The controller's answer with a throttle time. From version `strict_since` on, a client may be refused instead."""
     quota = context.mutation_quota(strict_since=strict_since)
     if quota is None:
         return await decide(unlimited)

@@ -1,7 +1,7 @@
-"""Acknowledgements, as ShareAcknowledge and ShareFetch carry them: checked, handed to the share-partitions, answered.
+"""Checks the acknowledgements in ShareAcknowledge and ShareFetch, and passes them to the share-partitions.
 
-An answer means that what was acknowledged is remembered. Per partition it is all or nothing, up to two hundred changes
-of type in a row. What has more is worked through in parts: should a lock time out in between, the parts before hold.
+They are answered when they are stored. A partition's acknowledgements are applied all or nothing, up to two hundred
+runs of offsets with one type. More are applied in parts: if a lock times out in between, the earlier parts stay.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 from barnabas.env.turns import Turn
 from barnabas.handlers.context import Broker
-from barnabas.handlers.share_session import SharedPartition
+from barnabas.handlers.share_session import TopicIdPartition
 from barnabas.replication.share.core import SPANS_MAX
 from barnabas.replication.share.share_partition import SharePartition
 from barnabas.replication.share.terms import GAP, REJECT, RENEW, Acknowledgement
@@ -46,11 +46,11 @@ class Acknowledger(NamedTuple):
     member_id: str
     api_version: int
     may_renew: bool
-    """The request says that it renews."""
+    """The request's `is_renew_ack`."""
 
-    async def acknowledge(self, topics: Sequence[SentTopic]) -> dict[SharedPartition, KafkaError | None]:
+    async def acknowledge(self, topics: Sequence[SentTopic]) -> dict[TopicIdPartition, KafkaError | None]:
         asked = {
-            SharedPartition(topic.topic_id, sent.partition_index): sent.acknowledgement_batches
+            TopicIdPartition(topic.topic_id, sent.partition_index): sent.acknowledgement_batches
             for topic in topics
             for sent in topic.partitions
             if sent.acknowledgement_batches
@@ -58,7 +58,7 @@ class Acknowledger(NamedTuple):
         outcomes = await asyncio.gather(*(self._acknowledge(where, sent) for where, sent in asked.items()))
         return dict(zip(asked, outcomes, strict=True))
 
-    async def _acknowledge(self, where: SharedPartition, sent: Sequence[SentBatch]) -> KafkaError | None:
+    async def _acknowledge(self, where: TopicIdPartition, sent: Sequence[SentBatch]) -> KafkaError | None:
         turns = self.broker.turns
         turn = turns.begin()
         try:
@@ -72,7 +72,7 @@ class Acknowledger(NamedTuple):
             return error
         return None
 
-    def _partition(self, where: SharedPartition) -> SharePartition:
+    def _partition(self, where: TopicIdPartition) -> SharePartition:
         topic = None if where.topic_id is None else self.broker.image.topics.by_id.get(where.topic_id)
         if topic is None:
             raise UnknownTopicId("no topic has this id")
@@ -81,12 +81,12 @@ class Acknowledger(NamedTuple):
         partition = self.broker.share.partitions.find(self.group_id, topic.id, where.partition)
         if partition is None:
             raise UnknownTopicOrPartition(
-                f"nobody of group {self.group_id} has read {topic.name}-{where.partition} here"
+                f"no member of group {self.group_id} has fetched {topic.name}-{where.partition} from this broker"
             )
         return partition
 
     async def _runs(self, sent: Sequence[SentBatch], turn: Turn) -> list[Acknowledgement]:
-        """Offsets in a row that share an acknowledge type, all checked."""
+        """The validated acknowledgements, as runs of consecutive offsets with the same type."""
         kind_max = RENEW if self.api_version >= RENEW_SINCE else REJECT
         position = -1
         runs: list[Acknowledgement] = []

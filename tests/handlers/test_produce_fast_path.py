@@ -1,4 +1,4 @@
-"""The fast lane of Produce: it takes what is ordinary, and nobody can tell from answers or logs that it did."""
+"""The fast path of Produce: it takes ordinary requests, with the same answers and logs as the general path."""
 
 import asyncio
 import datetime
@@ -14,7 +14,7 @@ from admin_broker import CLIENT, AdminBroker
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from barnabas.handlers import produce_lane
+from barnabas.handlers import produce_fast_path
 from barnabas.records.batch import HEADER_SIZE, read_header
 from barnabas.records.compression import Codec
 from barnabas.records.record import Record, build_batch, seal
@@ -50,15 +50,15 @@ BEFORE, BEHIND = b"earlier bytes", b"\x00\x02later bytes"
 
 
 class Served:
-    """A broker whose requests are all offered to the lane first, or none."""
+    """A broker that tries the fast path for every request, or for none."""
 
-    def __init__(self, runner: asyncio.Runner, directory: Path, *, has_lane: bool) -> None:
+    def __init__(self, runner: asyncio.Runner, directory: Path, *, has_fast_path: bool) -> None:
         self.runner = runner
         self.disk = SimulatedDisk()
         self.admin = AdminBroker(directory, disk=self.disk)
         self.dispatcher = Dispatcher(self.admin.broker)
-        self.has_lane = has_lane
-        self.took_lane = False
+        self.has_fast_path = has_fast_path
+        self.took_fast_path = False
         runner.run(self.admin.register())
         for name, configs in TOPICS.items():
             self.create(name, configs)
@@ -89,9 +89,9 @@ class Served:
         """All bytes of the answer, or why there is none."""
         buffer = bytearray(BEFORE + payload + BEHIND)
         start, end = len(BEFORE), len(BEFORE) + len(payload)
-        if self.has_lane:
-            answer = self.dispatcher.lane.answer(buffer, memoryview(buffer), start, end)
-            self.took_lane = answer is not None
+        if self.has_fast_path:
+            answer = self.dispatcher.fast_path.answer(buffer, memoryview(buffer), start, end)
+            self.took_fast_path = answer is not None
             if answer is not None:
                 return answer
             assert buffer == BEFORE + payload + BEHIND
@@ -129,13 +129,13 @@ def runner() -> Iterator[asyncio.Runner]:
 @pytest.fixture(scope="module")
 def both(runner: asyncio.Runner) -> tuple[Served, Served]:
     """Two brokers that are given the same requests: whatever came before, they must agree."""
-    return Served(runner, Path("/logs"), has_lane=True), Served(runner, Path("/logs"), has_lane=False)
+    return Served(runner, Path("/logs"), has_fast_path=True), Served(runner, Path("/logs"), has_fast_path=False)
 
 
 @pytest.fixture
 def served(runner: asyncio.Runner) -> Served:
-    served = Served(runner, Path("/logs"), has_lane=True)
-    served.answer(payload_of(request_of("plain")))  # opens the log, which the lane leaves to others
+    served = Served(runner, Path("/logs"), has_fast_path=True)
+    served.answer(payload_of(request_of("plain")))  # opens the log, which the fast path does not do
     return served
 
 
@@ -178,7 +178,7 @@ def test_an_ordinary_batch_is_appended_and_answered(served: Served, version: int
     for offset in (1, 4):
         request = request_of("plain", build_batch(records_of(3)), acks=acks, topic_id=served.topic_id("plain"))
         answer = answered(served.answer(payload_of(request, version)), version)
-        assert served.took_lane
+        assert served.took_fast_path
         assert (answer.index, answer.error_code, answer.base_offset, answer.log_start_offset) == (0, 0, offset, 0)
     assert served.partition("plain").log.high_watermark == 7
 
@@ -187,7 +187,7 @@ def test_so_is_the_next_batch_of_an_idempotent_producer(served: Served) -> None:
     for sequence, taken in ((0, False), (2, True), (4, True), (4, False), (6, True), (9, False)):
         batch = build_batch(records_of(2), producer_id=5, producer_epoch=0, base_sequence=sequence)
         answer = answered(served.answer(payload_of(request_of("plain", batch))))
-        assert served.took_lane == taken
+        assert served.took_fast_path == taken
     assert answer.error_code == ErrorCode.out_of_order_sequence_number
     assert served.partition("plain").log.log_end_offset == 1 + 2 * 4
 
@@ -207,7 +207,7 @@ def test_whoever_waits_for_bytes_is_told(served: Served) -> None:
     served.partition("plain").watch(told)
     batch = build_batch(records_of(2))
     served.answer(payload_of(request_of("plain", batch)))
-    assert served.took_lane
+    assert served.took_fast_path
     assert told.sizes == [len(batch)]
 
 
@@ -262,45 +262,45 @@ LEFT_ALONE: dict[str, bytes] = {
 
 @pytest.mark.parametrize("case", LEFT_ALONE)
 def test_the_unusual_is_left_alone(both: tuple[Served, Served], case: str) -> None:
-    by_lane, general = both
+    fast, general = both
     for _ in range(2):  # the second time the log is open, and more is known
-        assert by_lane.answer(LEFT_ALONE[case]) == general.answer(LEFT_ALONE[case])
-        assert not by_lane.took_lane
-    assert by_lane.logs() == general.logs()
+        assert fast.answer(LEFT_ALONE[case]) == general.answer(LEFT_ALONE[case])
+        assert not fast.took_fast_path
+    assert fast.logs() == general.logs()
 
 
 def test_a_client_id_that_is_no_text_is_refused_with_topic_ids_too(both: tuple[Served, Served]) -> None:
-    by_lane, general = both
+    fast, general = both
     request = request_of("plain", topic_id=general.topic_id("plain"))
     for client_id in (b"client", b"client", b"\xff"):
         payload = payload_of(request, 13, client_id=client_id)
-        assert by_lane.answer(payload) == general.answer(payload)
-    assert not by_lane.took_lane
+        assert fast.answer(payload) == general.answer(payload)
+    assert not fast.took_fast_path
 
 
-def test_a_leader_elsewhere_is_told_by_the_general_way(served: Served) -> None:
+def test_a_leader_elsewhere_is_reported_by_the_general_path(served: Served) -> None:
     served.answer(payload_of(request_of("plain")))
-    assert served.took_lane
+    assert served.took_fast_path
     served.partition("plain").lead(leader=2, leader_epoch=1)
     answer = answered(served.answer(payload_of(request_of("plain"))))
-    assert not served.took_lane
+    assert not served.took_fast_path
     assert answer.error_code == ErrorCode.not_leader_or_follower
 
 
 def test_a_topic_made_anew_is_another_topic(served: Served) -> None:
     served.answer(payload_of(request_of("plain")))
-    assert served.took_lane
+    assert served.took_fast_path
     served.delete("plain")
     assert answered(served.answer(payload_of(request_of("plain")))).error_code == ErrorCode.unknown_topic_or_partition
     served.create("plain", {"cleanup.policy": "compact"})
     assert answered(served.answer(payload_of(request_of("plain")))).error_code == ErrorCode.invalid_record
-    assert not served.took_lane
+    assert not served.took_fast_path
 
 
 @pytest.mark.parametrize(("failures", "refused"), [(1, 0), (2, 1)])
 @pytest.mark.parametrize("written", [0, 20])
 def test_a_write_that_fails_leaves_no_trace(served: Served, failures: int, refused: int, written: int) -> None:
-    """The general way tries it once more, and tells if that fails too."""
+    """The general path tries once more, and reports the error if that fails too."""
     served.disk.inject(Fault("write", "*plain-0/*.log", error=errno.ENOSPC, times=failures, written=written))
     answers = [answered(served.answer(payload_of(request_of("plain")))) for _ in range(3)]
     assert [answer.error_code for answer in answers] == [ErrorCode.kafka_storage_error] * refused + [0] * (3 - refused)
@@ -311,18 +311,18 @@ def test_a_write_that_fails_leaves_no_trace(served: Served, failures: int, refus
 
 
 def test_it_knows_no_more_than_so_many(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(produce_lane, "KNOWN_MAX", 3)
+    monkeypatch.setattr(produce_fast_path, "TARGETS_MAX", 3)
     for number in range(20):
         served.answer(payload_of(request_of("plain"), client_id=b"client %d" % number))
-        assert served.took_lane
-        assert len(served.dispatcher.lane._known) <= 3
+        assert served.took_fast_path
+        assert len(served.dispatcher.fast_path._targets) <= 3
         served.answer(payload_of(request_of("stamped"), client_id=b"client %d" % number))
-        assert not served.took_lane
-        assert len(served.dispatcher.lane._known) <= 3
-    known = set(served.dispatcher.lane._known)
+        assert not served.took_fast_path
+        assert len(served.dispatcher.fast_path._targets) <= 3
+    known = set(served.dispatcher.fast_path._targets)
     served.answer(payload_of(request_of("plain"), client_id=b"c" * PREAMBLE_BYTES_MAX))
-    assert not served.took_lane
-    assert set(served.dispatcher.lane._known) == known
+    assert not served.took_fast_path
+    assert set(served.dispatcher.fast_path._targets) == known
 
 
 # --- both ways
@@ -409,9 +409,9 @@ def make_payload(general: Served, facts: dict[str, Any]) -> bytes:
 
 @given(sent=st.lists(requests(), min_size=1, max_size=8))
 def test_both_ways_lead_to_the_same_place(both: tuple[Served, Served], sent: list[dict[str, Any]]) -> None:
-    by_lane, general = both
+    fast, general = both
     for facts in sent:
         payload = make_payload(general, facts)
-        assert by_lane.answer(payload) == general.answer(payload)
-        event(f"by the lane: {by_lane.took_lane}")
-    assert by_lane.logs() == general.logs()
+        assert fast.answer(payload) == general.answer(payload)
+        event(f"fast path: {fast.took_fast_path}")
+    assert fast.logs() == general.logs()

@@ -1,0 +1,114 @@
+"""The fast path for produce requests with one ordinary batch: no objects are built for the request or the response.
+
+A producer sends the same request again and again; only the records differ. The bytes before the records, the preamble
+(`wire/produce_preamble.py`), are the key of a table that holds the partition. The batch is checked and appended where
+it lies in the connection's buffer, by the same functions as on the general path, and the answer is a prepared frame
+with a few numbers filled in.
+
+The fast path takes only requests that it can finish at once. All others take the general path (`handlers/produce.py`):
+transactions, compression, acks=0, several partitions, old versions, topics whose settings need the records inspected or
+rewritten, a sync before the acknowledgement, and invalid requests, so that errors are made in one place. A test sends
+the same requests both ways and compares answers and logs.
+
+The table is valid for one image of the cluster: leaders, topics and their settings change only with the image, and
+then the table is cleared. Any other reason to refuse a request must be checked in `_partition_of` or in `answer`.
+"""
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from barnabas.handlers.context import Broker
+from barnabas.model import INTERNAL_TOPICS
+from barnabas.records.admission import plain_header
+from barnabas.replication.partition import Partition
+from barnabas.wire.errors import InvalidRecord, KafkaError
+from barnabas.wire.produce_preamble import PREAMBLE_BYTES_MAX, Preamble, find_preamble, read_preamble
+from barnabas.wire.produce_response import PlainAnswer
+
+if TYPE_CHECKING:
+    from barnabas.log.partition_log import PartitionLog
+    from barnabas.metadata.image import ClusterImage
+
+# More partitions than clients write to at a time. At PREAMBLE_BYTES_MAX each, 10 MB.
+TARGETS_MAX: Final = 16_384
+
+
+class ProduceTarget(NamedTuple):
+    """The partition that a preamble names, and its prepared answer."""
+
+    partition: Partition
+    log: "PartitionLog"
+    answer: PlainAnswer
+
+
+class ProduceFastPath:
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._image: ClusterImage | None = None
+        self._targets: dict[tuple[int, bytes], ProduceTarget | None] = {}
+        """By version and preamble. None: such requests take the general path."""
+
+    def answer(self, buffer: bytearray, window: memoryview, start: int, end: int) -> bytes | None:
+        """The response frame for the request in `buffer[start:end]`.
+
+        `window` is a view of the whole buffer. None: the request must take the general path; nothing was appended.
+        """
+        found = find_preamble(buffer, start, end)
+        if found is None:
+            return None
+        version, correlation_id, preamble, records_start, records_end = found
+        if self._image is not self._broker.image:
+            self._image = self._broker.image
+            self._targets.clear()
+        try:
+            target = self._targets[version, preamble]
+        except KeyError:
+            target = self._resolve(version, preamble)
+        if target is None:
+            return None
+        partition, log, answer = target
+        now_ms = self._broker.clock.now_ms()
+        batch = window[records_start:records_end]
+        try:
+            header = plain_header(buffer, records_start, batch, partition.admission_rules, now_ms)
+        except InvalidRecord:
+            return None
+        if header is None:
+            return None
+        base_offset = partition.append_in_place(header, batch, now_ms=now_ms)
+        if base_offset < 0:
+            return None
+        return answer.frame(correlation_id, base_offset, log.log_start_offset)
+
+    def _resolve(self, version: int, preamble: bytes) -> ProduceTarget | None:
+        if len(preamble) > PREAMBLE_BYTES_MAX:
+            return None
+        request = read_preamble(version, preamble)
+        partition = self._partition_of(request) if request is not None else None
+        target = None
+        if request is not None and partition is not None:
+            log = partition.opened_log
+            if log is None:
+                return None  # the general path opens it; the next request is resolved again
+            target = ProduceTarget(partition, log, PlainAnswer(request.topic, request.partition))
+        if len(self._targets) >= TARGETS_MAX:
+            self._targets.clear()
+        self._targets[version, preamble] = target
+        return target
+
+    def _partition_of(self, request: Preamble) -> Partition | None:
+        """None: the fast path may not append to it while the image is the same."""
+        if self._broker.quotas is not None:
+            return None  # bytes must be counted per client; adding or removing a quota changes the image
+        if request.acks not in (-1, 1):
+            return None
+        name = request.name
+        if request.topic_id is not None:
+            topic = self._broker.image.topics.by_id.get(request.topic_id)
+            name = topic.name if topic is not None else None
+        if name is None or name in INTERNAL_TOPICS:
+            return None
+        try:
+            partition = self._broker.replicas.get(name, request.partition)
+        except KafkaError:
+            return None
+        return partition if partition.admission_rules.appends_batches_unchanged else None
