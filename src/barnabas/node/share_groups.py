@@ -3,9 +3,7 @@
 Imported when the first share group is served, or when this broker leads a partition of the state topic.
 """
 
-import re
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Final
 
 from barnabas.coordinator.group.coordinator import GroupCoordinator
 from barnabas.coordinator.group.share.share_groups import ShareGroups
@@ -17,17 +15,13 @@ from barnabas.handlers.share_session import ShareSessions
 from barnabas.metadata.configs import BrokerConfigs
 from barnabas.metadata.image import GROUP, ClusterImage
 from barnabas.model import SHARE_STATE_TOPIC
+from barnabas.model.quantities import parse_iso_duration_ms
 from barnabas.model.share import SharePartitionKey
 from barnabas.node.coordinator_log import TopicCoordinatorLog
 from barnabas.replication.replicas import Replicas
 from barnabas.replication.share.rules import BY_DURATION, EARLIEST, LATEST, OffsetReset, ShareRules
 from barnabas.replication.share.share_partitions import SharePartitions
 from barnabas.replication.share.terms import ShareLimits
-
-_DURATION: Final = re.compile(
-    r"P(?:(?P<days>\d+)D)?(?:T(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+(?:\.\d+)?)S)?)?",
-    re.IGNORECASE,
-)
 
 
 class StateTopicReplicas(TopicCoordinatorLog):
@@ -134,13 +128,5 @@ def share_rules(broker: BrokerConfigs, group: Mapping[str, str]) -> ShareRules:
 def _offset_reset(value: str) -> OffsetReset:
     strategy, _, duration = value.strip().lower().partition(":")
     if strategy == BY_DURATION:
-        found = _DURATION.fullmatch(duration.strip())
-        parts = {name: float(part) for name, part in found.groupdict().items() if part} if found else {}
-        seconds = (
-            parts.get("days", 0) * 86_400
-            + parts.get("hours", 0) * 3_600
-            + parts.get("minutes", 0) * 60
-            + parts.get("seconds", 0)
-        )
-        return OffsetReset(BY_DURATION, int(seconds * 1000))
+        return OffsetReset(BY_DURATION, parse_iso_duration_ms(duration.strip()))  # checked when it was set
     return EARLIEST if strategy == EARLIEST.strategy else LATEST

@@ -167,7 +167,7 @@ def test_options_can_be_pickled() -> None:
         ({"minPartitions": "99999999999"}, "minPartitions", "2147483647"),
         ({"maxRecordsPerPartition": "-5"}, "maxRecordsPerPartition", "at least 1"),
         ({"maxOffsetsPerTrigger": "1e3"}, "maxOffsetsPerTrigger is '1e3'", "whole number"),
-        ({"maxTriggerDelay": "soon"}, "maxTriggerDelay is 'soon'", "15m"),
+        ({"maxTriggerDelay": "soon"}, "maxTriggerDelay is 'soon'", "10min"),
         ({"minOffsetsPerTrigger": "11", "maxOffsetsPerTrigger": "10"}, "is 11, which is more than", "no more"),
         ({"kafka.auto.offset.reset": "earliest"}, "kafka.auto.offset.reset is not supported", "startingOffsets"),
         ({"kafka.enable.auto.commit": "true"}, "kafka.enable.auto.commit is not supported", "kafka.group.id"),

@@ -3,7 +3,6 @@
 import argparse
 import csv
 import io
-import re
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,6 +12,7 @@ from barnabas.cli.errors import CommandFailed
 from barnabas.cli.kafka.group_requests import commit_offsets, committed_offsets, describe_group, words
 from barnabas.cli.kafka.options import ScriptParser, UsageError
 from barnabas.cli.wire_client import EARLIEST, LATEST, Cluster, Partition
+from barnabas.model.quantities import NotADuration, parse_iso_duration_ms
 from barnabas.wire.errors import ErrorCode
 
 Plan = dict[Partition, int]
@@ -26,9 +26,6 @@ _SCENARIOS = (
     "--from-file",
     "--to-current",
     "--to-offset",
-)
-_DURATION = re.compile(
-    r"([+-]?)P(?:([+-]?\d+)D)?(?:T(?=.)(?:([+-]?\d+)H)?(?:([+-]?\d+)M)?(?:([+-]?\d+(?:\.\d*)?)S)?)?", re.IGNORECASE
 )
 
 
@@ -86,12 +83,10 @@ def parse_time_ms(text: str) -> int:
 
 
 def parse_duration_ms(text: str) -> int:
-    found = _DURATION.fullmatch(text)
-    if found is None or not any(found.groups()[1:]):
-        raise UsageError(f"{text!r} is not a duration", hint="try: --by-duration P1DT2H30M, or PT10S")
-    sign, days, hours, minutes, seconds = found.groups()
-    total_s = int(days or 0) * 86_400 + int(hours or 0) * 3600 + int(minutes or 0) * 60 + float(seconds or 0)
-    return int((-total_s if sign == "-" else total_s) * 1000)
+    try:
+        return parse_iso_duration_ms(text)
+    except NotADuration as error:
+        raise UsageError(f"{text!r} is not a duration", hint="write --by-duration P1DT2H30M, or PT10S") from error
 
 
 def _state(cluster: Cluster, group: str) -> str:

@@ -1,24 +1,29 @@
 """The 17 configs of a group. What is not set for a group comes from the broker config that is its synonym."""
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
 from barnabas.metadata.configs.definition import AtLeast, ConfigDef, ConfigType, Effect, OneOf, Synonym
 from barnabas.metadata.configs.effective import BrokerConfigs
 from barnabas.metadata.configs.values import parse_value
+from barnabas.model.quantities import NotADuration, parse_iso_duration_ms
 from barnabas.wire.errors import InvalidConfig
 
 INT, STRING, BOOLEAN = ConfigType.INT, ConfigType.STRING, ConfigType.BOOLEAN
 
-_DURATION: Final = re.compile(r"P(?=.)(\d+D)?(T(?=.)(\d+H)?(\d+M)?(\d+(\.\d{1,9})?S)?)?", re.IGNORECASE)
-
 
 def auto_offset_reset(value: str) -> str | None:
     kind, _, duration = value.partition(":")
-    if value in ("earliest", "latest") or (kind == "by_duration" and _DURATION.fullmatch(duration)):
+    if value in ("earliest", "latest") or (kind == "by_duration" and _is_duration(duration)):
         return None
     return "The value must be either 'earliest', 'latest' or of the format 'by_duration:<PnDTnHnMn.nS>'."
+
+
+def _is_duration(text: str) -> bool:
+    try:
+        return parse_iso_duration_ms(text) >= 0
+    except NotADuration:
+        return False
 
 
 def _row(

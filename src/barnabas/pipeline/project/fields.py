@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import TypeVar
 
-from barnabas.pipeline.project.durations import Duration, NotADuration, duration
+from barnabas.model.quantities import NotADuration
+from barnabas.pipeline.project.durations import Duration, duration
 from barnabas.pipeline.project.keys import Section
 from barnabas.pipeline.project.nodes import UNKNOWN, Entries, Items, Node, Scalar
 from barnabas.pipeline.project.problems import Place, Report

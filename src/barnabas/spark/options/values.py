@@ -4,22 +4,11 @@ import json
 import re
 from collections.abc import Mapping
 
+from barnabas.model.quantities import DURATION_EXAMPLES, NotADuration, parse_duration_ms
 from barnabas.spark.errors import UserError
 
 LONG_MAX = 2**63 - 1
 INT_MAX = 2**31 - 1
-
-_UNITS_MS = {
-    "": 1.0,
-    "us": 0.001,
-    "ms": 1.0,
-    "s": 1000.0,
-    "m": 60_000.0,
-    "min": 60_000.0,
-    "h": 3_600_000.0,
-    "d": 86_400_000.0,
-}
-"""Those of Spark's own settings."""
 
 
 class Values:
@@ -59,12 +48,11 @@ class Values:
 
     def duration_ms(self, name: str, default: str) -> int:
         value = self.text(name) or default
-        match = re.fullmatch(r"(-?\d+)\s*([a-z]*)", value.lower())
-        if match is None or match[2] not in _UNITS_MS or int(match[1]) < 0:
-            raise UserError(
-                f"The option {name} is {value!r}.", "it is a time with a unit, like 500ms, 30s, 15m, 2h or 1d"
-            )
-        return int(int(match[1]) * _UNITS_MS[match[2]])
+        try:
+            return parse_duration_ms(value, bare_unit="ms")  # as in Spark's own settings
+        except NotADuration:
+            hint = f"it is a duration with a unit, like {DURATION_EXAMPLES}"
+            raise UserError(f"The option {name} is {value!r}.", hint) from None
 
 
 def whole_number(value: str) -> int | None:
