@@ -1,7 +1,8 @@
 // Produces, consumes and runs a group with KafkaJS.
 //
 // Arguments: bootstrap servers, topic, partitions. Writes records with the codecs that KafkaJS has without native code,
-// while members join and leave a group; in the end every record was read.
+// while members join and leave a group; in the end every record was read. A consumer that KafkaJS had to restart is a
+// failure, too.
 'use strict'
 
 const { Kafka, CompressionTypes, CompressionCodecs, Partitioners, logLevel } = require('kafkajs')
@@ -38,6 +39,7 @@ function sharedOut(members) {
 async function join(name) {
   const consumer = kafka.consumer({ groupId: topic, heartbeatInterval: 200, maxWaitTimeInMs: 100 })
   consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => held.set(name, payload.memberAssignment[topic] || []))
+  consumer.on(consumer.events.CRASH, ({ payload }) => fail(payload.error))
   await consumer.connect()
   await consumer.subscribe({ topics: [topic], fromBeginning: true })
   await consumer.run({
@@ -87,7 +89,9 @@ async function main() {
   console.log(`${written} ${reads.size} ${sum}`)
 }
 
-main().catch((error) => {
+function fail(error) {
   console.error(error)
   process.exit(1)
-})
+}
+
+main().catch(fail)

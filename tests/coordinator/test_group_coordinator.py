@@ -1,23 +1,14 @@
 """The asyncio shell, with virtual time and a log in memory."""
 
 import asyncio
-import random
-from collections.abc import Awaitable, Callable, Coroutine
-from functools import wraps
-from typing import Any
+from collections.abc import Awaitable, Callable
 
 import pytest
-from group_core import CLIENT, SESSION_MS, commit_request, join_request
-from memory_log import MemoryLog
+from group_core import SESSION_MS, commit_request
+from group_shell import Shell, loaded, on_loop
 
 from barnabas.coordinator import runtime
-from barnabas.coordinator.group.coordinator import GroupCoordinator
-from barnabas.coordinator.group.join import MemberIdHandedOut
-from barnabas.coordinator.group.settings import GroupSettings
-from barnabas.env import InlineWorkers
-from barnabas.testing.clock import VirtualClock
 from barnabas.wire.errors import (
-    CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
     InvalidGroupId,
     KafkaError,
@@ -29,75 +20,9 @@ from barnabas.wire.errors import (
     UnknownMemberId,
 )
 from barnabas.wire.messages.heartbeat import HeartbeatRequest
-from barnabas.wire.messages.join_group import JoinGroupResponse
 from barnabas.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from barnabas.wire.messages.offset_delete import OffsetDeleteRequest
-from barnabas.wire.messages.offset_fetch import OffsetFetchRequestGroup
-from barnabas.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
-
-
-class Shell:
-    def __init__(self, settings: GroupSettings | None = None, partitions: int = 1) -> None:
-        self.log = MemoryLog()
-        self.clock = VirtualClock()
-        self.settings = settings or GroupSettings()
-        self.partitions = partitions
-        self.groups = self.coordinator()
-
-    def coordinator(self) -> GroupCoordinator:
-        return GroupCoordinator(
-            log=self.log,
-            clock=self.clock,
-            random=random.Random(0),
-            settings=self.settings,
-            partition_count=self.partitions,
-            workers=InlineWorkers(),
-        )
-
-    async def join(self, **fields: Any) -> JoinGroupResponse:
-        return await self.groups.join(join_request(**fields), CLIENT, 9)
-
-    async def start_join(self, **fields: Any) -> "asyncio.Task[JoinGroupResponse]":
-        with pytest.raises(MemberIdHandedOut) as handed_out:
-            await self.join(**fields)
-        task = asyncio.create_task(self.join(member=handed_out.value.member_id, **fields))
-        await self.clock.settle()
-        return task
-
-    async def sync(self, member: str, generation: int, assignments: dict[str, bytes]) -> bytes:
-        request = SyncGroupRequest(
-            group_id="g",
-            member_id=member,
-            generation_id=generation,
-            assignments=tuple(
-                SyncGroupRequestAssignment(member_id=each, assignment=data) for each, data in assignments.items()
-            ),
-        )
-        return (await self.groups.sync(request)).assignment
-
-    def heartbeat(self, member: str, generation: int) -> None:
-        self.groups.heartbeat(HeartbeatRequest(group_id="g", member_id=member, generation_id=generation))
-
-    async def commit(self, offset: int, **fields: Any) -> None:
-        await self.groups.offset_commit(commit_request({("t", 0): offset}, **fields), 9)
-
-    async def fetch(self, group: str = "g") -> int | None:
-        response = await self.groups.offset_fetch(OffsetFetchRequestGroup(group_id=group))
-        return response.topics[0].partitions[0].committed_offset if response.topics else None
-
-
-def on_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
-    @wraps(test)
-    def run(*args: Any, **kwargs: Any) -> None:
-        asyncio.run(test(*args, **kwargs))
-
-    return run
-
-
-async def loaded(settings: GroupSettings | None = None) -> Shell:
-    shell = Shell(settings)
-    await shell.groups.load(0)
-    return shell
+from barnabas.wire.messages.sync_group import SyncGroupRequest
 
 
 @on_loop
@@ -109,10 +34,10 @@ async def test_a_group_forms_lives_and_falls_apart_by_the_clock() -> None:
     assert await shell.sync(joined.member_id, 1, {joined.member_id: b"mine"}) == b"mine"
     for _ in range(10):
         shell.clock.advance(SESSION_MS - 1)
-        shell.heartbeat(joined.member_id, 1)
+        await shell.heartbeat(joined.member_id, 1)
     shell.clock.advance(SESSION_MS)
     with pytest.raises(UnknownMemberId):
-        shell.heartbeat(joined.member_id, 1)
+        await shell.heartbeat(joined.member_id, 1)
     assert (await shell.groups.describe("g")).group_state == "Empty"
 
 
@@ -130,63 +55,9 @@ async def test_partitions_that_are_not_ours() -> None:
         with pytest.raises(NotCoordinator):
             await call()
     with pytest.raises(NotCoordinator):
-        shell.heartbeat("m", 1)
+        await shell.heartbeat("m", 1)
     assert [each.error_code.name for each in await shell.groups.delete(["g", "h"])] == ["not_coordinator"] * 2
     assert list(await shell.groups.list()) == []
-
-
-@on_loop
-async def test_while_it_loads() -> None:
-    shell = await loaded()
-    await shell.commit(5)
-    shell.groups = shell.coordinator()
-    shell.log.reading = asyncio.Event()
-    loading = asyncio.create_task(shell.groups.load(0))
-    await shell.clock.settle()
-    for call in (shell.join, shell.fetch, shell.groups.list):
-        with pytest.raises(CoordinatorLoadInProgress):
-            await call()
-    shell.heartbeat("m", 1)
-    shell.log.reading.set()
-    await loading
-    assert await shell.fetch() == 5
-
-
-@on_loop
-async def test_before_its_turn_to_load_has_come() -> None:
-    shell = Shell()
-    shell.groups.expect(0)
-    with pytest.raises(CoordinatorLoadInProgress):
-        await shell.fetch()
-    await shell.groups.load(0)
-    await shell.commit(5)
-    shell.groups.expect(0)
-    assert await shell.fetch() == 5, "what is served goes on being served"
-
-
-@on_loop
-async def test_unloaded_while_it_loads() -> None:
-    shell = await loaded()
-    await shell.commit(5)
-    shell.groups.unload(0)
-    shell.log.reading = asyncio.Event()
-    loading = asyncio.create_task(shell.groups.load(0))
-    await shell.clock.settle()
-    shell.groups.unload(0)
-    shell.log.reading.set()
-    await loading
-    with pytest.raises(NotCoordinator):
-        await shell.fetch()
-
-
-@on_loop
-async def test_a_log_that_cannot_be_read_is_not_served() -> None:
-    shell = Shell()
-    shell.log.partitions[0] = [runtime.KeyValue(b"\0\2\0\1g", b"\0\x63")]
-    with pytest.raises(KafkaError):
-        await shell.groups.load(0)
-    with pytest.raises(NotCoordinator):
-        await shell.fetch()
 
 
 @on_loop

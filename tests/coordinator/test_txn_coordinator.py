@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from memory_log import MemoryLog
 from txn_core import T0, T1, T2, CountedIds
 
+from barnabas.coordinator.held_requests import HOLD_MS_MAX
 from barnabas.coordinator.ports import EndMarker
 from barnabas.coordinator.txn.coordinator import TransactionCoordinator
 from barnabas.coordinator.txn.describe import ids_matching
@@ -24,6 +25,7 @@ from barnabas.wire.errors import (
     ConcurrentTransactions,
     CoordinatorLoadInProgress,
     InvalidProducerEpoch,
+    InvalidProducerIdMapping,
     InvalidRegularExpression,
     InvalidRequest,
     KafkaError,
@@ -237,20 +239,22 @@ async def test_a_coordinator_that_moved_stops_sending(shell: Shell) -> None:
     with pytest.raises(NotCoordinator):
         await shell.init()
     shell.transactions.expect(0)
-    with pytest.raises(CoordinatorLoadInProgress):
-        await shell.end(producer)
-    starting = [asyncio.create_task(shell.init()) for _ in range(2)]
-    await shell.clock.elapse(1_001)
-    for task in starting:
+    late = [asyncio.create_task(shell.end(producer)), *(asyncio.create_task(shell.init()) for _ in range(2))]
+    await shell.clock.elapse(HOLD_MS_MAX)
+    for task in late:
         with pytest.raises(CoordinatorLoadInProgress):
             await task
-    starting = [asyncio.create_task(shell.init("patient"))]
-    await shell.clock.elapse(500)
+    starting = asyncio.create_task(shell.init("patient"))
+    claim = ("patient", 1000, 0, [T0])
+    assert shell.transactions.try_add_partitions(*claim) is None, "it takes a pause"
+    adding = asyncio.create_task(shell.transactions.add_partitions(*claim, verify_only=False))
+    await shell.clock.elapse(HOLD_MS_MAX - 1)
     shell.markers.hold.clear()
     await shell.transactions.load(0, 5)
     assert {marker.coordinator_epoch for _, marker in shell.markers.written[1:]} == {5}
     assert await shell.state() == "CompleteCommit"
-    assert (await starting[0]).producer_epoch == 0
+    assert (await starting).producer_epoch == 0
+    assert isinstance((await adding)[T0], InvalidProducerIdMapping), "it was carried out, after the one before it"
 
 
 @in_shell

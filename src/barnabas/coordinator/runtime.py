@@ -7,29 +7,28 @@ are committed: responses, reads, and soft state (`Decision.on_committed`). Thus 
 If nothing could be written, nothing is replayed and `Decision.on_failed` takes soft state back. If a write is not
 committed after all (leadership is gone), the answer is an error, and the new coordinator's log decides what was.
 
-States of a partition: absent (NotCoordinator) > loading (CoordinatorLoadInProgress) > active > absent.
+States of a partition: absent (NotCoordinator) > loading (requests are held) > active > absent.
 """
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Generator, Hashable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from barnabas.coordinator.decision import Decision, InTransaction, Now, Parked, Release, TransactionEnd
 from barnabas.coordinator.errors import coordinator_error
+from barnabas.coordinator.held_requests import HeldRequests, Pending
 from barnabas.coordinator.ports import CoordinatorLog, KeyValue, LoggedBatch
 from barnabas.coordinator.timers import Timers
 from barnabas.env import Clock, Timer
-from barnabas.wire.errors import CoordinatorLoadInProgress, KafkaError, NotCoordinator, RequestTimedOut
+from barnabas.wire.errors import KafkaError, NotCoordinator, RequestTimedOut
 
 logger = logging.getLogger(__name__)
 
 # Well below the 1 MiB that a topic takes in one batch unless it is configured otherwise.
 BATCH_BYTES_MAX = 512 * 1024
-
-LOAD_WAIT_MS_MAX: Final = 1_000
-"""For requests that may be the first to a new partition: clients ask again only after 100 ms and more."""
 
 
 class Shard(Protocol):
@@ -61,7 +60,10 @@ _Settled = asyncio.Future[KafkaError | None]
 
 
 class _Loading:
-    __slots__ = ()
+    __slots__ = ("held",)
+
+    def __init__(self, held: HeldRequests) -> None:
+        self.held = held
 
 
 class _Active(Generic[S]):
@@ -74,18 +76,6 @@ class _Active(Generic[S]):
         self.timer_ms = 0
         self.unsettled: _Settled | None = None
         """The last append that is not committed yet; all before it are settled no later than it."""
-
-
-class Pending(Generic[R]):
-    """A response that waits, for its records to be committed or for another decision."""
-
-    __slots__ = ("_wait",)
-
-    def __init__(self, wait: Callable[[], Awaitable[R]]) -> None:
-        self._wait = wait
-
-    def __await__(self) -> Generator[Any, None, R]:
-        return self._wait().__await__()
 
 
 class CoordinatorRuntime(Generic[S]):
@@ -106,14 +96,27 @@ class CoordinatorRuntime(Generic[S]):
         self._commit_timeout_ms = commit_timeout_ms
         self._partitions: dict[int, _Active[S] | _Loading] = {}
         self._parked: dict[Parked[Any], asyncio.Future[Any]] = {}
-        self._load_waiters: dict[int, list[asyncio.Future[None]]] = {}
 
     def shard(self, partition: int) -> S:
-        """For what touches soft state only: no record, no answer that depends on one."""
-        return self._active(partition).shard
+        """Of an active partition, for what touches soft state only: no record, no answer that depends on one."""
+        active = self._partitions.get(partition)
+        if not isinstance(active, _Active):
+            raise _not_coordinator()
+        return active.shard
 
     def partitions(self) -> list[int]:
+        """Those that are loading too: requests for them are held."""
         return sorted(self._partitions)
+
+    def active_partitions(self) -> list[int]:
+        return [partition for partition in self.partitions() if not self.is_loading(partition)]
+
+    def is_loading(self, partition: int) -> bool:
+        return isinstance(self._partitions.get(partition), _Loading)
+
+    def has_held_requests(self, partition: int) -> bool:
+        loading = self._partitions.get(partition)
+        return isinstance(loading, _Loading) and bool(loading.held)
 
     async def write(self, partition: int, decide: Callable[[S, Now], Decision[R]]) -> R:
         outcome = self.submit(partition, decide)
@@ -121,7 +124,9 @@ class CoordinatorRuntime(Generic[S]):
 
     def submit(self, partition: int, decide: Callable[[S, Now], Decision[R]]) -> R | Pending[R]:
         """As `write`, but where nothing has to be waited for the response is there when this returns."""
-        active = self._active(partition)
+        active = self._partitions.get(partition)
+        if not isinstance(active, _Active):
+            return self._hold(partition, partial(self.submit, partition, decide))
         now = self._now()
         decision = decide(active.shard, now)
         response = decision.response
@@ -161,70 +166,75 @@ class CoordinatorRuntime(Generic[S]):
 
     def ask(self, partition: int, ask: Callable[[S], R]) -> R | Pending[R]:
         """As `read`, but where nothing has to be waited for the answer is there when this returns."""
-        active = self._active(partition)
+        active = self._partitions.get(partition)
+        if not isinstance(active, _Active):
+            return self._hold(partition, partial(self.ask, partition, ask))
         answer = ask(active.shard)
         if active.unsettled is None:
             return answer
         return Pending(partial(self._when_settled, active.unsettled, answer))
 
+    async def read_all(self, ask: Callable[[S], R]) -> Sequence[R]:
+        """The answers of all partitions; of one that moves away meanwhile there is none."""
+        answers = [self.ask(partition, ask) for partition in self.partitions()]
+        settled = []
+        for answer in answers:
+            with suppress(NotCoordinator):
+                settled.append(await answer if isinstance(answer, Pending) else answer)
+        return settled
+
+    def touch(self, partition: int, touch: Callable[[S], R]) -> R | Pending[R]:
+        """For what reads and changes soft state only: it does not wait for records to be committed."""
+        active = self._partitions.get(partition)
+        if not isinstance(active, _Active):
+            return self._hold(partition, partial(self.touch, partition, touch))
+        return touch(active.shard)
+
+    def _hold(self, partition: int, carry_out: Callable[[], R | Pending[R]]) -> Pending[R]:
+        loading = self._partitions.get(partition)
+        if not isinstance(loading, _Loading):
+            raise _not_coordinator()
+        return loading.held.hold(carry_out)
+
     def expect(self, partition: int) -> None:
-        """Its log will be read shortly: until then requests are told to wait, not to look elsewhere."""
-        self._partitions.setdefault(partition, _Loading())
+        """Its log will be read shortly: until then requests are held, not sent elsewhere."""
+        if partition not in self._partitions:
+            self._partitions[partition] = _Loading(HeldRequests(self._clock))
 
     async def load(self, partition: int, leader_epoch: int = 0) -> None:
         """Become the coordinator of this partition: read its log, then serve."""
-        self.unload(partition)
-        try:
-            await self._load(partition, leader_epoch)
-        finally:
-            for waiter in self._load_waiters.pop(partition, ()):
-                if not waiter.done():
-                    waiter.set_result(None)
-
-    async def wait_while_loading(self, partition: int, timeout_ms: int) -> None:
-        """Until its log is read, or it is known that it will not be, but no longer than this."""
-        if not isinstance(self._partitions.get(partition), _Loading):
-            return
-        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._load_waiters.setdefault(partition, []).append(waiter)
-        timer = self._clock.call_later(timeout_ms, lambda: None if waiter.done() else waiter.set_result(None))
-        try:
-            await waiter
-        finally:
-            timer.cancel()
-
-    async def _load(self, partition: int, leader_epoch: int) -> None:
-        mark = self._partitions[partition] = _Loading()
+        earlier = self._partitions.get(partition)
+        if isinstance(earlier, _Loading):
+            loading = _Loading(earlier.held)
+        else:
+            self.unload(partition)
+            loading = _Loading(HeldRequests(self._clock))
+        self._partitions[partition] = loading
         shard = self._new_shard(leader_epoch)
         try:
             async for batch in self._log.read_all(partition):
-                if self._partitions.get(partition) is not mark:
+                if self._partitions.get(partition) is not loading:
                     return
                 _replay_logged(shard, batch)
         except BaseException:
-            if self._partitions.get(partition) is mark:
-                del self._partitions[partition]
+            if self._partitions.get(partition) is loading:
+                self.unload(partition)
             raise
-        if self._partitions.get(partition) is mark:
+        if self._partitions.get(partition) is loading:
             active = self._partitions[partition] = _Active(partition, shard)
             now = self._now()
             self._carry_out(active, shard.on_loaded(now), now)
+            loading.held.resume_all()
 
     def unload(self, partition: int) -> None:
         """No longer the coordinator: whoever waits is told to look for the new one."""
-        active = self._partitions.pop(partition, None)
-        if isinstance(active, _Active):
-            if active.timer is not None:
-                active.timer.cancel()
-            self._release(active.shard.on_unloaded())
-
-    def _active(self, partition: int) -> _Active[S]:
-        active = self._partitions.get(partition)
-        if isinstance(active, _Active):
-            return active
-        if active is None:
-            raise NotCoordinator("this broker does not coordinate the group; find the coordinator again")
-        raise CoordinatorLoadInProgress("the coordinator is reading its log; try again shortly")
+        state = self._partitions.pop(partition, None)
+        if isinstance(state, _Loading):
+            state.held.refuse_all(_not_coordinator())
+        elif state is not None:
+            if state.timer is not None:
+                state.timer.cancel()
+            self._release(state.shard.on_unloaded())
 
     def _now(self) -> Now:
         return Now(self._clock.now_ms(), self._clock.monotonic_ms())
@@ -351,6 +361,10 @@ class CoordinatorRuntime(Generic[S]):
                 self._carry_out(active, active.shard.on_timer(key, now), now)
         finally:
             self._arm(active)  # whatever one deadline brought, the others come too
+
+
+def _not_coordinator() -> NotCoordinator:
+    return NotCoordinator("this broker is not the coordinator; find the coordinator again")
 
 
 def _error_of(done: "asyncio.Future[Any]") -> KafkaError | None:

@@ -1,12 +1,22 @@
 """Heartbeat (0-4): keeps a group member's session alive; the answer says whether the member must rejoin."""
 
+from collections.abc import Awaitable
+
 from barnabas.handlers.context import RequestContext
 from barnabas.wire.errors import KafkaError
 from barnabas.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 
 
-def handle(context: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
+def handle(context: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse | Awaitable[HeartbeatResponse]:
     try:
-        return context.broker.groups.heartbeat(request)
+        answer = context.broker.groups.heartbeat(request)
+    except KafkaError as error:
+        return HeartbeatResponse(error_code=error.code)
+    return answer if isinstance(answer, HeartbeatResponse) else _when_loaded(answer)
+
+
+async def _when_loaded(answer: Awaitable[HeartbeatResponse]) -> HeartbeatResponse:
+    try:
+        return await answer
     except KafkaError as error:
         return HeartbeatResponse(error_code=error.code)

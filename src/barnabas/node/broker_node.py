@@ -182,9 +182,9 @@ class BrokerNode:
         self._upkeep = Upkeep(self._replicas, clock=self._clock, workers=self._workers, configs=lambda: self._configs)
         self._upkeep.start()
         self._resume_moves()
+        self._coordinators.serve()  # first, so that no client is told to look for a coordinator elsewhere
         for _, listener in self._listeners:
             await listener.serve()
-        self._coordinators.serve()
         if self._archiver is not None:
             self._archiver.start()
         # Nothing is compacted so soon, so nothing of it need be imported before the first answer.

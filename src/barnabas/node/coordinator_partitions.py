@@ -1,8 +1,9 @@
 """Keeps a coordinator in step with the partitions of its internal topic that this broker leads.
 
 The coordinator is made when there is something for it to coordinate: a broker without groups or transactions starts
-without it. Loading reads whole partitions, so it begins once the broker serves, one partition after another. A client
-that asks meanwhile is told to try again shortly. Where the disk did not let it be read, that is tried again too.
+without it. Loading reads whole partitions, so it begins once the broker serves, one partition after another. Requests
+that come meanwhile are held, and the partitions that they are for are loaded first. A partition that the disk did not
+let us read is tried again later.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ class Coordinator(Protocol):
     """Of its topic. Set once the topic is there, and not changed while partitions are loaded."""
 
     def expect(self, partition: int) -> None: ...
+
+    def has_held_requests(self, partition: int) -> bool: ...
 
     async def load(self, partition: int, leader_epoch: int) -> None: ...
 
@@ -117,7 +120,7 @@ class CoordinatorPartitions(Generic[C]):
     async def _load(self) -> None:
         try:
             while self._to_load:
-                index = self._to_load.pop(0)
+                index = self._take_next()
                 if index not in self._epochs:
                     continue  # somebody else leads it by now
                 try:
@@ -131,6 +134,12 @@ class CoordinatorPartitions(Generic[C]):
                 await asyncio.sleep(0)
         finally:
             self._loading = None
+
+    def _take_next(self) -> int:
+        awaited = (index for index in self._to_load if self.coordinator.has_held_requests(index))
+        index = next(awaited, self._to_load[0])
+        self._to_load.remove(index)
+        return index
 
     def _load_later(self, index: int) -> None:
         def load() -> None:

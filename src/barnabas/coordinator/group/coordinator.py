@@ -37,12 +37,13 @@ from barnabas.coordinator.group.settings import GroupSettings
 from barnabas.coordinator.group.shard import GroupShard
 from barnabas.coordinator.group.stored import TEXT_BYTES_MAX, fits
 from barnabas.coordinator.group.txn_offsets import decide_txn_commit
+from barnabas.coordinator.held_requests import Pending
 from barnabas.coordinator.key_hash import partition_of
 from barnabas.coordinator.ports import CoordinatorLog, EndMarker, TransactionalProducer
-from barnabas.coordinator.runtime import LOAD_WAIT_MS_MAX, CoordinatorRuntime, Pending
+from barnabas.coordinator.runtime import CoordinatorRuntime
 from barnabas.env import Clock, Workers
 from barnabas.metadata.image import BROKER, EMPTY_IMAGE, GROUP, ClusterImage
-from barnabas.wire.errors import CoordinatorLoadInProgress, InvalidGroupId, KafkaError, NotCoordinator
+from barnabas.wire.errors import CoordinatorLoadInProgress, InvalidGroupId, KafkaError
 from barnabas.wire.messages.consumer_group_describe import DescribedGroup as DescribedConsumerGroup
 from barnabas.wire.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -117,6 +118,10 @@ class GroupCoordinator:
         """This broker leads the partition now and will `load` it shortly."""
         self._runtime.expect(partition)
 
+    def has_held_requests(self, partition: int) -> bool:
+        """Whether requests wait for the partition to be loaded."""
+        return self._runtime.has_held_requests(partition)
+
     async def load(self, partition: int, leader_epoch: int = 0) -> None:
         """This broker leads the partition now: read it and serve its groups."""
         await self._runtime.load(partition, leader_epoch)
@@ -164,13 +169,12 @@ class GroupCoordinator:
             self._home(request.group_id), lambda shard, now: decide_any_sync(shard, request, now)
         )
 
-    def heartbeat(self, request: HeartbeatRequest) -> HeartbeatResponse:
-        """At once: it changes a deadline and nothing else."""
-        try:
-            shard = self._runtime.shard(self._home(request.group_id))
-        except CoordinatorLoadInProgress:
-            return ALIVE  # whether it is a member is not known yet; its session begins when that is
-        return any_heartbeat(shard, request, self._clock.monotonic_ms())
+    def heartbeat(self, request: HeartbeatRequest) -> HeartbeatResponse | Awaitable[HeartbeatResponse]:
+        """It changes a deadline and nothing else: answered at once, unless the coordinator is loading."""
+        answer = self._runtime.touch(
+            self._home(request.group_id), lambda shard: any_heartbeat(shard, request, self._clock.monotonic_ms())
+        )
+        return _alive_while_loading(answer) if isinstance(answer, Pending) else answer
 
     async def leave(self, request: LeaveGroupRequest) -> LeaveGroupResponse:
         """`members` names who leaves, in whatever form the request came."""
@@ -209,7 +213,7 @@ class GroupCoordinator:
         return await self._runtime.read(self.partition_for(group_id), ask)
 
     async def decide_everywhere(self, decide: Callable[[GroupShard, Now], Decision[None]]) -> None:
-        for partition in self._runtime.partitions():
+        for partition in self._runtime.active_partitions():
             with suppress(KafkaError):  # logged where it failed, or not ours any more
                 await self._runtime.write(partition, decide)
 
@@ -227,9 +231,9 @@ class GroupCoordinator:
         self, request: TxnOffsetCommitRequest, producer: TransactionalProducer
     ) -> TxnOffsetCommitResponse:
         """In a transaction that the group's partition of __consumer_offsets is known to be part of."""
-        partition = self._home(request.group_id)
-        await self._runtime.wait_while_loading(partition, LOAD_WAIT_MS_MAX)
-        return await self._runtime.write(partition, lambda shard, now: decide_txn_commit(shard, request, producer, now))
+        return await self._runtime.write(
+            self._home(request.group_id), lambda shard, now: decide_txn_commit(shard, request, producer, now)
+        )
 
     async def offset_fetch(
         self, request: OffsetFetchRequestGroup, *, require_stable: bool = False
@@ -248,11 +252,8 @@ class GroupCoordinator:
         return await self._runtime.read(self.partition_for(group_id), lambda shard: describe_group(shard, group_id))
 
     async def list(self, states: Iterable[str] = (), types: Iterable[str] = ()) -> Sequence[ListedGroup]:
-        listed: list[ListedGroup] = []
-        for partition in self._runtime.partitions():
-            with suppress(NotCoordinator):  # it moved while we were reading others
-                listed += await self._runtime.read(partition, lambda shard: list_groups(shard, states, types))
-        return listed
+        answers = await self._runtime.read_all(lambda shard: list_groups(shard, states, types))
+        return [group for listed in answers for group in listed]
 
     async def delete(self, group_ids: Iterable[str]) -> Sequence[DeletableGroupResult]:
         by_partition: dict[int, list[str]] = {}
@@ -271,6 +272,12 @@ class GroupCoordinator:
 
     async def on_topics_deleted(self, topics: Collection[str]) -> None:
         """Their offsets go with them. What cannot be written now expires later."""
-        for partition in self._runtime.partitions():
-            with suppress(KafkaError):  # logged where it failed, or not ours any more
-                await self._runtime.write(partition, lambda shard, _: decide_topics_deleted(shard, topics))
+        await self.decide_everywhere(lambda shard, _: decide_topics_deleted(shard, topics))
+
+
+async def _alive_while_loading(answer: Pending[HeartbeatResponse]) -> HeartbeatResponse:
+    """As Kafka does: whether it is a member is not known yet, and its session begins when that is."""
+    try:
+        return await answer
+    except CoordinatorLoadInProgress:
+        return ALIVE

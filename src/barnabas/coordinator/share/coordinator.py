@@ -18,7 +18,7 @@ from barnabas.coordinator.share.settings import ShareCoordinatorSettings
 from barnabas.coordinator.share.shard import ShareShard, StateSummary
 from barnabas.env import Clock, Timer
 from barnabas.model.share import SharePartitionKey, StateRead, StateWrite
-from barnabas.wire.errors import CoordinatorLoadInProgress, InvalidGroupId, KafkaError, NotCoordinator
+from barnabas.wire.errors import InvalidGroupId, KafkaError, NotCoordinator
 
 logger = logging.getLogger(__name__)
 
@@ -62,6 +62,9 @@ class ShareCoordinator:
 
     def expect(self, partition: int) -> None:
         self._runtime.expect(partition)
+
+    def has_held_requests(self, partition: int) -> bool:
+        return self._runtime.has_held_requests(partition)
 
     async def load(self, partition: int, leader_epoch: int) -> None:
         if self._prune_timer is None:
@@ -113,7 +116,6 @@ class ShareCoordinator:
         return await self._runtime.read(self._home(key), lambda shard: shard.summary(key))
 
     async def on_topics_deleted(self, topic_ids: Collection[uuid.UUID]) -> None:
-        for partition in self._runtime.partitions():
-            # Another coordinator's, or one that is loading: whoever loads it keeps state that nobody asks for.
-            with suppress(NotCoordinator, CoordinatorLoadInProgress):
+        for partition in self._runtime.active_partitions():  # what is loading keeps state that nobody asks for
+            with suppress(NotCoordinator):
                 await self._runtime.write(partition, lambda shard, _: shard.on_topics_deleted(topic_ids))

@@ -6,13 +6,13 @@ there is seldom anything to wait for.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from typing import Final, TypeVar
 
 from barnabas.coordinator.decision import Decision, Now
+from barnabas.coordinator.held_requests import Pending
 from barnabas.coordinator.key_hash import partition_of
 from barnabas.coordinator.ports import CoordinatorLog, ProducerIds, TransactionMarkers
-from barnabas.coordinator.runtime import LOAD_WAIT_MS_MAX, CoordinatorRuntime, Pending
+from barnabas.coordinator.runtime import CoordinatorRuntime
 from barnabas.coordinator.txn.add_partitions import PartitionClaim, decide_add_partitions, verify_partitions
 from barnabas.coordinator.txn.completion import Completion, decide_complete
 from barnabas.coordinator.txn.describe import described, filter_of, listed, undescribed
@@ -25,7 +25,7 @@ from barnabas.coordinator.txn.stored import TRANSACTIONAL_ID_BYTES_MAX
 from barnabas.coordinator.txn.transaction import EPOCH_BUMP_SINCE, ProducerIdAndEpoch
 from barnabas.env import Clock
 from barnabas.model import TopicPartition
-from barnabas.wire.errors import ConcurrentTransactions, InvalidRequest, KafkaError, NotCoordinator
+from barnabas.wire.errors import ConcurrentTransactions, InvalidRequest, KafkaError
 from barnabas.wire.messages import describe_transactions
 from barnabas.wire.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
 
@@ -79,6 +79,10 @@ class TransactionCoordinator:
         """This broker leads the partition now and will `load` it shortly."""
         self._runtime.expect(partition)
 
+    def has_held_requests(self, partition: int) -> bool:
+        """Whether requests wait for the partition to be loaded."""
+        return self._runtime.has_held_requests(partition)
+
     async def load(self, partition: int, leader_epoch: int) -> None:
         """This broker leads the partition now: read it, complete what was decided, and serve."""
         self._sender.forget(partition)
@@ -90,8 +94,6 @@ class TransactionCoordinator:
         self._runtime.unload(partition)
 
     async def init_producer_id(self, request: InitProducerId) -> ProducerIdAndEpoch:
-        """The first request of a producer, and often what makes the topic: its coordinator may be loading still."""
-        await self._runtime.wait_while_loading(self._home(request.transactional_id), LOAD_WAIT_MS_MAX)
         return await self._with_producer_ids(
             request.transactional_id, lambda shard, now: decide_init_producer_id(shard, request, now)
         )
@@ -139,6 +141,8 @@ class TransactionCoordinator:
         claim = PartitionClaim(transactional_id, producer_id, producer_epoch, partitions)
         try:
             home = self._home(transactional_id)
+            if self._runtime.is_loading(home):
+                return None
             if verify_only:
                 results = self._runtime.ask(home, lambda shard: verify_partitions(shard, claim))
                 return None if isinstance(results, Pending) else results
@@ -155,11 +159,11 @@ class TransactionCoordinator:
         """By all filters but the pattern, which takes a worker (`describe.ids_matching`)."""
         chosen, unknown_states = filter_of(request)
         now_ms = self._clock.now_ms()
-        states = []
-        for partition in self._runtime.partitions():
-            with suppress(NotCoordinator):  # it moved while we were reading others
-                states += await self._runtime.read(partition, lambda shard: list(listed(shard, chosen, now_ms)))
-        return ListTransactionsResponse(unknown_state_filters=tuple(unknown_states), transaction_states=tuple(states))
+        answers = await self._runtime.read_all(lambda shard: list(listed(shard, chosen, now_ms)))
+        return ListTransactionsResponse(
+            unknown_state_filters=tuple(unknown_states),
+            transaction_states=tuple(state for states in answers for state in states),
+        )
 
     async def describe(self, transactional_id: str) -> describe_transactions.TransactionState:
         try:

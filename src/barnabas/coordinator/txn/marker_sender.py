@@ -10,8 +10,8 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
+from barnabas.coordinator.held_requests import Pending
 from barnabas.coordinator.ports import TransactionMarkers
-from barnabas.coordinator.runtime import Pending
 from barnabas.coordinator.txn.completion import Completion
 from barnabas.env import Clock, Timer
 from barnabas.model import TopicPartition
