@@ -22,7 +22,6 @@ from plain_requests import (
     produce,
     read_all,
     topic_names,
-    try_to_commit,
 )
 
 from barnabas.env import InlineWorkers
@@ -132,7 +131,7 @@ def test_a_full_disk_refuses_writes_and_nothing_else(stage: Stage) -> None:
         for code, message in refused:
             assert code == ErrorCode.kafka_storage_error
             assert "is full" in (message or "")
-        committed = 12 if try_to_commit(client, "g", TOPIC, 12) == ErrorCode.none else 11
+        committed = 12 if commit_offset(client, "g", TOPIC, 12) == ErrorCode.none else 11
         assert committed_offset(client, "g", TOPIC) == committed
         assert [record.value for record in read_all(client, TOPIC)] == acknowledged
         with pytest.raises(RuntimeError, match="is full"):

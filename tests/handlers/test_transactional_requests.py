@@ -57,13 +57,9 @@ class Producer:
         self.init()
 
     def init(self) -> None:
-        retriable = (ErrorCode.coordinator_load_in_progress, ErrorCode.coordinator_not_available)
-        request = FindCoordinatorRequest(key=self.transactional_id, key_type=1)
-        while self.client.call("find_coordinator", 3, request).error_code in retriable:
-            pass
+        self.client.call("find_coordinator", 3, FindCoordinatorRequest(key=self.transactional_id, key_type=1))
         begin = InitProducerIdRequest(transactional_id=self.transactional_id, transaction_timeout=WAIT)
-        while (answer := self.client.call("init_producer_id", 4, begin)).error_code in retriable:
-            pass
+        answer = self.client.call("init_producer_id", 4, begin)
         assert answer.error_code == ErrorCode.none
         self.id, self.epoch, self.sequence = answer.producer_id, answer.producer_epoch, 0
 

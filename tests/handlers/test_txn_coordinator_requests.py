@@ -24,7 +24,6 @@ from barnabas.wire.messages.describe_transactions import DescribeTransactionsReq
 from barnabas.wire.messages.end_txn import EndTxnRequest
 from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.wire.messages.init_producer_id import InitProducerIdRequest
-from barnabas.wire.messages.list_groups import ListGroupsRequest
 from barnabas.wire.messages.list_transactions import ListTransactionsRequest
 from barnabas.wire.messages.offset_fetch import (
     OffsetFetchRequest,
@@ -150,15 +149,10 @@ class Asking:
         return str(found.error_code.name) if found.error_code else int(found.committed_offset)
 
 
-def wait_until_loaded(ask: Asking) -> None:
-    """Every coordinator that the tests ask: a partition that is still to be loaded has another answer."""
-    ask.client.call("find_coordinator", 3, FindCoordinatorRequest(key="g", key_type=0))
-    ask.client.call("find_coordinator", 3, FindCoordinatorRequest(key="x", key_type=1))
-    loading = ErrorCode.coordinator_load_in_progress
-    while ask.client.call("list_transactions", 0, ListTransactionsRequest()).error_code == loading:
-        pass
-    while ask.client.call("list_groups", 4, ListGroupsRequest()).error_code == loading:
-        pass
+def find_coordinators(client: Client) -> None:
+    """The first time this creates the internal topics."""
+    client.call("find_coordinator", 3, FindCoordinatorRequest(key="g", key_type=0))
+    client.call("find_coordinator", 3, FindCoordinatorRequest(key="x", key_type=1))
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +160,7 @@ def broker() -> Iterator[Broker]:
     with Broker() as broker:
         broker.create_topic("t", partitions=2)
         with broker.connect() as client:
-            wait_until_loaded(Asking(client))
+            find_coordinators(client)
         yield broker
 
 
@@ -318,7 +312,7 @@ def test_what_is_pending_survives_a_kill(tmp_path: Path) -> None:
         broker.create_topic("t")
         with broker.connect() as client:
             ask = Asking(client)
-            wait_until_loaded(ask)
+            find_coordinators(client)
             open_one, decided = ask.started("open"), ask.started("decided")
             assert ask.commit_offsets(open_one, 5, {"t": {0: 5}}, "one") == {("t", 0): "none"}
             assert ask.commit_offsets(decided, 5, {"t": {0: 7}}, "two") == {("t", 0): "none"}
@@ -327,7 +321,6 @@ def test_what_is_pending_survives_a_kill(tmp_path: Path) -> None:
         broker.restart()
         with broker.connect() as client:
             ask = Asking(client)
-            wait_until_loaded(ask)
             ended = ask.end(decided, 5)
             assert (ended.error_code, ended.producer_epoch) == (ErrorCode.none, decided.epoch + 1)
             assert ask.offset("t", "two", stable=True) == 7
@@ -342,7 +335,7 @@ def test_the_level_of_the_feature_says_how_it_is_stored_and_how_a_zombie_is_fenc
         broker.create_topic("t")
         with broker.connect() as client:
             ask = Asking(client)
-            wait_until_loaded(ask)
+            find_coordinators(client)
             if level != 2:
                 update = FeatureUpdateKey(feature="transaction.version", max_version_level=level, upgrade_type=2)
                 answer = client.call("update_features", 2, UpdateFeaturesRequest(feature_updates=(update,)))

@@ -32,9 +32,6 @@ from barnabas.wire.messages.produce import (
 )
 
 EARLIEST, LATEST = -2, -1
-_COORDINATOR_NOT_YET = frozenset(
-    {ErrorCode.coordinator_load_in_progress, ErrorCode.coordinator_not_available, ErrorCode.not_coordinator}
-)
 
 T = TypeVar("T")
 
@@ -108,18 +105,8 @@ def alter_topic(client: Client, name: str, config: Mapping[str, str]) -> None:
 
 
 def commit_offset(client: Client, group: str, topic: str, offset: int) -> ErrorCode:
-    """As `try_to_commit`, once the coordinator is there."""
-    find_coordinator(client, group)
-
-    def commit() -> ErrorCode | None:
-        code = try_to_commit(client, group, topic, offset)
-        return None if code in _COORDINATOR_NOT_YET else code
-
-    return when_it_comes(commit)
-
-
-def try_to_commit(client: Client, group: str, topic: str, offset: int) -> ErrorCode:
     """As a consumer does that is in no group: no member id, no generation."""
+    find_coordinator(client, group)
     position = OffsetCommitRequestPartition(partition_index=0, committed_offset=offset)
     request = OffsetCommitRequest(
         group_id=group, topics=(OffsetCommitRequestTopic(name=topic, partitions=(position,)),)
@@ -132,20 +119,15 @@ def committed_offset(client: Client, group: str, topic: str) -> int:
     """-1: none."""
     find_coordinator(client, group)
     request = OffsetFetchRequest(group_id=group, topics=(OffsetFetchRequestTopic(name=topic, partition_indexes=(0,)),))
-
-    def look() -> int | None:
-        answer = client.call("offset_fetch", 7, request)
-        if answer.error_code in _COORDINATOR_NOT_YET:
-            return None
-        assert answer.error_code == ErrorCode.none, answer.error_code.name
-        return answer.topics[0].partitions[0].committed_offset
-
-    return when_it_comes(look)
+    answer = client.call("offset_fetch", 7, request)
+    assert answer.error_code == ErrorCode.none, answer.error_code.name
+    offset: int = answer.topics[0].partitions[0].committed_offset
+    return offset
 
 
 def find_coordinator(client: Client, group: str) -> None:
-    request = FindCoordinatorRequest(key=group)
-    when_it_comes(lambda: client.call("find_coordinator", 3, request).error_code not in _COORDINATOR_NOT_YET or None)
+    """The first time this creates __consumer_offsets."""
+    assert client.call("find_coordinator", 3, FindCoordinatorRequest(key=group)).error_code == ErrorCode.none
 
 
 def when_it_comes(look: Callable[[], T | None], *, timeout_s: float = 20.0) -> T:

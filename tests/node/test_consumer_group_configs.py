@@ -50,8 +50,6 @@ class Member:
             topic_partitions=() if joins else None,
         )
         answer: ConsumerGroupHeartbeatResponse = self._client.call("consumer_group_heartbeat", 1, request)
-        while answer.error_code in (ErrorCode.not_coordinator, ErrorCode.coordinator_load_in_progress):
-            answer = self._client.call("consumer_group_heartbeat", 1, request)
         assert answer.error_code == ErrorCode.none, answer.error_message
         self.epoch = answer.member_epoch
         return answer

@@ -16,7 +16,6 @@ from barnabas.wire.messages.create_topics import CreatableTopic, CreatableTopicC
 from barnabas.wire.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest
-from barnabas.wire.messages.heartbeat import HeartbeatRequest
 from barnabas.wire.messages.init_producer_id import InitProducerIdRequest
 from barnabas.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from barnabas.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
@@ -232,17 +231,9 @@ def test_resources_that_do_not_exist(client: Client) -> None:
         assert altered.error_code in (ErrorCode.invalid_request, ErrorCode.unknown_topic_or_partition)
 
 
-def coordinated(client: Client, group_id: str) -> None:
-    """Until the group's partition of __consumer_offsets is loaded."""
-    request = FindCoordinatorRequest(key_type=0, coordinator_keys=("some group",))
-    client.call("find_coordinator", 6, request)
-    heartbeat = HeartbeatRequest(group_id=group_id, generation_id=1, member_id="m")
-    while client.call("heartbeat", 4, heartbeat).error_code in (
-        ErrorCode.none,  # while it loads
-        ErrorCode.coordinator_load_in_progress,
-        ErrorCode.not_coordinator,
-    ):
-        continue
+def find_coordinator(client: Client) -> None:
+    """The first time this creates __consumer_offsets."""
+    client.call("find_coordinator", 6, FindCoordinatorRequest(key_type=0, coordinator_keys=("some group",)))
 
 
 PROTOCOL = JoinGroupRequestProtocol(name="range", metadata=b"m")
@@ -278,7 +269,7 @@ def test_joins_that_make_no_sense(client: Client, values: dict[str, Any], error:
         "protocols": (PROTOCOL,),
     }
     request = JoinGroupRequest(**defaults | values)
-    coordinated(client, request.group_id or "g")
+    find_coordinator(client)
     assert client.call("join_group", 9, request).error_code.name == error
 
 
@@ -291,7 +282,7 @@ def test_the_longest_client_id_there_can_be_joins_a_group(attacked: Attacked) ->
         protocols=(PROTOCOL,),
     )
     with attacked.broker.connect(client_id="é" * 16_383) as client:
-        coordinated(client, "long-client")
+        find_coordinator(client)
         handed_out = client.call("join_group", 9, request)
         assert handed_out.error_code == ErrorCode.member_id_required
         joined = client.call("join_group", 9, request.replace(member_id=handed_out.member_id))
@@ -312,7 +303,7 @@ def test_commits_that_make_no_sense(client: Client, values: dict[str, Any], erro
     partition = OffsetCommitRequestPartition(partition_index=0, committed_offset=INT64_MAX, committed_metadata=None)
     topic = OffsetCommitRequestTopic(name=TOPIC, partitions=(partition,))
     request = OffsetCommitRequest(**{"group_id": "committing", "topics": (topic,)} | values)
-    coordinated(client, request.group_id)
+    find_coordinator(client)
     answer = client.call("offset_commit", 9, request)
     assert answer.topics[0].partitions[0].error_code.name == error
 
