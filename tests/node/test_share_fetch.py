@@ -55,6 +55,23 @@ def test_what_is_accepted_does_not_come_again(world: ShareWorld, topic: uuid.UUI
     assert acquired(member.fetch()) == [(3, 3, 3)]
 
 
+def test_an_answer_without_a_leader_hint_names_no_broker(world: ShareWorld, topic: uuid.UUID) -> None:
+    """franz-go takes leader 0, epoch 0 for a hint and moves the partition to broker 0."""
+    produce(world.connect(), "t", 5)
+    member = world.member()
+    fetched = first_fetch(member, topic)
+    acknowledged = member.acknowledge(topic, (0, 2, [ACCEPT]))
+    acknowledged_by_fetch = member.fetch(topic, (3, 4, [ACCEPT]))
+    refused = member.fetch(uuid.uuid4(), partitions=(7,))
+    leaders = [
+        (each.current_leader.leader_id, each.current_leader.leader_epoch)
+        for answer in (fetched, acknowledged, acknowledged_by_fetch, refused)
+        for part in answer.responses
+        for each in part.partitions
+    ]
+    assert leaders == [(-1, -1)] * 4
+
+
 def test_a_lock_times_out_and_wakes_who_waits(world: ShareWorld, topic: uuid.UUID) -> None:
     produce(world.connect(), "t", 2)
     first, second = world.member(), world.member()

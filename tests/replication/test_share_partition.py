@@ -9,6 +9,7 @@ from one_partition import TOPIC_ID, led_partition
 from barnabas.model.share import SharePartitionKey, StateBatch, StateRead, StateWrite, overlay, pruned
 from barnabas.records.batch import read_batch
 from barnabas.records.record import Record, build_batch
+from barnabas.replication.share.core import SharePartitionCore
 from barnabas.replication.share.rules import EARLIEST, ShareRules
 from barnabas.replication.share.share_partition import SharePartition
 from barnabas.replication.share.terms import ACCEPT, RELEASE, Acknowledgement, Acquired
@@ -16,6 +17,7 @@ from barnabas.testing.clock import VirtualClock
 from barnabas.wire.errors import (
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
+    ErrorCode,
     FencedStateEpoch,
     InvalidRecordState,
     InvalidRequest,
@@ -34,7 +36,7 @@ class FakePersister:
         self.start_offset = start_offset
         self.batches: list[StateBatch] = []
         self.writes: list[StateWrite] = []
-        self.refuse: KafkaError | None = None
+        self.refuse: Exception | None = None
         self.goes_on = asyncio.Event()
         self.goes_on.set()
 
@@ -179,6 +181,67 @@ def test_what_is_not_remembered_is_not_acknowledged() -> None:
         assert bench.acquire(share, "b") == [Acquired(2, 2, 2)]
         with pytest.raises(InvalidRecordState):
             await share.acknowledge("a", [Acknowledgement(2, 2, [ACCEPT])])
+
+    run(scenario)
+
+
+def test_a_defect_while_writing_leaves_no_acknowledgement_without_an_answer() -> None:
+    async def scenario(bench: Bench) -> None:
+        bench.append(3)
+        share = await bench.share()
+        bench.acquire(share)
+        bench.persister.refuse = ZeroDivisionError("a defect")
+        bench.persister.goes_on.clear()
+        answers = [
+            asyncio.ensure_future(share.acknowledge("a", [Acknowledgement(offset, offset, [ACCEPT])]))
+            for offset in range(3)
+        ]
+        await bench.clock.elapse(0)
+        bench.persister.goes_on.set()
+        await bench.clock.elapse(0)
+        assert [answer.done() for answer in answers] == [True] * 3
+        for answer in answers:
+            with pytest.raises(KafkaError, match="a defect") as refusal:
+                await answer
+            assert refusal.value.code == ErrorCode.unknown_server_error
+        bench.persister.refuse = None
+        await share.acknowledge("a", [Acknowledgement(0, 2, [ACCEPT])])
+        assert bench.persister.batches == [StateBatch(0, 2, 2, 1)]
+
+    run(scenario)
+
+
+def test_a_defect_after_writing_leaves_no_acknowledgement_without_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    def defect(*_: object) -> None:
+        raise ZeroDivisionError("a defect")
+
+    async def scenario(bench: Bench) -> None:
+        bench.append(3)
+        share = await bench.share()
+        bench.acquire(share)
+        monkeypatch.setattr(SharePartitionCore, "commit", defect)
+        with pytest.raises(KafkaError):
+            await share.acknowledge("a", [Acknowledgement(0, 2, [ACCEPT])])
+        monkeypatch.undo()
+        assert bench.fenced == [share], "what it remembers is not to be trusted: the next one begins with what is stored"
+        again = await bench.share()
+        assert bench.acquire(again) == []
+
+    run(scenario)
+
+
+def test_a_defect_while_loading_is_told_and_does_not_last() -> None:
+    async def scenario(bench: Bench) -> None:
+        bench.append(3)
+        bench.persister.refuse = ZeroDivisionError("a defect")
+        share = await bench.share()
+        with pytest.raises(KafkaError, match="a defect") as refusal:
+            share.check()
+        assert refusal.value.code == ErrorCode.unknown_server_error
+        with pytest.raises(KafkaError):
+            await share.acknowledge("a", [Acknowledgement(0, 0, [ACCEPT])])
+        assert bench.fenced == [share], "the next member that asks makes a new one"
+        await share.settle()
 
     run(scenario)
 

@@ -18,7 +18,8 @@ from barnabas.wire.messages.share_acknowledge import (
     ShareAcknowledgeTopicResponse,
 )
 
-_NOBODY = LeaderIdAndEpoch()
+_NO_LEADER_HINT = LeaderIdAndEpoch(leader_id=-1, leader_epoch=-1)
+"""Kafka sends 0 and 0, which franz-go takes for a hint that broker 0 leads the partition."""
 
 
 async def handle(context: RequestContext, request: ShareAcknowledgeRequest) -> ShareAcknowledgeResponse:
@@ -43,7 +44,7 @@ async def _answer(context: RequestContext, request: ShareAcknowledgeRequest) -> 
     for topic in request.topics:
         topics.setdefault(topic.topic_id, ShareAcknowledgeTopicResponse(topic_id=topic.topic_id))
     for where, error in outcomes.items():
-        answer = PartitionData(partition_index=where.partition, current_leader=_NOBODY)
+        answer = PartitionData(partition_index=where.partition, current_leader=_NO_LEADER_HINT)
         if error is not None:
             answer.error_code, answer.error_message = error.code, str(error)
         topics[where.topic_id].partitions += (answer,)

@@ -41,7 +41,8 @@ from barnabas.wire.messages.share_fetch import (
 )
 
 RECORD_LIMIT: Final = 1
-_NOBODY: Final = LeaderIdAndEpoch()
+_NO_LEADER_HINT: Final = LeaderIdAndEpoch(leader_id=-1, leader_epoch=-1)
+"""Kafka sends 0 and 0, which franz-go takes for a hint that broker 0 leads the partition."""
 
 
 async def handle(context: RequestContext, request: ShareFetchRequest) -> ShareFetchResponse:
@@ -71,7 +72,9 @@ async def _answer(context: RequestContext, request: ShareFetchRequest) -> ShareF
     elif not request.is_renew_ack:
         answers = await ShareFetch(context, request, session).fetch()
     for where, error in acknowledged.items():
-        answer = answers.setdefault(where, PartitionData(partition_index=where.partition, current_leader=_NOBODY))
+        answer = answers.setdefault(
+            where, PartitionData(partition_index=where.partition, current_leader=_NO_LEADER_HINT)
+        )
         if error is not None:
             answer.acknowledge_error_code, answer.acknowledge_error_message = int(error.code), str(error)
     return _response(context, group_id, answers)
@@ -247,7 +250,7 @@ class ShareFetch:
             error_message=str(error),
             current_leader=self._leader(where)
             if isinstance(error, NotLeaderOrFollower | FencedLeaderEpoch)
-            else _NOBODY,
+            else _NO_LEADER_HINT,
         )
 
     def _leader(self, where: TopicIdPartition) -> LeaderIdAndEpoch:
@@ -255,14 +258,14 @@ class ShareFetch:
         topic = None if where.topic_id is None else topics.by_id.get(where.topic_id)
         known = None if topic is None else topic.partitions.get(where.partition)
         if known is None:
-            return LeaderIdAndEpoch(leader_id=-1, leader_epoch=-1)
+            return _NO_LEADER_HINT
         return LeaderIdAndEpoch(leader_id=known.leader, leader_epoch=known.leader_epoch)
 
 
 def _records(index: int, handed: Handed) -> PartitionData:
     return PartitionData(
         partition_index=index,
-        current_leader=_NOBODY,
+        current_leader=_NO_LEADER_HINT,
         records=handed.records,
         acquired_records=tuple(
             AcquiredRecords(first_offset=first, last_offset=last, delivery_count=count)

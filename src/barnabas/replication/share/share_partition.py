@@ -110,6 +110,10 @@ class SharePartition:
                 logger.info("the state of %s cannot be read: %s", self.key, error)
                 self._load_error = error
                 self.fence()
+            except Exception as error:
+                logger.exception("the state of %s cannot be read: this is a defect of Barnabas", self.key)
+                self._load_error = KafkaError(f"the state of {self.key} cannot be read: {error}")
+                self.fence()
         self._loading = None
         self._wake()
 
@@ -238,27 +242,37 @@ class SharePartition:
         return unwritten.written
 
     async def _write(self) -> None:
-        while self._unwritten and self._core is not None:
-            now, self._unwritten = self._unwritten, []
-            batches = tuple(batch for one in now for batch in one.batches)
-            try:
-                await self._persister.write(
-                    self.key,
-                    StateWrite(
-                        self._state_epoch,
-                        self.leader_epoch,
-                        self._core.start_offset,
-                        self._core.delivery_complete_count,
-                        batches,
-                    ),
-                )
-            except KafkaError as error:
+        now: list[_Unwritten] = []
+        try:
+            while self._unwritten and self._core is not None:
+                now, self._unwritten = self._unwritten, []
+                error = await self._write_state(self._core, [batch for one in now for batch in one.batches])
                 self._settle(self._core, now, error)
                 if isinstance(error, _REPLACED):
                     self.fence()
-            else:
-                self._settle(self._core, now, None)
-        self._writing = None
+        except Exception:
+            logger.exception("the records in flight of %s are read anew: this is a defect of Barnabas", self.key)
+            self.fence()
+        finally:
+            self._writing = None
+            unanswered, self._unwritten = [*now, *self._unwritten], []
+            for one in unanswered:
+                if one.transition is not None and not one.written.done():
+                    one.written.set_exception(NotLeaderOrFollower(f"{self.key} is read anew: fetch again"))
+
+    async def _write_state(self, core: SharePartitionCore, batches: list[StateBatch]) -> KafkaError | None:
+        """Why it could not be written; None: it was."""
+        state = StateWrite(
+            self._state_epoch, self.leader_epoch, core.start_offset, core.delivery_complete_count, tuple(batches)
+        )
+        try:
+            await self._persister.write(self.key, state)
+        except KafkaError as error:
+            return error
+        except Exception as error:
+            logger.exception("the state of %s cannot be written: this is a defect of Barnabas", self.key)
+            return KafkaError(f"the state of {self.key} cannot be written: {error}")
+        return None
 
     def _settle(self, core: SharePartitionCore, written: list[_Unwritten], error: KafkaError | None) -> None:
         for one in written:
