@@ -85,7 +85,7 @@ class ConsumerCore(Core):
         if group_id in self.shard.modern:
             assert group_id not in self.shard.groups
             return self.shard.modern[group_id].kind
-        return "Classic" if group_id in self.shard.groups else "none"
+        return "classic" if group_id in self.shard.groups else "none"
 
     def beat(
         self,

@@ -81,7 +81,7 @@ def test_a_classic_group_becomes_a_consumer_group_and_nobody_stops(core: Mixed) 
     first, second = core.classic_group()
     generation = core.shard.groups["g"].generation
     answer = core.enter("new", "t")
-    assert core.kind() == "Consumer"
+    assert core.kind() == "consumer"
     group = core.group()
     assert group.group_epoch == generation + 1
     assert core.assigned(answer) == {}, "others have everything"
@@ -195,7 +195,7 @@ def test_the_last_of_the_new_protocol_leaves_and_the_group_is_classic_again(core
     members = core.classic_group()
     core.enter("new", "t")
     core.beat("new", -1)
-    assert core.kind() == "Classic"
+    assert core.kind() == "classic"
     assert core.state() == "PreparingRebalance"
     assert core.shard.modern == {}
     rejoined = [core.classic_join(member) for member in members]
@@ -207,7 +207,7 @@ def test_the_last_of_the_new_protocol_leaves_and_the_group_is_classic_again(core
             core.sync(member, generation)
     assert core.sync(leader, generation, {member: assignment(t=(0,)) for member in members}).error == ""
     assert core.state() == "Stable"
-    assert core.reloaded().kind() == "Classic"
+    assert core.reloaded().kind() == "classic"
 
 
 def test_so_it_is_when_its_session_ends(core: Mixed) -> None:
@@ -218,7 +218,7 @@ def test_so_it_is_when_its_session_ends(core: Mixed) -> None:
         for member in members:
             core.heartbeat(member, core.group().members[member].member_epoch)
     core.advance(9_001)
-    assert core.kind() == "Classic"
+    assert core.kind() == "classic"
     assert set(core.shard.groups["g"].members) == set(members)
 
 
@@ -226,10 +226,10 @@ def test_a_reload_in_between_changes_nothing(core: Mixed) -> None:
     members = core.classic_group()
     core.enter("new", "t")
     other = core.reloaded()
-    assert other.kind() == "Consumer"
+    assert other.kind() == "consumer"
     assert other.group().members == core.group().members
     other.beat("new", -1)
-    assert other.kind() == other.reloaded().kind() == "Classic"
+    assert other.kind() == other.reloaded().kind() == "classic"
     assert set(other.reloaded().shard.groups["g"].members) == set(members)
 
 
@@ -246,7 +246,7 @@ def test_who_waits_goes_on_waiting_if_the_change_cannot_be_stored(core: Mixed) -
     parked = core.classic_join(first)
     core.refuse = CoordinatorNotAvailable("the disk is full")
     assert core.enter("new", "t").error == "CoordinatorNotAvailable"
-    assert core.kind() == "Classic"
+    assert core.kind() == "classic"
     assert parked.is_waiting
     core.classic_join(second)
     assert parked.response.generation_id == core.shard.groups["g"].generation
@@ -257,18 +257,18 @@ def test_empty_groups_change_without_further_ado() -> None:
     core = Mixed(disabled, t=4)
     core.commit_offsets({("t", 0): 5})
     core.enter("a", "t")
-    assert core.kind() == "Consumer"
+    assert core.kind() == "consumer"
     assert core.offset() == 5
     core.beat("a", -1)
     member, _ = core.classic_enter()
-    assert core.kind() == "Classic"
+    assert core.kind() == "classic"
     assert core.offset() == 5
-    assert core.reloaded().kind() == "Classic"
+    assert core.reloaded().kind() == "classic"
     core.leave(member)
     core.advance(1)
     assert core.state() == "Empty"
     assert core.enter("a", "t").error == ""
-    assert core.reloaded().kind() == "Consumer"
+    assert core.reloaded().kind() == "consumer"
 
 
 @pytest.mark.parametrize(
@@ -285,7 +285,7 @@ def test_the_policy(policy: MigrationPolicy, up: bool, down: bool) -> None:
     core = Mixed(settings, t=4)
     core.classic_group()
     assert core.enter("new", "t").error == ("" if up else "GroupIdNotFound")
-    assert core.kind() == ("Consumer" if up else "Classic")
+    assert core.kind() == ("consumer" if up else "classic")
 
     core = Mixed(settings, t=4)
     core.enter("new", "t")
@@ -295,7 +295,7 @@ def test_the_policy(policy: MigrationPolicy, up: bool, down: bool) -> None:
         return
     core.classic_enter()
     core.beat("new", -1)
-    assert core.kind() == ("Classic" if down else "Consumer")
+    assert core.kind() == ("classic" if down else "consumer")
 
 
 def test_what_cannot_be_upgraded() -> None:
@@ -327,7 +327,7 @@ def test_a_group_too_large_for_the_classic_protocol_stays(core: Mixed) -> None:
     small.classic_enter()
     small.classic_enter()
     small.beat("new", -1)
-    assert small.kind() == "Consumer"
+    assert small.kind() == "consumer"
 
 
 def test_a_static_member_takes_its_place_along_to_the_new_protocol(core: Mixed) -> None:
@@ -352,11 +352,11 @@ def test_and_back(core: Mixed) -> None:
     assert core.group().state_name == "Stable"
     core.beat("a", -2, instance_id="i")
     back = core.classic_join("", instance="i", owned={})
-    assert core.kind() == "Classic"
+    assert core.kind() == "classic"
     assert core.state() == "Stable"
     synced = core.sync(back.response.member_id, back.response.generation_id, instance="i")
     assert read(synced.response.assignment) == {"t": (0, 1)}
-    assert core.reloaded().kind() == "Classic"
+    assert core.reloaded().kind() == "classic"
 
 
 def test_administrators_remove_members_of_either_protocol(core: Mixed) -> None:

@@ -166,7 +166,7 @@ def test_groups_of_all_kinds_are_listed(core: ConsumerCore) -> None:
             for each in list_groups(core.shard, states, types)
         }
 
-    consumers = ("g", "Consumer", "consumer", "Stable")
+    consumers = ("g", "consumer", "consumer", "Stable")
     assert consumers in listed()
     assert len(listed()) == 3
     assert listed(types=("consumer",)) == {consumers}

@@ -47,8 +47,8 @@ def test_listed_by_state_and_type() -> None:
     assert listed([], ["CLASSIC", "consumer"]) == {"g", "simple"}
     assert listed([], ["consumer"]) == set()
     assert {(each.protocol_type, each.group_type) for each in list_groups(core.shard, [], [])} == {
-        ("consumer", "Classic"),
-        ("", "Classic"),
+        ("consumer", "classic"),
+        ("", "classic"),
     }
 
 

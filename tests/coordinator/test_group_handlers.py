@@ -301,7 +301,7 @@ def test_list_groups(version: int) -> None:
             assert filtered.groups == ()
             assert listed.groups[0].group_state == "Stable"
         if version >= 5:
-            assert listed.groups[0].group_type == "Classic"
+            assert listed.groups[0].group_type == "classic"
 
     run()
 

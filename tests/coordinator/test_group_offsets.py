@@ -166,6 +166,17 @@ def test_offsets_of_topics_not_subscribed_to_can_be_deleted() -> None:
     assert fetch(core.reloaded(), None) == {}
 
 
+@pytest.mark.parametrize("version", [1, 2, 3, 7])
+def test_a_subscription_that_ends_before_the_fields_of_its_version_is_known(version: int) -> None:
+    """kafka-go and platformatic/kafka say version 1 and stop after the user data."""
+    core = Core()
+    short = version.to_bytes(2, "big") + subscription("t")[2:]
+    [member] = core.stable(protocols={"range": short})
+    assert core.shard.groups["g"].topics == {"t"}
+    core.commit_offsets({("t", 0): 5, ("u", 0): 6}, member=member, generation=1)
+    assert delete(core, {"t": [0], "u": [0]}) == {("t", 0): "group_subscribed_to_topic", ("u", 0): "none"}
+
+
 def test_what_a_deletion_has_to_say() -> None:
     core = Core()
     assert delete(core, {"t": [0]}) == "GroupIdNotFound"

@@ -199,7 +199,7 @@ def test_a_group_is_described_and_listed(world: ShareWorld, topic: uuid.UUID) ->
     assert [(each.topic_name, each.partitions) for each in told.assignment.topic_partitions] == [("t", (0, 1))]
     assert described.authorized_operations > 0
     listed = world.connect().call("list_groups", 5, ListGroupsRequest(types_filter=("share",))).groups
-    assert [(each.group_id, each.group_type, each.protocol_type) for each in listed] == [("g", "Share", "share")]
+    assert [(each.group_id, each.group_type, each.protocol_type) for each in listed] == [("g", "share", "share")]
     assert describe(world, "nobody").error_code == ErrorCode.group_id_not_found
 
 

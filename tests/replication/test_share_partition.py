@@ -223,7 +223,7 @@ def test_a_defect_after_writing_leaves_no_acknowledgement_without_an_answer(monk
         with pytest.raises(KafkaError):
             await share.acknowledge("a", [Acknowledgement(0, 2, [ACCEPT])])
         monkeypatch.undo()
-        assert bench.fenced == [share], "what it remembers is not to be trusted: the next one begins with what is stored"
+        assert bench.fenced == [share], "the next one begins with what is stored"
         again = await bench.share()
         assert bench.acquire(again) == []
 

@@ -5,7 +5,7 @@ from barnabas.handlers.pieces import Pieces
 from barnabas.wire.errors import KafkaError
 from barnabas.wire.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
 
-SHARE_GROUP = "Share"
+SHARE_GROUP = "share"
 PIECES = (Pieces("groups_names", answers="results", size=50),)
 
 

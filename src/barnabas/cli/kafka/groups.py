@@ -67,7 +67,7 @@ def _is_wanted(group: Any, options: argparse.Namespace) -> bool:
 
 
 def _print(groups: Sequence[Any]) -> None:
-    rows = [[group.group_id, group.group_type, group.protocol_type] for group in groups]
+    rows = [[group.group_id, group.group_type.capitalize(), group.protocol_type] for group in groups]
     width = max([_WIDTH_MIN, *(len(cell) for row in rows for cell in row)])
     titles = ["GROUP", "TYPE", "PROTOCOL"]
     print(" ".join(f"{title:<{width}}" for title in titles))

@@ -11,7 +11,7 @@ from barnabas.wire.messages.delete_groups import DeletableGroupResult
 from barnabas.wire.messages.describe_groups import DescribedGroup, DescribedGroupMember
 from barnabas.wire.messages.list_groups import ListedGroup
 
-GROUP_TYPE = "Classic"
+GROUP_TYPE = "classic"
 
 
 def describe_group(store: GroupStore, group_id: str) -> DescribedGroup:
@@ -52,7 +52,7 @@ def list_groups(store: GroupStore, states: Iterable[str], types: Iterable[str]) 
     return [
         listed
         for listed in _all_groups(store)
-        if (not wanted_types or listed.group_type.lower() in wanted_types)
+        if (not wanted_types or listed.group_type in wanted_types)
         and (not wanted_states or listed.group_state.lower() in wanted_states)
     ]
 

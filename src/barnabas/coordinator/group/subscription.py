@@ -1,6 +1,8 @@
 """The consumers' own protocol inside JoinGroup and SyncGroup, as far as a coordinator looks into it.
 
-A version begins as the one before it, so what is newer than we know is read as the newest that we know.
+A version begins with the fields of the one before it, so a version that is newer than we know is read as the newest
+that we know. To learn the topics of a classic group only the fields of version 0 are read, as in Kafka: some clients
+(kafka-go, platformatic/kafka) claim version 1 and leave out what it added.
 """
 
 from typing import Final, TypeVar
@@ -37,18 +39,18 @@ class ProtocolAssignment:
 
 
 def subscribed_topics(subscription: bytes) -> tuple[str, ...]:
-    """CorruptMessage if it is not a subscription."""
-    return parse_subscription(subscription).topics
+    """Whatever version it claims to be. CorruptMessage if it is not a subscription."""
+    return _decode(Subscription, subscription, 0).topics
 
 
 def parse_subscription(subscription: bytes) -> Subscription:
-    """CorruptMessage if it is none."""
-    return _parse(Subscription, subscription)
+    """CorruptMessage if it is not a subscription."""
+    return _decode(Subscription, subscription, min(_version(subscription), _VERSION_MAX))
 
 
 def parse_assignment(assignment: bytes) -> ProtocolAssignment:
-    """CorruptMessage if it is none."""
-    return _parse(ProtocolAssignment, assignment)
+    """CorruptMessage if it is not an assignment."""
+    return _decode(ProtocolAssignment, assignment, min(_version(assignment), _VERSION_MAX))
 
 
 def encode_assignment(assignment: ProtocolAssignment, subscription: bytes) -> bytes:
@@ -56,8 +58,7 @@ def encode_assignment(assignment: ProtocolAssignment, subscription: bytes) -> by
     return encode_version(assignment, min(_version(subscription), _VERSION_MAX))
 
 
-def _parse(entity_type: type[T], data: bytes) -> T:
-    version = min(_version(data), _VERSION_MAX)
+def _decode(entity_type: type[T], data: bytes, version: int) -> T:
     return decode_version(entity_type, version.to_bytes(2, "big") + data[2:])
 
 

@@ -36,7 +36,7 @@ NOTHING_RESOLVED: Final = ResolvedRegex(frozenset(), 0, 0)
 
 
 class ConsumerGroup(ModernGroup[ConsumerMember]):
-    kind = "Consumer"
+    kind = "consumer"
     protocol_type = "consumer"
 
     def __init__(self, group_id: str) -> None:

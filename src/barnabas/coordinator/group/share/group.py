@@ -127,7 +127,7 @@ def _from_stored(topics: Iterable[StoredStateTopic]) -> Partitions:
 
 
 class ShareGroup(ModernGroup[ShareMember]):
-    kind = "Share"
+    kind = "share"
     protocol_type = "share"
 
     def __init__(self, group_id: str) -> None:
