@@ -1,10 +1,9 @@
 """Writes the tables of `docs/compatibility.md`: every API of a Kafka 4.3 broker, every config, what we do with each.
 
-Only what stands between a pair of markers is replaced; the prose around them is written by hand. Run it after a change
-of the API table or of a config: `make compatibility`. A test fails when the page and the code differ.
+Only the text between each pair of markers is replaced; the prose around them is written by hand. Run it after changing
+the API table or a config: `make compatibility`. A test fails when the page and the code differ.
 
-A config counts as acting if its definition says so and some code outside the definitions names it. A definition alone
-is a promise, and this page is for what is kept.
+A config counts as acting if its definition says so and some code outside the definitions uses it.
 """
 
 import re
@@ -23,7 +22,7 @@ SOURCES = ROOT / "src" / "barnabas"
 
 
 class KafkaApi(NamedTuple):
-    """What a Kafka 4.3 broker serves to clients; versions that it calls unstable are left out."""
+    """An API that a Kafka 4.3 broker serves to clients, without its unstable versions."""
 
     key: int
     name: str
@@ -112,8 +111,8 @@ KAFKA_APIS = (
     KafkaApi(92, "DeleteShareGroupOffsets", 0, 0, "share groups"),
 )
 
-_NO_LOGIN = "Listeners are PLAINTEXT: nobody has to say who they are. Kafka's answer there."
-_NO_AUTHORIZER = "There is no authorizer. Kafka's answer without one."
+_NO_LOGIN = "As Kafka on a PLAINTEXT listener, where clients do not log in."
+_NO_AUTHORIZER = "As Kafka without an authorizer."
 _ONE_VOTER = "A node is a quorum of one, and has no listener for other voters."
 
 REFUSES = {
@@ -129,17 +128,17 @@ REFUSES = {
     80: _ONE_VOTER,
     81: _ONE_VOTER,
 }
-"""Served, and refused in every case that can occur here."""
+"""APIs that always answer with an error."""
 
-_STREAMS = "Streams groups are not there; Kafka Streams uses the classic protocol."
+_STREAMS = "Streams groups are not supported yet; Kafka Streams uses the classic protocol."
 _SUBSCRIBED = "Advertised while there is a client metrics subscription."
 WHY = {
     **REFUSES,
     34: "Moves partitions while they are written and read.",
-    43: "One broker leads what it holds: an election is rarely needed.",
-    45: "With one broker there is nowhere else to go; log directories can be named.",
-    50: "Kept for listeners with SASL.",
-    51: "Kept for listeners with SASL.",
+    43: "With one broker, an election is rarely needed.",
+    45: "With one broker, partitions can move only between its log directories.",
+    50: "Stored for SASL listeners.",
+    51: "Stored for SASL listeners.",
     64: "Only for brokers that are not running.",
     71: _SUBSCRIBED,
     72: _SUBSCRIBED,
@@ -156,7 +155,7 @@ def main() -> int:
 
 
 def generate(page: str) -> str:
-    """The page with fresh tables; everything outside the markers as it was."""
+    """The page with new tables; everything outside the markers is unchanged."""
     tables = {
         "apis": apis(),
         "topic configs": topic_configs(),
@@ -174,7 +173,7 @@ def _replace(page: str, name: str, text: str) -> str:
     before, found, rest = page.partition(begin)
     _, closed, after = rest.partition(end)
     if not found or not closed:
-        raise ValueError(f"{PAGE.name} has no place for {name!r}: it needs the lines {begin.strip()} and {end}")
+        raise ValueError(f"{PAGE.name} has no markers for {name!r}: add the lines {begin.strip()} and {end}")
     return f"{before}{begin}\n{text}\n\n{end}{after}"
 
 
@@ -184,7 +183,7 @@ def _replace(page: str, name: str, text: str) -> str:
 def apis() -> Iterator[str]:
     served = sum(api.key in BY_KEY for api in KAFKA_APIS)
     refused = sum(key in BY_KEY for key in REFUSES)
-    yield f"{served} of {len(KAFKA_APIS)} are served, {refused} of these by the refusal that Kafka gives in that place."
+    yield f"{served} of {len(KAFKA_APIS)} are served; {refused} of these always answer with an error (see above)."
     yield ""
     yield from _table(("Key", "API", "Part", "Kafka 4.3", "Barnabas", "State", "Why"), map(_api_row, KAFKA_APIS))
 
@@ -258,7 +257,7 @@ def _broker_configs(effect: Effect) -> list[ConfigDef]:
 
 
 def is_read(name: str) -> bool:
-    """Whether any code outside the definitions names the config, or a topic config takes its default from it."""
+    """Whether code outside the definitions uses the config, or a topic config takes its default from it."""
     return name in _topic_defaults() or f'"{name}"' in _code()
 
 

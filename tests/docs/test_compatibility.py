@@ -41,7 +41,7 @@ def test_the_page_is_what_the_generator_makes(generator: ModuleType) -> None:
 
 
 def test_a_page_without_a_marker_is_an_error(generator: ModuleType) -> None:
-    with pytest.raises(ValueError, match="has no place for 'apis'"):
+    with pytest.raises(ValueError, match="has no markers for 'apis'"):
         generator.generate("# Compatibility\n")
 
 
