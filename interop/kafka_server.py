@@ -73,6 +73,12 @@ class KafkaServer:
         self._log_file = home / "server.log"
         self._process: subprocess.Popen[bytes] | None = None
 
+    @property
+    def common_properties(self) -> dict[str, str]:
+        """What a Barnabas broker takes as well, for comparisons: all but the places of files and sockets."""
+        places = ("listeners", "log.dirs", "controller.listener.names", "controller.quorum.bootstrap.servers")
+        return {name: value for name, value in self._properties.items() if name not in places}
+
     def format(self, tools: KafkaTools) -> None:
         self._write_properties()
         how = () if self._static_voters else ("--standalone",)

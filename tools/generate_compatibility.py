@@ -216,7 +216,7 @@ def _versions(first: int, last: int) -> str:
 
 
 def topic_configs() -> Iterator[str]:
-    public = [definition for definition in TOPIC_CONFIGS.values() if not definition.internal]
+    public = [definition for definition in TOPIC_CONFIGS.values() if not definition.shown_only_if_set]
     acting, accepted, refused = (sum(each.effect is effect for each in public) for effect in Effect)
     yield f"{len(public)} configs: {acting} act, {accepted} are accepted, {refused} is refused."
     yield ""
@@ -253,7 +253,7 @@ def accepted_broker_configs() -> Iterator[str]:
 
 
 def _broker_configs(effect: Effect) -> list[ConfigDef]:
-    return [each for each in all_broker_configs().values() if each.effect is effect and not each.internal]
+    return [each for each in all_broker_configs().values() if each.effect is effect]
 
 
 def is_read(name: str) -> bool:

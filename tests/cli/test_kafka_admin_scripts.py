@@ -29,8 +29,7 @@ def test_settings_of_a_topic(script: Run, topic: str, tmp_path: Path) -> None:
         f"Dynamic configs for topic {topic} are:",
         "  cleanup.policy=compact,delete sensitive=false synonyms={DYNAMIC_TOPIC_CONFIG:cleanup.policy=compact,delete, "
         "DEFAULT_CONFIG:log.cleanup.policy=delete}",
-        "  retention.ms=60000 sensitive=false synonyms={DYNAMIC_TOPIC_CONFIG:retention.ms=60000, "
-        "DEFAULT_CONFIG:log.retention.hours=168}",
+        "  retention.ms=60000 sensitive=false synonyms={DYNAMIC_TOPIC_CONFIG:retention.ms=60000}",
     ]
     assert len(script("kafka-configs", "--topic", topic, "--describe", "--all").good().splitlines()) > 30
     file = tmp_path / "settings.properties"

@@ -18,7 +18,7 @@ from barnabas.metadata.configs import (
     resolve_topic_settings,
     value_text,
 )
-from barnabas.metadata.configs.effective import topic_value
+from barnabas.metadata.configs.effective import topic_value, with_both_node_ids
 from barnabas.wire.errors import InvalidConfig
 
 
@@ -31,9 +31,11 @@ def test_a_topics_retention_follows_kafkas_precedence() -> None:
         entry = effective_topic_config("retention.ms", overrides, broker)
         return entry.value, entry.source
 
-    assert retention() == ("3600000", ConfigSource.STATIC_BROKER)
+    # Kafka says so of what was set in another unit, and shows no synonyms.
+    assert retention() == ("3600000", ConfigSource.DEFAULT)
     static["log.retention.minutes"] = "2"
-    assert retention() == ("120000", ConfigSource.STATIC_BROKER)
+    assert retention() == ("120000", ConfigSource.DEFAULT)
+    assert effective_topic_config("retention.ms", overrides, broker).synonyms == ()
     static["log.retention.ms"] = "7"
     assert retention() == ("7", ConfigSource.STATIC_BROKER)
     broker = broker._replace(dynamic_default={"log.retention.ms": "8"})
@@ -81,6 +83,13 @@ def test_a_listeners_own_config_falls_back_to_the_brokers() -> None:
     assert [synonym.value for synonym in entry.synonyms] == ["5", "9", "2147483647"]
 
 
+def test_node_id_and_broker_id_are_one() -> None:
+    assert with_both_node_ids({"node.id": "4"}) == {"node.id": "4", "broker.id": "4"}
+    assert with_both_node_ids({"broker.id": "4"}) == {"node.id": "4", "broker.id": "4"}
+    for same in ({}, {"broker.id": "-1"}):
+        assert with_both_node_ids(same) == same
+
+
 def test_internal_configs_are_shown_where_they_are_set() -> None:
     assert len(effective_topic_configs({}, BrokerConfigs())) == 33
     assert "internal.segment.bytes" in effective_topic_configs({"internal.segment.bytes": "500"}, BrokerConfigs())
@@ -126,7 +135,6 @@ def test_broker_values_are_typed() -> None:
     assert "SSL:SSL" in broker.strings("listener.security.protocol.map")
     assert broker.strings("max.connections.per.ip.overrides") == ()
     assert broker.integer("node.id") == 1
-    assert BrokerConfigs(static={"broker.id": "7"}).integer("node.id") == 7
     assert broker.number("log.cleaner.min.cleanable.ratio") == 0.5
     with pytest.raises(TypeError, match="not a whole number"):
         broker.integer("log.dirs")

@@ -1,10 +1,10 @@
 """DescribeConfigs (1-4): every config of a resource, with its source, its synonyms and its meaning.
 
 Resources are topics, this broker, its loggers, groups and client metrics subscriptions; the last two need not exist.
-The broker resource named "" shows what was altered for all brokers. Synonyms of retention.ms and its kind are shown
-where Kafka hides them.
+The broker resource named "" shows what was altered for all brokers.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 
 from barnabas.controller.topic_names import why_invalid
@@ -57,6 +57,7 @@ def _describe(
     if resource.configuration_keys:
         wanted = [name for name in dict.fromkeys(resource.configuration_keys) if name in entries]
     return DescribeConfigsResult(
+        error_message="",
         resource_type=resource.resource_type,
         resource_name=resource.resource_name,
         configs=tuple(
@@ -82,9 +83,7 @@ def _entries(broker: Broker, resource: DescribeConfigsResource) -> Mapping[str, 
     if resource.resource_type == BROKER:
         if not name:
             return _altered_for_all(broker)
-        if not name.lstrip("-").isdecimal():
-            raise InvalidRequest(f"Broker id must be an integer, but it is: {name}")
-        if name != str(broker.node_id):
+        if _broker_id(name) != broker.node_id:
             raise InvalidRequest(
                 f"Unexpected broker id, expected {broker.node_id} or empty string, but received {name}"
             )
@@ -97,7 +96,7 @@ def _loggers(broker: Broker, name: str) -> dict[str, EffectiveConfig]:
 
     if not name:
         raise InvalidRequest("Broker id must not be empty")
-    if name != str(broker.node_id):
+    if _broker_id(name) != broker.node_id:
         raise InvalidRequest(f"Unexpected broker id, expected {broker.node_id} but received {name}")
     return {
         logger: EffectiveConfig(
@@ -105,6 +104,12 @@ def _loggers(broker: Broker, name: str) -> dict[str, EffectiveConfig]:
         )
         for logger, level in describe_loggers().items()
     }
+
+
+def _broker_id(name: str) -> int:
+    if not re.fullmatch("[+-]?[0-9]{1,10}", name):
+        raise InvalidRequest(f"Broker id must be an integer, but it is: {name}")
+    return int(name)
 
 
 def _client_metrics(broker: Broker, name: str) -> dict[str, EffectiveConfig]:
@@ -149,10 +154,14 @@ def _config(
     name: str, entry: EffectiveConfig, request: DescribeConfigsRequest, *, is_broker: bool
 ) -> DescribeConfigsResourceResult:
     definition = entry.definition
+    is_listeners_own = name != definition.name
+    documentation: str | None = definition.documentation
+    if is_listeners_own or not (request.include_documentation or entry.source is ConfigSource.DYNAMIC_BROKER_LOGGER):
+        documentation = None
     return DescribeConfigsResourceResult(
         name=name,
         value=None if definition.is_sensitive else entry.value,
-        read_only=is_broker and not definition.is_dynamic,
+        read_only=is_broker and (is_listeners_own or not definition.is_dynamic),
         config_source=entry.source,
         is_sensitive=definition.is_sensitive,
         synonyms=tuple(
@@ -162,5 +171,5 @@ def _config(
         if request.include_synonyms
         else (),
         config_type=definition.type,
-        documentation=definition.documentation if request.include_documentation else None,
+        documentation=documentation,
     )

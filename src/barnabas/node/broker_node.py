@@ -24,6 +24,7 @@ from barnabas.handlers.context import Broker
 from barnabas.handlers.fetch_session import FetchSessions
 from barnabas.log.settings import LogSettings
 from barnabas.metadata.configs import BrokerConfigs, TopicSettings, resolve_topic_settings, validate_broker_properties
+from barnabas.metadata.configs.effective import with_both_node_ids
 from barnabas.metadata.configs.in_image import broker_configs_in
 from barnabas.metadata.delta import Delta
 from barnabas.metadata.features import SUPPORTED_FEATURES
@@ -76,7 +77,7 @@ class BrokerNode:
             validate_broker_properties(properties)
         except InvalidConfig as error:
             raise StartError(str(error)) from error
-        self._static = dict(properties)
+        self._static = with_both_node_ids(properties)
         self._clock = clock or SystemClock()
         self._wait_clock = wait_clock or self._clock
         self._disk = disk or RealDisk()

@@ -24,6 +24,31 @@ CLASS, PASSWORD = ConfigType.CLASS, ConfigType.PASSWORD
 CLUSTER_WIDE, PER_BROKER = Update.CLUSTER_WIDE, Update.PER_BROKER
 
 
+_SHOWN_ONLY_IF_SET: Final = frozenset(
+    {
+        "allow.everyone.if.no.acl.found",
+        "controller.performance.always.log.threshold.ms",
+        "controller.performance.sample.period.ms",
+        "follower.replication.throttled.rate",
+        "group.share.persister.class.name",
+        "internal.metadata.delete.delay.millis",
+        "internal.metadata.log.segment.bytes",
+        "internal.metadata.max.batch.size.in.bytes",
+        "leader.replication.throttled.rate",
+        "remote.log.index.file.cache.ttl.ms",
+        "remote.log.manager.task.retry.backoff.max.ms",
+        "remote.log.manager.task.retry.backoff.ms",
+        "remote.log.manager.task.retry.jitter",
+        "server.max.startup.time.ms",
+        "super.users",
+        "unclean.leader.election.interval.ms",
+        "unstable.api.versions.enable",
+        "unstable.feature.versions.enable",
+    }
+)
+"""Internal to Kafka, or known only to parts of it: an authoriser, or dynamic configs."""
+
+
 class _Row(NamedTuple):
     name: str
     type: ConfigType
@@ -34,7 +59,16 @@ class _Row(NamedTuple):
 
 def _definitions(reason: str, rows: tuple[_Row, ...], effect: Effect = Effect.ACCEPTED) -> tuple[ConfigDef, ...]:
     return tuple(
-        ConfigDef(row.name, row.type, row.default, reason, row.validator, effect=effect, update=row.update)
+        ConfigDef(
+            row.name,
+            row.type,
+            row.default,
+            reason,
+            row.validator,
+            effect=effect,
+            update=row.update,
+            shown_only_if_set=row.name in _SHOWN_ONLY_IF_SET,
+        )
         for row in rows
     )
 

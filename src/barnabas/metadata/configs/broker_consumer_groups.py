@@ -73,6 +73,7 @@ DEFINITIONS: Final = (
         "600000",
         "How often the topics that match a group's regular expressions are looked for, though none is new.",
         AtLeast(10_000),
+        shown_only_if_set=True,
     ),
     ConfigDef(
         "group.coordinator.rebalance.protocols",

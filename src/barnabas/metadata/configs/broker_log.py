@@ -139,7 +139,7 @@ _STORAGE: Final = (
         "How long after the start the first retention check comes.",
         AtLeast(0),
         LOW,
-        internal=True,
+        shown_only_if_set=True,
     ),
     ConfigDef(
         "log.retention.check.interval.ms",
@@ -187,7 +187,7 @@ _STORAGE: Final = (
         "How often idle producers' sequence numbers are looked at for removal.",
         AtLeast(1),
         LOW,
-        internal=True,
+        shown_only_if_set=True,
     ),
     ConfigDef(
         "producer.id.expiration.ms",
@@ -205,6 +205,7 @@ _STORAGE: Final = (
         "How fast a partition is copied to another log directory.",
         AtLeast(0),
         update=Update.CLUSTER_WIDE,
+        shown_only_if_set=True,
     ),
     ConfigDef(
         "replica.high.watermark.checkpoint.interval.ms",

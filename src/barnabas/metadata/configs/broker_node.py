@@ -78,6 +78,7 @@ _HISTORY: Final = (
         STRING,
         None,
         "Where the histories of topics with barnabas.archive.enable are kept, as Parquet files; not one of Kafka's.",
+        shown_only_if_set=True,
     ),
 )
 

@@ -38,6 +38,7 @@ DEFINITIONS: Final = (
         "30000",
         "When the share coordinator is asked again for states that it has not given.",
         AtLeast(1),
+        shown_only_if_set=True,
     ),
     ConfigDef("group.share.max.assignment.interval.ms", INT, "15000", _LARGEST, AtLeast(0)),
     ConfigDef("group.share.max.delivery.count.limit", INT, "10", _LARGEST, Between(5, 25)),
@@ -76,6 +77,7 @@ DEFINITIONS: Final = (
         "300000",
         "How often the states that nobody writes to are snapshotted.",
         AtLeast(1),
+        shown_only_if_set=True,
     ),
     ConfigDef(
         "share.coordinator.snapshot.update.records.per.snapshot",
@@ -104,6 +106,7 @@ DEFINITIONS: Final = (
         "300000",
         "How often the states are cut off before their last snapshots.",
         AtLeast(1),
+        shown_only_if_set=True,
     ),
     ConfigDef(
         "share.coordinator.state.topic.replication.factor",

@@ -70,8 +70,8 @@ class ConfigDef(NamedTuple):
     """Of a broker config. A topic's configs may all be altered."""
     synonyms: tuple[Synonym, ...] = ()
     """Of a topic config: the broker configs to look at, first match wins."""
-    internal: bool = False
-    """Kafka's own word: accepted like any other, absent from descriptions unless set."""
+    shown_only_if_set: bool = False
+    """Accepted like any other, and absent from DescribeConfigs unless it is set, as Kafka's internal configs are."""
 
     @property
     def is_sensitive(self) -> bool:

@@ -5,12 +5,13 @@ Kafka's precedence, first match wins:
     the topic's own  >  altered for this broker  >  altered for all brokers  >  the properties file  >  the default
 
 Inside one layer a topic config's synonyms are looked at in their order (log.retention.ms before .minutes before
-.hours). Two deviations, both in what DescribeConfigs tells: Kafka hides the synonyms of retention.ms and its kind and
-calls their source the default even when log.retention.hours was set in the file; here the source is what it is.
+.hours). What DescribeConfigs tells of them follows Kafka: unless the first synonym is set, none is shown, and the
+source of the value is said to be the default, even when log.retention.hours was set in the file.
 """
 
 import enum
 from collections.abc import Iterator, Mapping
+from itertools import dropwhile
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -32,6 +33,13 @@ class ConfigSource(enum.IntEnum):
     DYNAMIC_BROKER_LOGGER = 6
     CLIENT_METRICS = 7
     GROUP = 8
+
+
+def with_both_node_ids(properties: Mapping[str, str]) -> dict[str, str]:
+    """node.id and broker.id are two names of one config: as in Kafka, whichever is missing is filled in."""
+    node_id = properties.get("node.id", properties.get("broker.id", "-1"))
+    missing = {name: node_id for name in ("node.id", "broker.id") if name not in properties and node_id != "-1"}
+    return {**properties, **missing}
 
 
 class SourcedValue(NamedTuple):
@@ -77,8 +85,6 @@ class BrokerConfigs(NamedTuple):
         for _, layer in self.layers():
             if name in layer:
                 return layer[name]
-        if name == "node.id" and (self.text("broker.id") or "-1") != "-1":
-            return self.text("broker.id")
         return _definition(name).default
 
     def value(self, name: str) -> ConfigValue | None:
@@ -120,11 +126,11 @@ class BrokerConfigs(NamedTuple):
 
 
 def effective_topic_configs(overrides: Mapping[str, str], broker: BrokerConfigs) -> dict[str, EffectiveConfig]:
-    """Every topic config by name, sorted; an internal one only where it is set."""
+    """Every topic config by name, sorted; some only where they are set."""
     return {
         name: effective_topic_config(name, overrides, broker)
         for name, definition in sorted(TOPIC_CONFIGS.items())
-        if not definition.internal or name in overrides
+        if not definition.shown_only_if_set or name in overrides
     }
 
 
@@ -138,19 +144,21 @@ def with_synonyms(
     """Of a topic or a group: its own config, or else what its synonyms among the broker's say."""
     name = definition.name
     found = [SourcedValue(name, overrides[name], own)] if name in overrides else []
-    unit_of = {synonym.name: synonym.unit for synonym in definition.synonyms}
-    found += _found([synonym.name for synonym in definition.synonyms], broker)
-    if not found:
+    inherited = _found([synonym.name for synonym in definition.synonyms], broker)
+    if inherited:
+        found += _beginning_with(definition.synonyms[0].name, inherited)
+    first = next(iter(found or inherited), None)
+    if first is None:
         return EffectiveConfig(definition, definition.default, ConfigSource.DEFAULT, ())
-    first = found[0]
+    unit_of = {synonym.name: synonym.unit for synonym in definition.synonyms}
     value = _in_unit(first.value, unit_of.get(first.name, 1))
-    return EffectiveConfig(definition, value, first.source, tuple(found))
+    return EffectiveConfig(definition, value, found[0].source if found else ConfigSource.DEFAULT, tuple(found))
 
 
 def effective_broker_configs(broker: BrokerConfigs) -> dict[str, EffectiveConfig]:
-    """Every broker config by name, and those of single listeners that are set; internal ones only where set."""
+    """Every broker config by name, and those of single listeners that are set; some only where they are set."""
     set_names = {name for _, layer in broker.layers() for name in layer}
-    names = {name for name, definition in all_broker_configs().items() if not definition.internal} | set_names
+    names = {name for name, definition in all_broker_configs().items() if not definition.shown_only_if_set} | set_names
     return {name: effective_broker_config(name, broker) for name in sorted(names)}
 
 
@@ -159,10 +167,8 @@ def effective_broker_config(name: str, broker: BrokerConfigs) -> EffectiveConfig
     definition = _definition(name)
     if definition.name != name:
         siblings = (name, definition.name)
-    found = _found(siblings, broker)
     # What stands before the config's own name belongs to a stronger sibling: it does not give this one its value.
-    while found and found[0].name != name:
-        found.pop(0)
+    found = _beginning_with(name, _found(siblings, broker))
     if definition.is_sensitive:
         found = [SourcedValue(entry.name, None, entry.source) for entry in found]
     if not found:
@@ -179,6 +185,10 @@ def _found(names: list[str] | tuple[str, ...], broker: BrokerConfigs) -> list[So
         if definition is not None and definition.name == name and definition.default is not None:
             found.append(SourcedValue(name, definition.default, ConfigSource.DEFAULT))
     return found
+
+
+def _beginning_with(name: str, found: list[SourcedValue]) -> list[SourcedValue]:
+    return list(dropwhile(lambda entry: entry.name != name, found))
 
 
 def topic_value(definition: ConfigDef, overrides: Mapping[str, str], broker: BrokerConfigs) -> ConfigValue | None:

@@ -319,14 +319,14 @@ _DEFINITIONS: Final = (
         None,
         "Overrides segment.bytes without its lower bound, for tests.",
         AtLeast(1),
-        internal=True,
+        shown_only_if_set=True,
     ),
     ConfigDef(
         "barnabas.archive.enable",
         BOOLEAN,
         "false",
         "Whether the broker keeps the topic's history as Parquet files in its barnabas.archive.dir.",
-        internal=True,
+        shown_only_if_set=True,
     ),
 )
 
