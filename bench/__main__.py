@@ -57,7 +57,7 @@ def _run(options: argparse.Namespace) -> Results:
             stage.note(f"the machine was not quiet: its load average was {busy:.1f} before the run")
         for benchmark in BENCHMARKS:
             if not options.benchmarks or benchmark.name in options.benchmarks:
-                stage.tell(f"{benchmark.name}: {benchmark.summary}")
+                stage.log(f"{benchmark.name}: {benchmark.summary}")
                 benchmark.run(stage)
                 if options.save:  # after each: a run is long, and what it found so far is found
                     options.save.write_text(json.dumps(stage.results.to_json(), indent=1) + "\n")

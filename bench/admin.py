@@ -1,4 +1,4 @@
-"""What a benchmark arranges before it measures: topics that are led. And offsets, which prove what arrived."""
+"""Sets up topics with leaders before a measurement, and checks afterwards how many records arrived."""
 
 import time
 from collections.abc import Iterable, Mapping
@@ -44,7 +44,7 @@ def drop_topic(port: int, name: str) -> None:
 
 
 def records_in(port: int, name: str, partitions: int = 1) -> int:
-    """How many records a topic has that never lost any."""
+    """How many records a topic has, if none were ever deleted."""
     with connect_client(port) as client:
         ends = _end_offsets(client, name, range(partitions))
     return sum(end for end in ends if end is not None)

@@ -1,4 +1,4 @@
-"""The picture for docs/performance.md: how many times better than the other, on a logarithmic axis."""
+"""The chart of docs/performance.md: how many times better than the other server, on a logarithmic axis."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ def draw(results: Results, path: Path, title: str = "Barnabas: times better than
     from matplotlib import pyplot
 
     rows = [(measure, gain) for measure in results.values if (gain := advantage(results, measure)) is not None]
-    rows = [row for row in rows if row[0].ceiling is None and row[0].benchmark != "loop-lag"]  # not matters of a ratio
+    rows = [row for row in rows if row[0].ceiling is None and row[0].benchmark != "loop-lag"]  # these are not ratios
     rows.reverse()  # bars are drawn from below
     pyplot.rcParams["font.size"] = 9
     figure, axes = pyplot.subplots(figsize=(9, 0.27 * len(rows) + 1.4), layout="constrained")
@@ -32,9 +32,9 @@ def draw(results: Results, path: Path, title: str = "Barnabas: times better than
     axes.grid(axis="x", color=_FAINT, linewidth=0.6)
     axes.set_axisbelow(True)
     for place, (measure, gain) in zip(places, rows, strict=True):
-        wanted = _wanted(measure)
-        if wanted is not None:
-            axes.plot([wanted, wanted], [place - 0.42, place + 0.42], color=_INK, linewidth=1.6)
+        target = _target(measure)
+        if target is not None:
+            axes.plot([target, target], [place - 0.42, place + 0.42], color=_INK, linewidth=1.6)
         axes.annotate(
             f"{gain:.0f}x" if gain >= 10 else f"{gain:.1f}x" if gain >= 0.1 else f"{gain:.2f}x",
             (gain, place),
@@ -47,21 +47,21 @@ def draw(results: Results, path: Path, title: str = "Barnabas: times better than
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
     axes.tick_params(axis="y", length=0)
-    axes.set_title(f"{title} (marks: what we want)", loc="left", fontsize=10)
+    axes.set_title(f"{title} (marks: targets)", loc="left", fontsize=10)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=130)
     pyplot.close(figure)
 
 
 def advantage(results: Results, measure: Measure) -> float | None:
-    """How many times better: more of what should be much, less of what should be little."""
+    """How many times better: the ratio, inverted where less is better."""
     ratio = results.ratio(measure)
     if not ratio:
         return None
     return ratio if measure.better is Better.MORE else 1 / ratio
 
 
-def _wanted(measure: Measure) -> float | None:
+def _target(measure: Measure) -> float | None:
     if measure.target is None:
         return None
     return measure.target if measure.better is Better.MORE else 1 / measure.target

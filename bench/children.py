@@ -1,4 +1,4 @@
-"""Runs a client in a process of its own, so that it shares neither an interpreter nor a lock with what watches it."""
+"""Runs a client in its own process, so that it does not share an interpreter with the code that measures it."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -16,8 +16,8 @@ def in_child(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
 
 
 @contextmanager
-def beside(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Iterator["Future[T]"]:
-    """Run it while the block runs; it ends by itself, and the block's end waits for that and for its error."""
+def running_alongside(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Iterator["Future[T]"]:
+    """Run the function in a child process during the block, then wait for its end and raise its error."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         future = pool.submit(function, *args, **kwargs)
         yield future

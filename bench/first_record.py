@@ -1,4 +1,4 @@
-"""From the start of a process to its first acknowledged record, as a client that keeps trying sees it."""
+"""From the start of a process to its first acknowledged record, for a client that keeps retrying."""
 
 import time
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from bench.sockets import check_error_code, connect, round_trip
 
 
 def seconds_to_first_record(server: Server, topic: str, *, partitions: Sequence[int] = (0,), create: bool) -> float:
-    """Starts the process. One record to each of the partitions; with `create` the topic is made first."""
+    """Starts the process and writes one record to each of the partitions; `create` creates the topic first."""
     batch = batch_of(1, 100)
     left = list(partitions)
     missing = create

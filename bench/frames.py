@@ -1,6 +1,6 @@
-"""Requests as bytes, encoded once and sent many times, and where the answers carry what is looked at.
+"""Requests as bytes, encoded once and sent many times, and the positions of the fields to check in the answers.
 
-Versions are the newest that name topics by name: Produce 12 and Fetch 12, served by Barnabas and by Apache Kafka.
+Versions are the newest with topic names: Produce 12 and Fetch 12, served by Barnabas and by Apache Kafka.
 """
 
 import struct
@@ -22,7 +22,7 @@ _MARK = 0x0102030405060708  # no other field of a request has this value
 
 
 def batch_of(count: int, value_size: int) -> bytes:
-    """Records without keys; the values do not compress to nothing, in case somebody tries."""
+    """Records without keys; the values are not easy to compress."""
     now_ms = time.time_ns() // 1_000_000
     value = bytes((index * 31 + 7) % 251 for index in range(value_size))
     return build_batch([Record(timestamp=now_ms, value=value)] * count)
@@ -42,7 +42,7 @@ def produce_frame(topic: str, partition: int, batch: bytes) -> bytes:
 
 
 def produce_error_position(topic: str) -> int:
-    """Of the two bytes of the error code in the answer to `produce_frame`."""
+    """The position of the error code (two bytes) in the answer to `produce_frame`."""
     # size, correlation id, tags, one topic, its name, one partition, its index
     return 4 + 4 + 1 + 1 + 1 + len(topic.encode()) + 1 + 4
 
@@ -68,13 +68,13 @@ class FetchFrame:
 
 
 def fetch_error_position(topic: str) -> int:
-    """Of the partition's error code in the answer to a `FetchFrame`; offsets and the records' size follow it."""
+    """The position of the partition's error code in the answer to a `FetchFrame`; offsets and the size follow it."""
     # size, correlation id, tags, throttle time, error, session, one topic, its name, one partition, its index
     return 4 + 4 + 1 + 4 + 2 + 4 + 1 + 1 + len(topic.encode()) + 1 + 4
 
 
 def fetch_records_size_position(topic: str) -> int:
-    """Of the unsigned varint that says how many bytes of records follow, plus one."""
+    """The position of the unsigned varint with the size of the records, plus one."""
     # error, high watermark, last stable offset, log start, no aborted transactions, preferred replica
     return fetch_error_position(topic) + 2 + 8 + 8 + 8 + 1 + 4
 

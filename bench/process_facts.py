@@ -1,4 +1,4 @@
-"""What /proc tells about a server: all of its processes count, helpers included."""
+"""Memory, open files and CPU time of a server and its child processes, from /proc."""
 
 import os
 from collections.abc import Callable
@@ -37,7 +37,7 @@ def cpu_s(pid: int) -> float:
 
 
 def with_cpu_s(pid: int, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> tuple[T, float]:
-    """What it returns, and what the process used meanwhile. A cost, unlike a rate, ignores who else wants cores."""
+    """The function's result, and the CPU time of the process meanwhile. Unlike a rate, it ignores other load."""
     before = cpu_s(pid)
     result = function(*args, **kwargs)
     return result, cpu_s(pid) - before

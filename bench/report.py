@@ -1,4 +1,4 @@
-"""Results as people and as programs read them."""
+"""Results as a table on the terminal and as Markdown."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ BEGIN_MARK = "<!-- figures of `make bench` -->"
 END_MARK = "<!-- end of figures -->"
 
 TITLES: Mapping[str, str] = {"barnabas": "Barnabas", "kafka": "Apache Kafka", "idle broker": "an idle Barnabas"}
-"""What the columns are called, in their order; another run may call other things by these names."""
+"""The columns in their order, by server name."""
 
 
 def print_table(results: Results, console: Console, titles: Mapping[str, str] = TITLES) -> None:
@@ -23,7 +23,7 @@ def print_table(results: Results, console: Console, titles: Mapping[str, str] = 
     for name in servers:
         table.add_column(titles[name].upper(), justify="right")
     table.add_column("UNIT")
-    for name in ("RATIO", "WANTED"):
+    for name in ("RATIO", "TARGET"):
         table.add_column(name, justify="right")
     table.add_column("")
     shown = ""
@@ -31,14 +31,14 @@ def print_table(results: Results, console: Console, titles: Mapping[str, str] = 
         if measure.benchmark != shown:
             shown = measure.benchmark
             table.add_row(Text(shown, "bold cyan"))
-        holds = results.holds(measure)
+        is_met = results.meets_target(measure)
         table.add_row(
             f"  {measure.name}",
             *(number(results.value(measure, name)) for name in servers),
             measure.unit,
             ratio_text(results, measure),
-            wanted(measure),
-            "" if holds is None else Text("ok", "green") if holds else Text("short", "bold red"),
+            target_text(measure),
+            "" if is_met is None else Text("ok", "green") if is_met else Text("short", "bold red"),
         )
     console.print(table)
     for sentence in results.notes:
@@ -48,11 +48,11 @@ def print_table(results: Results, console: Console, titles: Mapping[str, str] = 
 def with_figures(
     page: str, results: Results, titles: Mapping[str, str] = TITLES, *, begin_mark: str = BEGIN_MARK, picture: str = ""
 ) -> str:
-    """The page with what stands between its two marks replaced; `picture` is Markdown to stand before the tables."""
+    """The page with the text between its two marks replaced; `picture` is Markdown to put before the tables."""
     before, begin, rest = page.partition(begin_mark)
     _, end, after = rest.partition(END_MARK)
     if not begin or not end:
-        raise ValueError(f"the page lacks {begin_mark} or {END_MARK}")
+        raise ValueError(f"the page has no {begin_mark} or {END_MARK}; add them around the tables")
     figures = "\n\n".join(filter(None, (picture, markdown(results, titles))))
     return f"{before}{begin}\n\n{figures}\n\n{end}{after}"
 
@@ -68,12 +68,12 @@ def markdown(results: Results, titles: Mapping[str, str] = TITLES) -> str:
 def markdown_table(results: Results, benchmark: str, titles: Mapping[str, str] = TITLES) -> str:
     rows = [measure for measure in results.values if measure.benchmark == benchmark]
     servers = [name for name in titles if any(name in results.values[measure] for measure in rows)]
-    head = ["", *(titles[name] for name in servers), "unit", "ratio", "wanted", ""]
+    head = ["", *(titles[name] for name in servers), "unit", "ratio", "target", ""]
     lines = [head, ["---", *("---:" for _ in servers), "---", "---:", "---:", "---"]]
     for measure in rows:
-        verdict = {None: "", True: "ok", False: "**short**"}[results.holds(measure)]
+        verdict = {None: "", True: "ok", False: "**short**"}[results.meets_target(measure)]
         values = [number(results.value(measure, name)) for name in servers]
-        lines.append([measure.name, *values, measure.unit, ratio_text(results, measure), wanted(measure), verdict])
+        lines.append([measure.name, *values, measure.unit, ratio_text(results, measure), target_text(measure), verdict])
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
@@ -90,7 +90,7 @@ def ratio_text(results: Results, measure: Measure) -> str:
     return "" if ratio is None else f"{ratio:.2f}"
 
 
-def wanted(measure: Measure) -> str:
+def target_text(measure: Measure) -> str:
     if measure.ceiling is not None:
         return f"<= {measure.ceiling:g} {measure.unit}"
     if measure.target is None:

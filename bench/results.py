@@ -1,4 +1,4 @@
-"""What was measured: a table of measures, each with the values of every round and server. The median counts."""
+"""Results: a table of measures, each with the values of every round and server. The result is their median."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,16 +19,16 @@ class Measure:
     unit: str
     better: Better
     target: float | None = None
-    """What the ratio to Apache Kafka is to reach: at least this where more is better, at most this where less is."""
+    """The target for the ratio to Apache Kafka: at least this if more is better, at most this if less is."""
     ceiling: float | None = None
-    """What the value itself must not pass."""
+    """The largest allowed value."""
 
 
 @dataclass(slots=True)
 class Results:
     machine: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-    """Sentences that a reader of the figures needs: calibrations, offenders, what could not be measured."""
+    """Remarks for readers of the figures: calibrations, the worst case, what could not be measured."""
     values: dict[Measure, dict[str, list[float]]] = field(default_factory=dict)
 
     def add(self, measure: Measure, server: str, value: float) -> None:
@@ -41,14 +41,14 @@ class Results:
     def ratio(self, measure: Measure) -> float | None:
         """Barnabas over Apache Kafka: the median of the rounds' ratios.
 
-        The two turns of a round follow each other; from round to round a machine's pace may change for both.
+        The two servers of a round run one after the other; from round to round the machine may be slower for both.
         """
         ours, theirs = (self.values[measure].get(server, []) for server in ("barnabas", "kafka"))
         rounds = [mine / other for mine, other in zip(ours, theirs, strict=False) if other]
         return median(rounds) if rounds else None
 
-    def holds(self, measure: Measure) -> bool | None:
-        """Whether what is asked of a measure holds; None where nothing is asked, or nothing can be said."""
+    def meets_target(self, measure: Measure) -> bool | None:
+        """Whether the measure meets its target; None if it has none, or if there is no value."""
         if measure.ceiling is not None:
             value = self.value(measure, "barnabas")
             return None if value is None else value <= measure.ceiling
@@ -67,7 +67,7 @@ class Results:
                 "target": measure.target,
                 "ceiling": measure.ceiling,
                 "ratio": self.ratio(measure),
-                "holds": self.holds(measure),
+                "meets_target": self.meets_target(measure),
                 "values": values,
             }
             for measure, values in self.values.items()
@@ -85,7 +85,7 @@ class Results:
         return results
 
     def replace(self, newer: "Results") -> None:
-        """Take another run's word for the benchmarks that it has."""
+        """Replace the results of all benchmarks that are in the newer run."""
         names = {measure.benchmark for measure in newer.values}
         self.values = {measure: values for measure, values in self.values.items() if measure.benchmark not in names}
         self.values |= newer.values

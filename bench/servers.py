@@ -1,4 +1,4 @@
-"""The two servers under test: one process each, on a free port of the loopback, with a directory of its own.
+"""The two servers under test: one process each, on a free port of the loopback, with its own directory.
 
 Both run with their defaults. Apache Kafka runs as a combined broker and controller with a heap of 1 GB, as its own
 start script gives it.
@@ -34,7 +34,7 @@ class DidNotStart(Exception):
 
 
 class Server:
-    """A server's process. `prepare` makes its directory, `start` the process; it may be killed and started again."""
+    """A server's process. `prepare` creates its directory, `start` the process; it may be killed and restarted."""
 
     name: str
 
@@ -57,8 +57,8 @@ class Server:
         self.home.mkdir(parents=True)
 
     def start(self) -> None:
-        """Only starts the process: whoever measures the start waits in its own way."""
-        # An installed Barnabas has its bytecode, as Apache Kafka has its own: the first start leaves it behind.
+        """Only starts the process, without waiting until it is ready."""
+        # An installed Barnabas has compiled bytecode, as Apache Kafka has: the first start writes it.
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         with open(self.home / "output", "ab") as output:
             self._process = subprocess.Popen(
@@ -79,14 +79,14 @@ class Server:
         self.retry(answers)
 
     def retry(self, attempt: Callable[[], None]) -> None:
-        """Until it succeeds, or the process or the patience ends."""
+        """Retry until it succeeds, the process ends, or the timeout is over."""
         deadline = time.monotonic() + _START_TIMEOUT_S
         while True:
             try:
                 return attempt()
             except Exception as error:
                 if self._process is None or self._process.poll() is not None or time.monotonic() > deadline:
-                    raise DidNotStart(f"{self.name} does not serve: {error}\n{self._last_words()}") from error
+                    raise DidNotStart(f"{self.name} does not serve: {error}\n{self._output_tail()}") from error
             time.sleep(_POLL_S)
 
     def stop(self) -> None:
@@ -96,7 +96,7 @@ class Server:
         self._end(signal.SIGKILL)
 
     def close(self) -> None:
-        """Whatever state it is in, process and files are gone afterwards."""
+        """End the process, whatever its state, and delete its files."""
         self.kill()
         shutil.rmtree(self.home, ignore_errors=True)
 
@@ -127,7 +127,7 @@ class Server:
             process.wait()
             raise
 
-    def _last_words(self) -> str:
+    def _output_tail(self) -> str:
         return (self.home / "output").read_text(errors="replace")[-3000:]
 
 

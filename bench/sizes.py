@@ -6,16 +6,16 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True)
 class Sizes:
     rounds: int
-    """Counted rounds, after one that only warms up; the median counts."""
+    """Measured rounds, after one that only warms up; the result is their median."""
     librdkafka_bytes: int
     bare_bytes: int
     round_trips_s: float
     end_to_end_count: int
     start_rounds: int
     rest_s: float
-    """How long a server rests before its memory or its idle CPU is read."""
+    """How long a server is idle before its memory or its idle CPU is read."""
     load_bytes: int
-    """What a server takes in and gives out before its memory after load is read."""
+    """The bytes produced to and fetched from a server before its memory after load is read."""
     recovery_bytes: int
     recovery_rounds: int
     topics: int

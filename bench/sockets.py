@@ -1,4 +1,4 @@
-"""Blocking sockets on the loopback, and nothing around them."""
+"""Plain blocking sockets on the loopback."""
 
 import socket
 import struct
@@ -8,7 +8,7 @@ TIMEOUT_S = 120.0
 
 
 class Refused(Exception):
-    """The server answered with an error where the benchmark needs success."""
+    """The server answered with an error, but the benchmark needs success."""
 
 
 def connect(port: int, timeout_s: float = TIMEOUT_S) -> socket.socket:
@@ -27,7 +27,7 @@ def receive_exactly(connection: socket.socket, buffer: memoryview) -> None:
 
 
 def receive_frame(connection: socket.socket) -> bytearray:
-    """The whole answer, its size in front."""
+    """The whole answer, including its size field."""
     head = bytearray(4)
     receive_exactly(connection, memoryview(head))
     (size,) = struct.unpack(">i", head)

@@ -1,4 +1,4 @@
-"""What a benchmark gets to work with: servers to start, a place for results, a voice for progress."""
+"""What a benchmark gets: servers to start, a place for results, a log for progress."""
 
 import shutil
 import sys
@@ -20,31 +20,31 @@ class Stage:
     sizes: Sizes
     server_names: Sequence[str]
     directory: Path
-    """Where servers keep their data: a real disk, or the figures flatter."""
+    """Where servers keep their data. It must be a real disk, or the figures are too good."""
     results: Results = field(default_factory=Results)
     _started: float = field(default_factory=time.monotonic)
 
     def server(self, name: str, properties: Mapping[str, str] | None = None) -> Server:
-        """Not yet started: enter it, or prepare and start it."""
+        """A server that is not started yet: use it in a `with` block, or prepare and start it."""
         home = Path(tempfile.mkdtemp(prefix=f"bench-{name}-", dir=self.directory))
         shutil.rmtree(home)  # the server makes it
         return SERVERS[name](home, properties)
 
     @contextmanager
     def running(self, properties: Mapping[str, str] | None = None) -> Iterator[list[Server]]:
-        """All servers at once: the one whose turn it is not rests, and the turns alternate."""
+        """All servers, running at the same time; benchmarks alternate between them, and the other one is idle."""
         with ExitStack() as stack:
             yield [stack.enter_context(self.server(name, properties)) for name in self.server_names]
 
     def add(self, measure: Measure, server: str, value: float) -> None:
         self.results.add(measure, server, value)
-        self.tell(f"{measure.name}: {server} {value:,.4g} {measure.unit}")
+        self.log(f"{measure.name}: {server} {value:,.4g} {measure.unit}")
 
     def note(self, sentence: str) -> None:
         self.results.notes.append(sentence)
-        self.tell(sentence)
+        self.log(sentence)
 
-    def tell(self, text: str) -> None:
+    def log(self, text: str) -> None:
         print(f"{time.monotonic() - self._started:7.1f}s  {text}", file=sys.stderr, flush=True)
 
 

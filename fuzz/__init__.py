@@ -1,6 +1,6 @@
-"""Fuzzing: every reader of bytes that somebody else wrote, fed with bytes that nobody should have written.
+"""Fuzzing: every parser of bytes from outside, with malformed input.
 
-`targets/` says what is fuzzed and which errors are allowed; `python -m fuzz` (or `make fuzz SECONDS=60`) runs each
-under atheris, in a process of its own with a bound on memory and on the time of one input. The same targets run on
-mutated seeds in `tests/fuzz`, without atheris, with every test run.
+`targets/` defines what is fuzzed and which errors are allowed; `python -m fuzz` (or `make fuzz SECONDS=60`) runs each
+target under atheris, in its own process with a bound on memory and on the time of one input. `tests/fuzz` runs the same
+targets on mutated seeds, without atheris, with every test run.
 """

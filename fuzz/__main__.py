@@ -1,8 +1,8 @@
-"""`python -m fuzz [--seconds N] [--seed N] [NAME ...]`: each target for a while, in a process of its own.
+"""`python -m fuzz [--seconds N] [--seed N] [NAME ...]`: each target for N seconds, in its own process.
 
-An input that raises what its reader does not declare, takes more than ten seconds, or makes the process grow past a
-gigabyte ends its target and is kept in `fuzz-findings/`; `python -m fuzz --replay NAME FILE` runs it again. Mend the
-reader, and put the input into `tests/fuzz/test_regressions.py`.
+An input that raises an undeclared error, takes more than ten seconds, or makes the process grow beyond a gigabyte ends
+its target and is kept in `fuzz-findings/`; `python -m fuzz --replay NAME FILE` runs it again. Fix the parser, and add
+the input to `tests/fuzz/test_regressions.py`.
 """
 
 import argparse
@@ -24,9 +24,7 @@ FINDINGS: Final = "fuzz-findings"
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        prog="fuzz", description="Feed readers with bytes that nobody should have written."
-    )
+    parser = argparse.ArgumentParser(prog="fuzz", description="Feed malformed bytes to every parser.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"targets; all if none: {', '.join(TARGETS)}")
     parser.add_argument("--seconds", type=int, default=60, help="for each target")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1, 2**31))

@@ -1,4 +1,4 @@
-"""Small damage to sound bytes, for runs without atheris: what bad luck, bad clients and bad intentions do."""
+"""Small mutations of valid bytes, for runs without atheris."""
 
 import random
 from typing import Final

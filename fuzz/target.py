@@ -8,6 +8,6 @@ from typing import NamedTuple
 class Target(NamedTuple):
     name: str
     make_seeds: Callable[[random.Random], list[bytes]]
-    """Sound inputs, made by our own writers: where mutation starts from."""
+    """Valid inputs, written by our own code: the start of mutation."""
     run: Callable[[bytes], None]
-    """Feed one input. It swallows the errors that the reader declares; whatever it raises is a defect."""
+    """Parse one input. It catches the errors that the parser declares; any other error is a defect."""

@@ -1,7 +1,7 @@
-"""What a server on a directory shows to its clients, and how it came there. The server may be Barnabas or Apache Kafka.
+"""Fills a server, and reads back what its clients see. The server may be Barnabas or Apache Kafka.
 
-`write` fills a fresh server with everything that has a form on disk, `write_more` adds to it, and `observe` reads all
-of it through the protocol: two servers on the same directory must give equal observations.
+`write` fills a new server with one of everything that is stored on disk, `write_more` adds to it, and `observe` reads
+all of it through the protocol: two servers on the same directory must give equal observations.
 """
 
 import datetime
@@ -77,10 +77,10 @@ class Observation(NamedTuple):
     """Log start and end."""
     records: dict[tuple[str, int], list[SeenRecord]]
     latest_by_key: dict[bytes | None, bytes | None]
-    """Of the compacted topic: what else is left of it depends on when a cleaner ran."""
+    """The last value of each key in the compacted topic; what else is left depends on when a cleaner ran."""
     committed: dict[str, dict[tuple[str, int], tuple[int, str]]]
     uncommitted: dict[int, list[SeenRecord]]
-    """Of the topic with transactions, by partition: what was aborted or is still open, too."""
+    """The topic with transactions, by partition, including aborted and open ones."""
 
 
 class ClusterContents:
@@ -89,7 +89,7 @@ class ClusterContents:
         self._sequence = 0
         self._rounds = 0
         self.paid: list[bytes] = []
-        """What is committed in partition 0 of the topic with transactions, in order, but for noise."""
+        """The committed records in partition 0 of the topic with transactions, in order, without filler."""
         self._long = LongTransaction("paid")
 
     def write(self, servers: str) -> None:
@@ -103,13 +103,13 @@ class ClusterContents:
         for name in ("plain", "trimmed"):
             resource = ConfigResource(ResourceType.TOPIC, name, incremental_configs=[change])
             _wait(admin.incremental_alter_configs([resource]))
-        _patiently(lambda: len(_read(servers, "compacted", 0)[1]) < 1000 or None)
+        _with_retries(lambda: len(_read(servers, "compacted", 0)[1]) < 1000 or None)
 
     def write_more(self, servers: str) -> None:
-        """More of the same, in a way that tells the rounds apart."""
+        """More of the same, with the round in each record."""
         turn = self._rounds
         self._rounds += 1
-        noise = Random(turn)  # no codec makes it small, so segments fill
+        noise = Random(turn)  # it does not compress, so segments fill up
         for codec in CODECS:
             producer = Producer(
                 {"bootstrap.servers": servers, "enable.idempotence": True, "compression.type": codec, "linger.ms": 5}
@@ -156,7 +156,7 @@ class ClusterContents:
         for group, step in zip(GROUPS, (1, 7), strict=True):
             consumer = Consumer({"bootstrap.servers": servers, "group.id": group})
             places = [TopicPartition("plain", index, turn * 10 + index * step, f"{group} {turn}") for index in range(3)]
-            _patiently(partial(consumer.commit, offsets=places, asynchronous=False))
+            _with_retries(partial(consumer.commit, offsets=places, asynchronous=False))
             consumer.close()
 
     # --- one idempotent producer that outlives every server
@@ -168,7 +168,7 @@ class ClusterContents:
         return offset
 
     def repeat_last_batch(self, servers: str) -> int:
-        """As a producer does that missed the answer. The offset it is told."""
+        """Like a producer that did not get the answer. Returns the offset in the new answer."""
         return self._send(servers, self._sequence - 3)
 
     def _send(self, servers: str, base_sequence: int) -> int:
@@ -176,7 +176,7 @@ class ClusterContents:
         with Client(host, int(port)) as client:
             if self.producer_id < 0:
                 asked = InitProducerIdRequest(transactional_id=None, transaction_timeout=datetime.timedelta(0))
-                self.producer_id = _patiently(
+                self.producer_id = _with_retries(
                     lambda: (
                         answer.producer_id
                         if (answer := client.call("init_producer_id", 4, asked)).error_code == ErrorCode.none
@@ -214,7 +214,7 @@ def observe(servers: str) -> Observation:
         for index in range(partitions):
             offsets[name, index], records[name, index] = _read(servers, name, index)
     latest_by_key = {record.key: record.value for record in records.pop(("compacted", 0))}
-    committed = {group: _patiently(partial(_committed, admin, group)) for group in GROUPS}
+    committed = {group: _with_retries(partial(_committed, admin, group)) for group in GROUPS}
     uncommitted = {index: _read(servers, "paid", index, isolation="read_uncommitted")[1] for index in range(2)}
     return Observation(topics, configs, offsets, records, latest_by_key, committed, uncommitted)
 
@@ -226,7 +226,7 @@ def _read(
     settings |= {"isolation.level": isolation}
     consumer = Consumer(settings | {"enable.auto.commit": False, "auto.offset.reset": "error"})
     place = TopicPartition(topic, partition)
-    start, end = _patiently(partial(consumer.get_watermark_offsets, place, timeout=5))
+    start, end = _with_retries(partial(consumer.get_watermark_offsets, place, timeout=5))
     consumer.assign([TopicPartition(topic, partition, start)])
     records = []
     while (message := consumer.poll(20)) is not None:
@@ -249,8 +249,8 @@ def _wait(futures: dict[object, Any]) -> None:
         future.result(20)
 
 
-def _patiently(look: Callable[[], T | None]) -> T:
-    """A server that has just started may still be loading what is asked for."""
+def _with_retries(look: Callable[[], T | None]) -> T:
+    """Retry: a server that has just started may still be loading."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:
@@ -259,5 +259,5 @@ def _patiently(look: Callable[[], T | None]) -> T:
         except KafkaException:
             if time.monotonic() > deadline:
                 raise
-        assert time.monotonic() < deadline, "it does not come"
+        assert time.monotonic() < deadline, "still not answered"
         time.sleep(0.05)

@@ -1,4 +1,4 @@
-"""Barnabas judged by programs its authors did not write. A peer that cannot be had fails its tests."""
+"""Barnabas tested with other projects' programs. A peer that cannot be downloaded or built fails its tests."""
 
 import os
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ os.environ["SPARK_SUBMIT_OPTS"] = SHORT_LIVED
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """PySpark asks for pandas on the way to Arrow, and warns of the newest, of which it needs nothing here."""
+    """PySpark imports pandas for Arrow, and warns about the newest version, which does not matter here."""
     config.addinivalue_line("filterwarnings", "ignore:PySpark does not yet fully support pandas:FutureWarning")
 
 
@@ -40,14 +40,14 @@ def tools(peers: Peers) -> Iterator[KafkaTools]:
 
 @pytest.fixture(scope="session")
 def broker() -> Iterator[Broker]:
-    """Shared: each test takes a topic and a group of its own."""
+    """Shared: each test uses its own topic and group."""
     with Broker(process=True) as running:
         yield running
 
 
 @pytest.fixture(scope="session")
 def spark(peers: Peers, tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
-    """With Spark's own Kafka connector in it, and ours."""
+    """With Spark's own Kafka connector, and ours."""
     with session_with_both(peers, tmp_path_factory.mktemp("spark")) as running:
         yield running
 

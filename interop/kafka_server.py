@@ -18,8 +18,8 @@ NODE_ID: Final = 1
 START_SECONDS_MAX: Final = 60.0
 STOP_SECONDS_MAX: Final = 30.0
 
-# One node is all there is. After a crash Kafka waits for the session of the broker that it takes for alive. It writes
-# down now and then which records a client deleted: often enough to be killed in the middle of a test.
+# A single node. After a crash Kafka waits for the session of the old broker to expire. It checkpoints deleted records
+# now and then; here often enough for tests that kill it.
 _PROPERTIES: Final = {
     "process.roles": "broker,controller",
     "node.id": str(NODE_ID),
@@ -49,9 +49,9 @@ class KafkaServer:
         static_voters: bool = False,
         listeners: Iterable[str] = (),
     ) -> None:
-        """Voters are recorded in the quorum (kraft.version 1), or stand in every node's configuration (0).
+        """Voters are recorded in the quorum (kraft.version 1), or in every node's configuration (0).
 
-        `listeners`: security protocols to listen with beside PLAINTEXT, each at its place in `addresses`.
+        `listeners`: security protocols to listen with besides PLAINTEXT, each with its entry in `addresses`.
         """
         port, controller_port = pick_free_port(), pick_free_port()
         self.bootstrap_servers = f"127.0.0.1:{port}"
@@ -85,7 +85,7 @@ class KafkaServer:
         tools.run("StorageTool", "format", *how, "--cluster-id", CLUSTER_ID, "--config", self.property_file)
 
     def start(self) -> None:
-        """Serving when this returns."""
+        """Returns when the server is ready."""
         self._write_properties()
         command = java([self._peers.kafka_jars / "*"], heap_mb=512, log_level="info")
         with open(self._log_file, "wb") as log:
@@ -116,10 +116,10 @@ class KafkaServer:
         return self._log_file.read_text(errors="replace")
 
     def complaints(self) -> list[str]:
-        """Lines of its log at WARN and above, but for what it says of every single node that starts or stops.
+        """Log lines at WARN and above, except for those of every normal start and stop of a single node.
 
-        Its controller takes all partitions from the broker's previous run and gives them to the next one; coordinators
-        that had begun to load say so. On a busy machine its heartbeats come late.
+        Its controller moves all partitions from the broker's previous registration to the next one, and coordinators
+        that were loading log it. On a busy machine its heartbeats are late.
         """
         usual = "Performing controller activation|that has already been closed|no longer the leader|"
         usual += "Timed out heartbeat|REQUEST_TIMED_OUT"

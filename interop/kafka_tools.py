@@ -8,7 +8,7 @@ from typing import NamedTuple, Self
 
 from peers import JAVA_SOURCES, Peers
 
-# Loaded anew for every call, so that no static field of a tool survives into the next.
+# Loaded again for every call, so that no static field of a tool survives into the next.
 _JARS_WITH_TOOLS = ("kafka-tools-", "kafka_2.13-")
 _TOOLS = "org.apache.kafka.tools."
 _ELSEWHERE = {
@@ -83,7 +83,7 @@ class KafkaTools:
 
 
 def java(class_path: list[Path], *, heap_mb: int, log_level: str = "warn") -> list[str]:
-    """The command up to the main class. Tests are short: the quick compiler alone suits them."""
+    """The command up to the main class. Tests are short, so only the fast compiler (C1) is used."""
     return [
         "java",
         f"-Xmx{heap_mb}m",

@@ -1,7 +1,7 @@
-"""A transaction that outlives the servers: begun with one, continued and ended with the next, by hand.
+"""A transaction across servers: started with one, continued and ended with the next, with hand-made requests.
 
-Old clients add partitions to their transaction and keep their epoch; those that know transaction.version 2 leave the
-adding to the broker and get a new epoch for each transaction. Both kinds are tried, in turns.
+Old clients add partitions to their transaction and keep their epoch; clients with transaction.version 2 let the broker
+add them and get a new epoch for each transaction. Both kinds are tested, alternating.
 """
 
 import datetime
@@ -51,7 +51,7 @@ class LongTransaction:
             self._produce(client, b"long %d begins" % self._turn)
 
     def end(self, servers: str, *, committed: bool) -> list[bytes]:
-        """Write once more, then end it; what readers of committed records see of it."""
+        """Write once more, then end it. Returns what `read_committed` consumers see of it."""
         with _connect(servers) as client:
             self._produce(client, b"long %d goes on" % self._turn)
             request = EndTxnRequest(
@@ -116,7 +116,7 @@ def _connect(servers: str) -> Client:
 
 
 def _call(ask: Callable[[], Any], field: str = "error_code") -> Any:
-    """A server that has just started may still be loading what is asked for."""
+    """Retry: a server that has just started may still be loading."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while (code := getattr(answer := ask(), field)) in TRY_AGAIN and time.monotonic() < deadline:
         time.sleep(0.05)

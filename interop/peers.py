@@ -1,10 +1,10 @@
-"""The peers: fetched once into a cache outside the repository, and built from what stands here.
+"""The peers: downloaded once into a cache outside the repository, and built from the sources here.
 
-`BARNABAS_PEERS` names the cache; without it, it is `~/.cache/barnabas/peers`. Each part lies in a directory named after
-the digest of what it was made from, so a changed version or program is fetched or built anew. A peer that cannot be
-had is an error, never a skipped test.
+`BARNABAS_PEERS` names the cache; the default is `~/.cache/barnabas/peers`. Each part has a directory named after the
+digest of its inputs, so a changed version or program is downloaded or built again. A peer that is not available is an
+error, never a skipped test.
 
-Run as a program, this brings all of them.
+Run as a program, this downloads and builds all of them.
 """
 
 import fcntl
@@ -121,7 +121,7 @@ def _copy_jars(profile: str | None, place: Path, pom: Path = POM) -> None:
 
 
 def _copy_one_by_one(artifacts: Path, place: Path) -> None:
-    """Without what they depend on: Spark has most of it, and a parent of theirs names what cannot be resolved."""
+    """Without dependencies: Spark has most of them, and a parent POM names some that cannot be resolved."""
     maven = ["mvn", "--quiet", "--batch-mode"]
     for artifact in artifacts.read_text().split():
         _run([*maven, "dependency:get", "-Dtransitive=false", f"-Dartifact={artifact}"])

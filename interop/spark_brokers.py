@@ -1,4 +1,4 @@
-"""The two brokers that Spark reads here: Barnabas and Apache Kafka, each filled once for all tests of a worker."""
+"""The two brokers for the Spark tests: Barnabas and Apache Kafka, each filled once for all tests of a worker."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +24,7 @@ _PROPERTIES: Final = {
 
 @contextmanager
 def running(name: str, peers: Peers, home: Path) -> Iterator[str]:
-    """Its bootstrap servers. Topics are made by us, so that a mistake in a name is a mistake."""
+    """Its bootstrap servers. Topics are not auto-created, so that a wrong name is an error."""
     if name == BARNABAS:
         with Broker(process=True, properties={**_PROPERTIES, "log.cleaner.backoff.ms": "200"}) as broker:
             yield broker.bootstrap_servers

@@ -1,7 +1,7 @@
 """The table: options of Spark's Kafka connector, and which records they must select.
 
-What is wanted is said of each record, so the judge needs neither connector. A record of a transaction that is open or
-aborted is there for whoever reads uncommitted records only.
+A case says for each record whether it is expected, so checking needs neither connector. Records of open and aborted
+transactions are expected only when uncommitted records are read.
 """
 
 import json
@@ -56,8 +56,8 @@ END: Final = 1_000_000
 EARLIEST: Final = {"startingOffsets": "earliest"}
 PLAIN: Final = {"subscribe": "plain"}
 
-# How topics are chosen, what is done with records, and how work is cut: for batch reads and for streams that start
-# with the earliest record.
+# How topics are chosen, how records are read, and how work is split into tasks: for batch reads and for streams that
+# start with the earliest record.
 COMMON: Final = (
     Case("one topic", PLAIN, of("plain")),
     Case("several topics", {"subscribe": " plain , plain-two,"}, of("plain", "plain-two")),

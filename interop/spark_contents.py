@@ -1,6 +1,6 @@
-"""What a broker holds when Spark reads it: a topic for each thing that a source can get wrong.
+"""The topics for the Spark tests: one for each thing that a source can get wrong.
 
-Partitions, offsets and timestamps are chosen, so that what an option must select can be said beforehand.
+Partitions, offsets and timestamps are fixed, so that the expected records of each option are known in advance.
 """
 
 import time
@@ -61,7 +61,7 @@ class Contents:
 
 @contextmanager
 def filled(servers: str) -> Iterator[Contents]:
-    """A transaction stays open until the block ends; then the server ends, too, and nobody needs the markers."""
+    """A transaction stays open until the block ends; the server stops then too, so it is not ended."""
     make_topics(servers, {name: count for name, (count, _) in TOPICS.items()})
     _write_plain(servers)
     _write_codecs(servers)
@@ -93,7 +93,7 @@ def delete_records(servers: str, topic: str, before: Mapping[int, int]) -> None:
 
 
 def producer_for(servers: str, **settings: object) -> Any:
-    """Small batches, so that a fetch has many; idempotent, so that none overtakes another."""
+    """Small batches, so that a fetch has many; idempotent, so that they stay in order."""
     common = {"bootstrap.servers": servers, "enable.idempotence": True, "linger.ms": 5, "batch.num.messages": 20}
     return Producer({**common, **settings})
 
@@ -103,7 +103,7 @@ def flush(producer: Any) -> None:
 
 
 def _write_plain(servers: str) -> None:
-    """Keys, values and headers that are there, empty, or null."""
+    """Keys, values and headers that are present, empty, or null."""
     producer = producer_for(servers)
     choice = Random(7)
     for number in range(PLAIN_COUNT):
@@ -148,7 +148,7 @@ def _write_codecs(servers: str) -> None:
 
 
 def _write_compacted(servers: str) -> None:
-    """Ten keys in two segments; the cleaner leaves gaps in the first one, and at its beginning nothing at all."""
+    """Ten keys in two segments; the cleaner leaves gaps in the first one, and removes all records at its start."""
     producer = producer_for(servers)
     noise = Random(11)
     for number in range(COMPACTED_COUNT):

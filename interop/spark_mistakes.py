@@ -1,4 +1,4 @@
-"""The table of mistakes that Spark's Kafka connector refuses, and what our answer must name."""
+"""The table of mistakes that Spark's Kafka connector refuses, and the words that our error must contain."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ class Mistake:
     name: str
     options: Mapping[str, str]
     named: tuple[str, ...]
-    """Words that whoever made it looks for in the answer."""
+    """Words that must be in the error message."""
 
 
 _ALL_AT_3: Final = {0: 3, 1: 3, 2: 3}

@@ -17,7 +17,7 @@ THEIRS: Final = "kafka"
 FORMATS: Final = (OURS, THEIRS)
 STREAM_SECONDS_MAX: Final = 120
 
-# Both ask again when a broker does not answer; a mistake should not take seconds to be told.
+# Both connectors retry when a broker does not answer; an error should not take seconds.
 _QUICK: Final = {"fetchOffset.retryIntervalMs": "10"}
 
 T = TypeVar("T")
@@ -43,7 +43,7 @@ def session_with_both(peers: Peers, home: Path) -> "Iterator[SparkSession]":
 
 
 def for_both(action: Callable[[str], T]) -> dict[str, T]:
-    """At once: most of a small query is waiting. Not for writing: only its first thread finds sinks in Python."""
+    """In parallel: a small query mostly waits. Not for writing: Spark finds Python sinks only in its first thread."""
     with ThreadPoolExecutor(len(FORMATS)) as pool:
         return dict(zip(FORMATS, pool.map(action, FORMATS), strict=True))
 
@@ -55,7 +55,7 @@ def read(spark: "SparkSession", kind: str, servers: str, options: Mapping[str, s
 def stream(
     spark: "SparkSession", kind: str, servers: str, options: Mapping[str, str], checkpoint: Path
 ) -> list[list[Seen]]:
-    """The rows of each batch of all that is there now."""
+    """The rows of each batch, up to the current end (AvailableNow)."""
     frame = spark.readStream.format(kind).options(**_all(servers, options)).load()
     batches: dict[int, list[Seen]] = {}
 
@@ -76,7 +76,7 @@ def stream(
 
 
 def refusal(action: Callable[[], object]) -> str:
-    """What is shown to a person who made a mistake, in a program whose session is ours."""
+    """The error message for a mistake, in a program that uses our session."""
     from barnabas.spark.readable import explain
 
     try:

@@ -1,4 +1,4 @@
-"""Records as every judge sees them: Spark's own connector, ours, and a consumer that has nothing to do with Spark."""
+"""Records in one form, read by Spark's own connector, by ours, and by a plain consumer."""
 
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -22,7 +22,7 @@ class Seen(NamedTuple):
     key: bytes | None
     value: bytes | None
     headers: Headers | None
-    """None where there are none, and where they were not asked for."""
+    """None if there are none, or if they were not requested."""
 
     @property
     def timestamp_ms(self) -> int:

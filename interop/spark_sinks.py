@@ -27,7 +27,7 @@ class Written:
     columns: tuple[str, ...]
     options: Mapping[str, str] = field(default_factory=dict)
     placed: bool = True
-    """Whether keys or columns say to which partition a record goes."""
+    """Whether keys or columns decide the partition of a record."""
 
     def frame(self, spark: "SparkSession", topic: str) -> "DataFrame":
         return spark.range(0, COUNT, 1, 2).selectExpr(*(column.replace("{topic}", topic) for column in self.columns))

@@ -1,4 +1,4 @@
-"""Our client at the guarded doors of Apache Kafka: TLS, logins of every kind, and what it says when they stay shut."""
+"""Our client with a secured Apache Kafka: TLS, every kind of login, and the error messages when they fail."""
 
 import subprocess
 import time
@@ -76,7 +76,7 @@ def _login(mechanism: str, password: str = PASSWORD) -> dict[str, str]:
 
 
 def _wait_for_login(server: KafkaServer, mechanism: str) -> None:
-    """A credential is known to the broker a moment after it was made."""
+    """The broker knows a credential only a moment after it was created."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:
@@ -120,8 +120,8 @@ def test_unsecured_tokens_open_where_they_are_accepted(kafka: KafkaServer) -> No
         cluster.topics()
 
 
-def test_a_login_is_made_anew_before_it_ends(kafka: KafkaServer) -> None:
-    """The broker would hang up in the middle of our requests."""
+def test_a_session_is_reauthenticated_before_it_expires(kafka: KafkaServer) -> None:
+    """Otherwise the broker would close the connection between our requests."""
     with _cluster(kafka, "SASL_SSL", _login("SCRAM-SHA-512")) as cluster:
         cluster.patience_s = 0  # so that nothing is asked twice
         first = cluster.connection(cluster.leader("seen", 0))
@@ -154,7 +154,7 @@ def test_a_broker_that_is_not_trusted_is_not_talked_to(kafka: KafkaServer) -> No
         ("SASL_SSL", "SSL", "want a login"),
     ],
 )
-def test_the_wrong_protocol_is_told(kafka: KafkaServer, listener: str, spoken: str, hint: str) -> None:
+def test_the_wrong_protocol_is_named(kafka: KafkaServer, listener: str, spoken: str, hint: str) -> None:
     address = kafka.addresses.get(listener, kafka.bootstrap_servers)
     login = {"sasl.mechanism": "PLAIN", "sasl.username": "alice", "sasl.password": PASSWORD}
     settings = client_settings({"bootstrap.servers": address, "security.protocol": spoken, **TRUST, **login})
@@ -163,7 +163,7 @@ def test_the_wrong_protocol_is_told(kafka: KafkaServer, listener: str, spoken: s
     assert hint in caught.value.hint
 
 
-def test_the_scripts_go_through_these_doors_too(
+def test_the_scripts_use_tls_and_logins_too(
     kafka: KafkaServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "client.properties"
@@ -175,7 +175,7 @@ def test_the_scripts_go_through_these_doors_too(
 
 
 @pytest.mark.parametrize("kind", ["JKS", "PKCS12"])
-def test_what_we_say_of_java_stores_makes_pem_of_them(kafka: KafkaServer, tmp_path: Path, kind: str) -> None:
+def test_the_commands_in_our_error_convert_java_stores_to_pem(kafka: KafkaServer, tmp_path: Path, kind: str) -> None:
     trust, own = tmp_path / f"trust.{kind.lower()}", tmp_path / f"own.{kind.lower()}"
     stores = ("-storetype", kind, "-storepass", "changeit", "-noprompt")
     _keytool("-importcert", "-file", AUTHORITY, "-alias", "authority", "-keystore", trust, *stores)
@@ -183,12 +183,12 @@ def test_what_we_say_of_java_stores_makes_pem_of_them(kafka: KafkaServer, tmp_pa
     target = ("-destkeystore", own, "-deststoretype", kind, "-deststorepass", "changeit", "-destkeypass", "changeit")
     _keytool("-importkeystore", "-srcalias", "1", *source, *target, "-noprompt")
 
-    _do_as_told({"ssl.truststore.type": kind, "ssl.truststore.location": str(trust)}, "changeit")
+    _run_the_advice({"ssl.truststore.type": kind, "ssl.truststore.location": str(trust)}, "changeit")
     own_store = {"ssl.keystore.type": kind, "ssl.keystore.location": str(own)}
     if kind == "JKS":
-        _do_as_told(own_store, "between between changeit", "between new-phrase new-phrase")
+        _run_the_advice(own_store, "between between changeit", "between new-phrase new-phrase")
     else:
-        _do_as_told(own_store, "changeit new-phrase new-phrase")
+        _run_the_advice(own_store, "changeit new-phrase new-phrase")
     properties = {
         "ssl.truststore.type": "PEM",
         "ssl.truststore.location": str(tmp_path / "trust.pem"),
@@ -204,8 +204,8 @@ def _keytool(*arguments: object) -> None:
     subprocess.run(["keytool", *map(str, arguments)], check=True, capture_output=True)
 
 
-def _do_as_told(properties: dict[str, str], *typed: str) -> None:
-    """With what is typed in at each of the commands."""
+def _run_the_advice(properties: dict[str, str], *typed: str) -> None:
+    """Run the commands in the error message, with this input for each."""
     with pytest.raises(BadProperty) as caught:
         client_settings({"bootstrap.servers": "x:1", "security.protocol": "SSL", **properties})
     commands = caught.value.hint.removeprefix("run: ").partition(" - then set ")[0].split(" && ")

@@ -75,7 +75,7 @@ def test_java_members_join_and_leave(peers: Peers, quick: Broker, barnabas_topic
     quick.create_topic(barnabas_topic, partitions=6)
     written, read, read_twice, kept = run(peers, "Groups", quick.bootstrap_servers, barnabas_topic, 6, assignor)
     assert (written, read, read_twice) == (4200, 4200, 0)
-    assert kept > 0, "nobody gives up what stays its own"
+    assert kept > 0, "no member revokes a partition that it keeps"
 
 
 def test_consumer_group_command(tools: KafkaTools, quick: Broker, barnabas_topic: str) -> None:
@@ -138,8 +138,8 @@ def test_dump_log_decodes_the_records(tools: KafkaTools, tmp_path: Path) -> None
     assert '"assignmentEpochs"' in told.out
 
 
-def patiently(ask: Callable[[], T]) -> T:
-    """A coordinator that has just started reads its log first."""
+def with_retries(ask: Callable[[], T]) -> T:
+    """Retry while the coordinator is loading."""
     deadline = time.monotonic() + 30
     while True:
         try:
@@ -155,11 +155,11 @@ def _describe(admin: AdminClient, group: str) -> ConsumerGroupDescription:
 
 
 class Seen(dict[str, object]):
-    """A group, as an administrator sees it."""
+    """A group as the admin client describes it."""
 
     def __init__(self, servers: str, group: str) -> None:
         admin = AdminClient({"bootstrap.servers": servers})
-        found = patiently(partial(_describe, admin, group))
+        found = with_retries(partial(_describe, admin, group))
         super().__init__(type=found.type, state=found.state, assignor=found.partition_assignor)
         self["members"] = {
             (each.group_instance_id, each.client_id): sorted(
@@ -170,7 +170,7 @@ class Seen(dict[str, object]):
 
 
 def play(servers: str, first: bool) -> Seen:
-    """A static member reads, commits, and leaves for a while: it stays in the group while the servers change."""
+    """A static member reads, commits, and leaves temporarily: it stays in the group while the servers change."""
     if first:
         admin = AdminClient({"bootstrap.servers": servers})
         admin.create_topics([NewTopic("orders", 3, 1)])["orders"].result()

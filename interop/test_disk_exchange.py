@@ -1,4 +1,4 @@
-"""One directory, two servers: what Barnabas wrote Apache Kafka serves, and the other way, there and back again."""
+"""One directory, two servers: Apache Kafka serves Barnabas's data, Barnabas serves Apache Kafka's, and back again."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ class Exchange:
         self._home = home
         self._how_it_ends = how_it_ends
         self._static_voters = static_voters
-        # Where servers are killed, the metadata goes through snapshots as well.
+        # If servers are killed, the metadata goes through snapshots as well.
         self._properties = OFTEN if how_it_ends == "killed" else {}
         self.contents = ClusterContents()
         self._seen: Observation | None = None
@@ -55,7 +55,7 @@ class Exchange:
         assert self._seen is not None
         for name in Observation._fields:
             assert getattr(found, name) == getattr(self._seen, name), name
-        # The producer's state came along: a batch that is sent again is known, the next one is welcome.
+        # The producer's state was kept: a repeated batch is a duplicate, the next one is in sequence.
         assert self.contents.repeat_last_batch(servers) == self._last_offset
         self.contents.write_more(servers)
         self._note(servers)
@@ -66,7 +66,7 @@ class Exchange:
         assert set(self._seen.topics) == {"plain", "segmented", "compacted", "trimmed", "sequenced", "paid"}
         assert self._seen.offsets["trimmed", 0][0] == 37
         assert len(list((self.data_dir / "segmented-0").glob("*.log"))) > 3
-        # An open transaction holds readers back; the last that they get is the end of the one before it.
+        # An open transaction holds readers back; the last record they get is from the transaction before it.
         paid = [record.value for record in self._seen.records["paid", 0] if record.key is None]
         assert paid == self.contents.paid
         everything = [record.value for record in self._seen.uncommitted[0] if record.key is None]

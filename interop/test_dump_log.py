@@ -1,4 +1,4 @@
-"""Apache Kafka's DumpLogSegments reads every file that Barnabas writes, and finds nothing to complain of."""
+"""Apache Kafka's DumpLogSegments reads every file that Barnabas writes, and finds no errors."""
 
 import json
 import re
@@ -16,7 +16,7 @@ COMPLAINTS = re.compile(r"mismatch|corrupt|isvalid: false|out of order|not sane|
 
 @pytest.fixture(scope="module")
 def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Of a broker that has stopped."""
+    """The data directory of a stopped broker."""
     path = tmp_path_factory.mktemp("dump") / "data"
     properties = {"log.cleaner.backoff.ms": "200", "metadata.log.max.record.bytes.between.snapshots": "4000"}
     with Broker(process=True, data_dir=path, properties=properties) as broker:

@@ -28,5 +28,5 @@ def test_members_join_and_leave_a_group(peers: Peers, broker: Broker, barnabas_t
     broker.create_topic(barnabas_topic, partitions=6)
     written, read, read_twice, kept = run(peers, "Groups", broker.bootstrap_servers, barnabas_topic, 6, assignor)
     assert (written, read, read_twice) == (4200, 4200, 0)
-    # Eager members give up everything before a rebalance; cooperative ones hold on to what stays theirs.
+    # Eager members revoke everything before a rebalance; cooperative ones keep the partitions that stay theirs.
     assert (kept > 0) == (assignor == "CooperativeStickyAssignor")

@@ -251,7 +251,7 @@ def test_config_command(tools: KafkaTools, at: tuple[str, str], broker: Broker, 
 
 
 def test_verifiable_producer_and_consumer(peers: Peers, at: tuple[str, str], topic: str) -> None:
-    """In JVMs of their own: they wait for a signal, and tell their summary when it comes."""
+    """In separate JVMs: they run until a signal comes, and then print their summary."""
     command = java([peers.kafka_jars / "*"], heap_mb=256)
     tools = "org.apache.kafka.tools."
     where = [*at, "--topic", topic, "--max-messages", "200"]
@@ -319,7 +319,9 @@ def test_offsets_and_deleted_records(
     assert read.lines == [str(number) for number in range(12, 30)]
 
 
-def test_what_the_broker_tells_of_itself(tools: KafkaTools, at: tuple[str, str], broker: Broker, topic: str) -> None:
+def test_api_versions_cluster_id_and_features(
+    tools: KafkaTools, at: tuple[str, str], broker: Broker, topic: str
+) -> None:
     fill(broker, topic, 100)
     told = tools.run("LogDirsCommand", *at, "--describe", "--topic-list", topic).lines[-1]
     (log_dir,) = json.loads(told)["brokers"][0]["logDirs"]

@@ -22,7 +22,7 @@ PATIENCE_SECONDS: Final = 60.0
 def read_committed(
     broker: Broker, topic: str, partitions: int, *, atleast: int
 ) -> list[tuple[bytes | None, bytes | None]]:
-    """Key and value of everything that is committed, once there are so many."""
+    """Key and value of all committed records, once there are at least so many."""
     consumer = Consumer(
         {
             "bootstrap.servers": broker.bootstrap_servers,

@@ -17,7 +17,7 @@ def test_franz_go(peers: Peers, broker: Broker, barnabas_topic: str) -> None:
     broker.create_topic(barnabas_topic, partitions=6)
     assert run(peers.franz_go, broker.bootstrap_servers, barnabas_topic, 6) == [
         ["round", "trip", "3000"],
-        # Members with each balancer came and went: every record was read, and none a second time.
+        # Members with each balancer joined and left: every record was read exactly once.
         ["eager", "4800", "0"],
         ["cooperative", "6600", "0"],
     ]

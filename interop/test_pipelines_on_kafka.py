@@ -1,4 +1,4 @@
-"""What pipelines rest on, with Apache Kafka as the log: letters sent once, pointers, batches that end at one time."""
+"""What pipelines need of a broker, on Apache Kafka: dead letters sent once, pointers, batches that end at one time."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ NOW_MS = int(time.time() * 1000)
 
 
 class Crash(BaseException):
-    """Nobody mends anything."""
+    """A crash: no cleanup code runs."""
 
 
 @pytest.fixture(scope="module")

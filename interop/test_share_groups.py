@@ -1,4 +1,4 @@
-"""Share groups judged by Apache Kafka: its consumer, its tools, and its server on the same directory."""
+"""Share groups tested with Apache Kafka: its consumer, its tools, and its server on the same directory."""
 
 import re
 import uuid
@@ -22,7 +22,7 @@ def at(broker: Broker) -> tuple[str, str]:
 
 @pytest.fixture
 def group(tools: KafkaTools, at: tuple[str, str]) -> str:
-    """One that begins with the first record."""
+    """One that starts at the first record."""
     name = f"group-{uuid.uuid4().hex[:12]}"
     begin_with_the_first(tools, at[1], name)
     return name
@@ -175,7 +175,7 @@ def _once(matches: Any) -> Any:
 
 
 def test_a_directory_goes_to_kafka_and_back(peers: Peers, tools: KafkaTools, tmp_path: Path) -> None:
-    """Each server goes on where the other has left off: nothing comes again, and nothing is missing."""
+    """Each server continues where the other stopped: no record is delivered again, and none is missing."""
     data_dir = tmp_path / "data"
 
     def barnabas() -> Broker:

@@ -1,7 +1,7 @@
 """The exactly-once sink on Apache Kafka: the whole protocol without Spark, and a real query that is killed.
 
-Kafka's coordinator is not ours: what it answers to late, repeated and fenced requests, which epochs its markers have,
-and when they are written is for it to say.
+Kafka's coordinator differs from ours: in its answers to late, repeated and fenced requests, in the epochs of its
+markers, and in when it writes them.
 """
 
 from collections import Counter

@@ -1,6 +1,6 @@
-"""A Spark query's consumer group on Apache Kafka and on Barnabas, judged by Kafka's own tool and a real consumer.
+"""A Spark query's consumer group on Apache Kafka and on Barnabas, checked with Kafka's own tool and a real consumer.
 
-No Spark runs here: what its source and its listener do to a group is done by the same code.
+Spark does not run here: the tests call the same code as its source and its listener.
 """
 
 import logging
@@ -86,7 +86,7 @@ def test_kafkas_tool_shows_the_start_and_the_progress_of_a_query(
     assert described() == {"0": ["10", "10", "0"], "1": ["8", "10", "2"]}
     assert group.commit({(topic, 0): 10, (topic, 1): 9})
     assert group.initial() is None
-    assert group.advance({(topic, 0): 10, (topic, 1): 8}), "an old story changes nothing"
+    assert group.advance({(topic, 0): 10, (topic, 1): 8}), "an older commit changes nothing"
     assert group.advance({(topic, 0): 10, (topic, 1): 10})
     assert described() == {"0": ["10", "10", "0"], "1": ["10", "10", "0"]}
 
@@ -103,7 +103,7 @@ def test_kafkas_tool_may_move_a_start_that_has_read_nothing(
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_members_of_another_consumer_are_told_and_stop_nothing(
+def test_members_of_another_consumer_are_reported_and_stop_nothing(
     servers: str, cluster: Cluster, topic: str, protocol: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     name = f"{topic}-{protocol}"
@@ -117,7 +117,7 @@ def test_members_of_another_consumer_are_told_and_stop_nothing(
 
 
 def test_a_deleted_topic_takes_its_offsets_along(servers: str, cluster: Cluster, topic: str) -> None:
-    """So that a query on a topic that was made again finds no old offset in its way."""
+    """So that a query on a recreated topic finds no old offsets."""
     name = f"{topic}-deleted"
     group = QueryGroup(lambda: cluster, name, start=START)
     group.commit({(topic, 0): 9, (topic, 1): 9})

@@ -1,6 +1,6 @@
-"""The same options, the same rows: our source beside Spark's own Kafka connector, on our broker and on Apache Kafka.
+"""The same options, the same rows: our source and Spark's own Kafka connector, on our broker and on Apache Kafka.
 
-Every answer is also compared with what a consumer outside of Spark reads, so a mistake of both is found too.
+Every result is also compared with that of a plain consumer, so a mistake of both is found too.
 """
 
 from typing import TYPE_CHECKING

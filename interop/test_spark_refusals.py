@@ -1,4 +1,4 @@
-"""The same mistakes, refused by both; by ours with what is wrong, where, and what to do, in a few lines."""
+"""The same mistakes, refused by both connectors; ours says in a few lines what is wrong, where, and what to do."""
 
 from functools import partial
 from pathlib import Path

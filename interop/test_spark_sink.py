@@ -1,4 +1,4 @@
-"""The same rows, written by our sink and by that of Spark's own Kafka connector: a consumer finds the same records."""
+"""The same rows, written by our sink and by Spark's own Kafka connector: a consumer finds the same records."""
 
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,7 @@ Found = tuple[int, bytes | None, bytes | None, object]
 
 
 def found_in(servers: str, topic: str, *, placed: bool) -> list[Found]:
-    """What does not depend on when it was written, nor on what other tasks wrote between."""
+    """The fields that do not depend on the time of the write, nor on what other tasks wrote in between."""
 
     def of(seen: Seen) -> Found:
         return (seen.partition if placed or seen.key is not None else -1, seen.key, seen.value, seen.headers)

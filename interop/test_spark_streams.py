@@ -1,4 +1,4 @@
-"""The same options, the same batches: streams of our source beside those of Spark's own Kafka connector."""
+"""The same options, the same batches: streams of our source and of Spark's own Kafka connector."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -74,7 +74,7 @@ def test_resumed_streams_go_on_where_they_were(
 def test_streams_whose_records_were_deleted(
     spark: "SparkSession", contents: Contents, barnabas_topic: str, tmp_path: Path
 ) -> None:
-    """They refuse to go on, or go on with what there is."""
+    """They fail, or continue with the records that are left."""
     servers, topic = contents.servers, barnabas_topic
     options = {"subscribe": topic, "startingOffsets": "earliest"}
     make_topics(servers, {topic: 2})

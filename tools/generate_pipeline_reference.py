@@ -1,9 +1,9 @@
-"""Writes the tables of `docs/pipelines.md`: every key of pipeline.yaml, from the table that the reader itself uses; and
-its picture, the lineage of what `barnabas pipeline init` makes.
+"""Writes the tables of `docs/pipelines.md`: every key of pipeline.yaml, from the table that the parser itself uses; and
+its picture, the lineage of the project that `barnabas pipeline init` creates.
 
-Only what stands between the markers is replaced; the prose around it is written by hand. Run it after a change of
-`pipeline/project/keys.py`, of the template or of the drawing: `make reference`. A test fails when the page or the
-picture and the code differ.
+Only the text between the markers is replaced; the prose around it is written by hand. Run it after changing
+`pipeline/project/keys.py`, the template or the drawing: `make reference`. A test fails when the page or the picture and
+the code differ.
 """
 
 from pathlib import Path
@@ -24,7 +24,7 @@ def generate(page: str) -> str:
     before, _, rest = page.partition(BEGIN)
     _, found, after = rest.partition(END)
     if not found:
-        raise SystemExit(f"{PAGE} has lost its markers: {BEGIN} and {END}")
+        raise SystemExit(f"{PAGE} has no markers: add {BEGIN} and {END}")
     return f"{before}{BEGIN}\n\n{''.join(_section(each) for each in SECTIONS)}{END}{after}"
 
 

@@ -2,8 +2,8 @@
 
     python tools/list_kafka_flags.py LIBS [SCRIPT ...]
 
-LIBS is a directory with the jars of kafka-tools and kafka_2.13 and all that they need. Only names are kept, one per
-line: the test of our scripts compares with them.
+LIBS is a directory with the jars of kafka-tools, kafka_2.13 and their dependencies. Only names are kept, one per line;
+a test compares our scripts with them.
 """
 
 import re
@@ -36,7 +36,7 @@ TOOLS = {
     "kafka-transactions": "org.apache.kafka.tools.TransactionsCommand",
 }
 
-# Those whose first word is a command; each command has its own help, and our script knows the flags of all of them.
+# Scripts whose first argument is a command; each command has its own help, and our script knows the flags of all.
 COMMANDS = {
     "kafka-cluster": ("cluster-id", "unregister", "list-endpoints"),
     "kafka-features": ("describe", "upgrade", "downgrade", "disable", "version-mapping", "feature-dependencies"),
@@ -54,7 +54,7 @@ _SERVER = {
     "kafka-metadata-quorum": ["--bootstrap-server", "localhost:9092"],
     "kafka-transactions": ["--bootstrap-server", "localhost:9092"],
 }
-"""What must stand before the command, even where only its help is asked for."""
+"""Arguments that must come before the command, even for its help."""
 
 # joptsimple begins a line with the flag, or with a star if it is required; argparse4j indents it, and may put a short
 # one in front of it or, with the value of the first between them, behind.

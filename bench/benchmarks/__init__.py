@@ -1,4 +1,4 @@
-"""One module per benchmark; `BENCHMARKS` is the order in which a whole run takes them."""
+"""One module per benchmark; `BENCHMARKS` is their order in a full run."""
 
 from bench.benchmarks import (
     connections,

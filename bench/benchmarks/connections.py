@@ -1,11 +1,11 @@
-"""Five thousand connections that say nothing, and one that works."""
+"""Five thousand idle connections, and an active one."""
 
 from multiprocessing import get_context
 
 from bench.admin import make_topic
 from bench.children import in_child
 from bench.frames import batch_of, produce_error_position, produce_frame
-from bench.load.idle_connections import hold
+from bench.load.idle_connections import hold_open
 from bench.load.round_trips import RoundTrips, drive
 from bench.process_facts import open_files, resident_mb
 from bench.results import Better, Measure
@@ -41,7 +41,7 @@ def run(stage: Stage) -> None:
 def _with_connections(stage: Stage, server: Server) -> None:
     context = get_context("spawn")
     here, there = context.Pipe()
-    holder = context.Process(target=hold, args=(server.port, stage.sizes.connections, there), daemon=True)
+    holder = context.Process(target=hold_open, args=(server.port, stage.sizes.connections, there), daemon=True)
     holder.start()
     try:
         if not here.poll(_OPEN_TIMEOUT_S):

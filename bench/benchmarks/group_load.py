@@ -1,14 +1,14 @@
-"""What groups do to producers: the tail of small produces beside a coordinator at work, times its idle value.
+"""How groups affect producers: the p99 of small produce requests while the coordinator works, and while it is idle.
 
-The work: a group of 50 members that rebalances twice a second, and 10,000 offsets a second, 100 in a request, committed
-by 1,000 groups in turn.
+The work: a group of 50 members that rebalances twice a second, and 10,000 committed offsets a second, 100 in a request,
+by 1,000 groups in rotation.
 """
 
 import time
 from contextlib import ExitStack
 
 from bench.admin import make_topic
-from bench.children import beside, in_child
+from bench.children import in_child, running_alongside
 from bench.frames import batch_of, produce_error_position, produce_frame
 from bench.load import groups
 from bench.load.round_trips import drive
@@ -45,11 +45,13 @@ def run(stage: Stage) -> None:
                 with ExitStack() as stack:
                     seconds = stage.sizes.group_load_s + _GROWN_UP_S + 2
                     commits = stack.enter_context(
-                        beside(groups.commit_at, server.port, _GROUPS, _TOPIC, _PARTITIONS, _OFFSETS_PER_S, seconds)
+                        running_alongside(
+                            groups.commit_at, server.port, _GROUPS, _TOPIC, _PARTITIONS, _OFFSETS_PER_S, seconds
+                        )
                     )
                     name = f"large-{round_number}"
                     rebalances = stack.enter_context(
-                        beside(groups.rebalance, server.port, name, _MEMBERS, _REBALANCE_INTERVAL_S, seconds)
+                        running_alongside(groups.rebalance, server.port, name, _MEMBERS, _REBALANCE_INTERVAL_S, seconds)
                     )
                     time.sleep(_GROWN_UP_S)
                     busy = _produce_p99_us(server, stage.sizes.group_load_s)

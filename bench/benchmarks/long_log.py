@@ -1,7 +1,7 @@
-"""A partition of 20 GB beside one of 200 MB on the same server: what a produce and a fetch cost, and a clean start.
+"""A partition of 20 GB compared with one of 200 MB on the same server: produce, fetch, and a clean start.
 
-Fetches are of one batch at offsets all over the log: warm ones find it in the page cache, cold ones come after the
-kernel was told to forget the files.
+Each fetch is for one batch at a random offset. Warm ones find it in the page cache; before cold ones, the files are
+dropped from it.
 """
 
 import os
@@ -85,7 +85,7 @@ def _fetched(server: Server, topic: str, frames: list[bytes]) -> float:
 
 
 def _forget(directory: Path) -> None:
-    """Drop the files from the page cache; what was synced can be dropped without rights to the whole machine."""
+    """Drop the files from the page cache; for synced files that needs no root."""
     for path in directory.rglob("*.log"):
         with open(path, "rb") as file:
             os.fsync(file.fileno())

@@ -1,4 +1,4 @@
-"""Resident memory: of a server that nobody has talked to, and of one that has taken in and given out a load."""
+"""Resident memory: of a new server, and of one after load."""
 
 import time
 

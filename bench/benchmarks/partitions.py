@@ -1,6 +1,6 @@
-"""Ten thousand partitions, each with records: to make, to write, to stop and start with, and to have at rest.
+"""Ten thousand partitions, each with records: create, write, stop, start, and idle.
 
-What a request costs there is compared with the same server when it has ten partitions.
+The time of a request is compared with that on the same server with ten partitions.
 """
 
 import time

@@ -1,4 +1,4 @@
-"""Back after SIGKILL: the log lies in segments that were never synced, so that all of it must be looked at again."""
+"""Restart after SIGKILL: the log's segments were never synced, so all of it must be read and checked again."""
 
 from bench.admin import make_topic
 from bench.children import in_child

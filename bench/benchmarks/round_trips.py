@@ -4,7 +4,7 @@ import time
 
 from barnabas.testing.ports import pick_free_port
 from bench.admin import make_topic
-from bench.children import beside, in_child
+from bench.children import in_child, running_alongside
 from bench.frames import batch_of, produce_error_position, produce_frame
 from bench.load.null_server import answer_always
 from bench.load.round_trips import RoundTrips, drive
@@ -51,8 +51,8 @@ def run(stage: Stage) -> None:
                     for measure, value in zip(_measures(connections), values, strict=True):
                         stage.add(measure, server.name, value)
                     busiest[server.name] = max(busiest.get(server.name, 0), outcome.generator_busy)
-    told = ", ".join(f"{share:.0%} with {name}" for name, share in busiest.items())
-    stage.note(f"round-trips: the load generator was at most this busy (share of a core): {told}")
+    shares = ", ".join(f"{share:.0%} with {name}" for name, share in busiest.items())
+    stage.note(f"round-trips: the load generator was at most this busy (share of a core): {shares}")
 
 
 def _measured(port: int, connections: int, seconds: float) -> RoundTrips:
@@ -61,19 +61,19 @@ def _measured(port: int, connections: int, seconds: float) -> RoundTrips:
 
 
 def _calibrate(stage: Stage) -> None:
-    """Against a server that does nothing: what the generator could count at most on this machine."""
+    """With a server that does nothing: the most that the generator can reach on this machine."""
     with stage.server(stage.server_names[0]) as server:
         answer = _answer_of(server)
     port = pick_free_port(HOST)
     seconds = min(2.0, stage.sizes.round_trips_s)
-    told = []
-    with beside(answer_always, port, answer, 3 * seconds + 3):
+    rates = []
+    with running_alongside(answer_always, port, answer, 3 * seconds + 3):
         _wait_for(port)
         for connections in CONNECTIONS:
             outcome = _measured(port, connections, seconds)
             cost_us = outcome.generator_busy / outcome.per_s * 1e6
-            told.append(f"{outcome.per_s / 1e3:.0f} k/s at {cost_us:.1f} us of CPU each on {connections}")
-    stage.note(f"round-trips: with a server that answers without work the load generator makes {', '.join(told)}")
+            rates.append(f"{outcome.per_s / 1e3:.0f} k/s at {cost_us:.1f} us of CPU each on {connections}")
+    stage.note(f"round-trips: with a server that answers without work the load generator makes {', '.join(rates)}")
 
 
 def _answer_of(server: Server) -> bytes:

@@ -1,4 +1,4 @@
-"""Records and bytes per second, in and out: through librdkafka, and bare, so that the server is what counts."""
+"""Records and bytes per second, in and out: with librdkafka, and with bare clients, so that the server is the limit."""
 
 import os
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from bench.stage import Benchmark, Stage
 NAME = "throughput"
 
 _TARGET = 1.2
-# Deleted topics leave the disk while the run goes on.
+# Deleted topics are removed from the disk during the run.
 _PROPERTIES = {"log.segment.delete.delay.ms": "100"}
 
 
@@ -64,7 +64,7 @@ def _alternate(stage: Stage, servers: list[Server], once: Callable[[Server, bool
     for round_number in range(stage.sizes.rounds + 1):
         for server in servers:
             once(server, round_number > 0)
-            # What one server wrote must not be written back at the expense of the next.
+            # One server's writeback must not slow down the next.
             os.sync()
 
 

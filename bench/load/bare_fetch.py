@@ -1,7 +1,7 @@
-"""Fetch requests over a bare socket: bytes are received and dropped, and only the sizes are looked at.
+"""Fetch requests over a bare socket: bytes are received and dropped, and only the sizes are checked.
 
-All batches of a topic have one size and one count here, so the next offset follows from the number of bytes; it is
-known as soon as an answer's head has arrived, and the next request leaves then. One answer is always under way.
+All batches of a topic have the same size and count here, so the next offset follows from the number of bytes. The next
+request is sent as soon as an answer's first bytes have arrived, so there is always one in flight.
 """
 
 import struct
@@ -41,8 +41,8 @@ def drain(port: int, topic: str, *, batch_size: int, batch_count: int, records_p
         return time.perf_counter() - started
 
 
-def dawdle(port: int, topic: str, bytes_per_s: float, seconds: float) -> int:
-    """A slow consumer: it asks for much, reads little, gives up and comes again. How many bytes it read."""
+def consume_slowly(port: int, topic: str, bytes_per_s: float, seconds: float) -> int:
+    """A slow consumer: it requests much, reads little, disconnects and reconnects. Returns how many bytes it read."""
     requests = bytes(FetchFrame(topic, 0, max_bytes=50 << 20).at(0)) * 5
     step = int(bytes_per_s / 100)
     got = 0

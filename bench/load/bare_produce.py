@@ -1,4 +1,4 @@
-"""The same encoded Produce again and again, a few of them in flight: next to no work for the client."""
+"""The same encoded Produce request again and again, a few of them in flight: hardly any work for the client."""
 
 import struct
 import time
@@ -10,7 +10,7 @@ IN_FLIGHT = 5  # as many as the Java producer allows itself
 
 
 def pump(port: int, topic: str, batch: bytes, count: int, partitions: int = 1) -> float:
-    """Seconds until `count` batches are acknowledged, spread over the partitions in turn; one connection."""
+    """Seconds until `count` batches are acknowledged, round robin over the partitions, on one connection."""
     frames = [produce_frame(topic, partition, batch) for partition in range(partitions)]
     error_position = produce_error_position(topic)
     with connect(port) as connection:
@@ -44,9 +44,9 @@ def pump(port: int, topic: str, batch: bytes, count: int, partitions: int = 1) -
 
 
 def pump_at(port: int, topic: str, batch: bytes, bytes_per_s: float, seconds: float) -> int:
-    """Send at a steady rate on one connection, answers read as they come; how many batches were acknowledged.
+    """Send at a steady rate on one connection, and return how many batches were acknowledged.
 
-    The rate is held by the clock, not by the answers: a server that falls behind is given what is due at once.
+    The clock sets the rate, not the answers: a server that falls behind gets the overdue batches at once.
     """
     frame = produce_frame(topic, 0, batch)
     error_position = produce_error_position(topic)

@@ -1,4 +1,4 @@
-"""From the send of a record to its arrival at a consumer whose Fetch is already waiting at the server."""
+"""From sending a record to its arrival at a consumer whose Fetch is already waiting at the server."""
 
 import time
 
@@ -32,7 +32,7 @@ def pass_through(port: int, topic: str, count: int, first_offset: int) -> RoundT
             producer.sendall(produce)
             while len(answer := receive_frame(consumer)) <= empty_size_max:
                 check_error_code(answer, fetch_error_position(topic))
-                consumer.sendall(fetch.at(offset))  # it waited in vain, as consumers do
+                consumer.sendall(fetch.at(offset))  # the fetch timed out, as fetches do
             latencies.append(time.perf_counter_ns() - sent)
             check_error_code(answer, fetch_error_position(topic))
             check_error_code(receive_frame(producer), produce_error_position(topic))

@@ -1,4 +1,4 @@
-"""What many groups ask of a coordinator: offsets committed at a steady rate, and one large group that rebalances."""
+"""The load of many groups on a coordinator: offsets committed at a steady rate, and one large group that rebalances."""
 
 import select
 import time
@@ -31,7 +31,7 @@ _LEFT_BEHIND_S = 0.2
 
 
 def find_coordinator(port: int, group: str) -> None:
-    """Until there is one: the first look for a group makes the topic that groups live in."""
+    """Retries until there is one: the first lookup creates __consumer_offsets."""
     deadline = time.monotonic() + _GIVE_UP_S
     with connect_client(port) as client:
         while client.call("find_coordinator", 3, FindCoordinatorRequest(key=group)).error_code != ErrorCode.none:
@@ -41,7 +41,7 @@ def find_coordinator(port: int, group: str) -> None:
 
 
 def found_groups(port: int, groups: Sequence[str], topic: str, partitions: int) -> None:
-    """Every group commits once; a coordinator that still reads its log is asked again."""
+    """Every group commits once; retries while the coordinator is loading."""
     with connect_client(port) as client:
         for group in groups:
             deadline = time.monotonic() + _GIVE_UP_S
@@ -54,7 +54,7 @@ def found_groups(port: int, groups: Sequence[str], topic: str, partitions: int) 
 def commit_at(
     port: int, groups: Sequence[str], topic: str, partitions: int, offsets_per_s: float, seconds: float
 ) -> int:
-    """One request for all partitions, of one group after the other; how many offsets were committed."""
+    """One request for all partitions, for each group in rotation. Returns how many offsets were committed."""
     frames = [framed("offset_commit", _COMMIT_VERSION, _commit(group, topic, partitions)) for group in groups]
     interval_s = partitions / offsets_per_s
     answered = 0
@@ -74,7 +74,7 @@ def commit_at(
 
 
 def rebalance(port: int, group: str, members: int, interval_s: float, seconds: float) -> int:
-    """A group that rebalances at every interval: all members join and sync again; how often it did."""
+    """A group that rebalances at every interval: all members rejoin and sync. Returns the number of rebalances."""
     with ExitStack() as stack:
         clients = [stack.enter_context(connect_client(port)) for _ in range(members)]
         ids = [_new_member_id(client, group) for client in clients]
@@ -83,7 +83,7 @@ def rebalance(port: int, group: str, members: int, interval_s: float, seconds: f
         leader = 0
         while time.perf_counter() - started < seconds:
             time.sleep(max(0.0, started + rounds * interval_s - time.perf_counter()))
-            # A leader that joins again asks for a rebalance; the others follow.
+            # A rejoining leader triggers a rebalance; the others follow.
             order = [leader, *(index for index in range(members) if index != leader)]
             joined = _join_all(clients, group, ids, order)
             leader = ids.index(joined[0].leader)
@@ -102,7 +102,7 @@ def rebalance(port: int, group: str, members: int, interval_s: float, seconds: f
 
 
 def _join_all(clients: Sequence[Client], group: str, ids: Sequence[str], order: Sequence[int]) -> list[Any]:
-    """Until all are of one generation: a server may begin one before it has heard of everybody."""
+    """Rejoin until all have the same generation: a server may start one before all members have joined."""
     answers: dict[int, Any] = {}
     waiting = set(order)
     for index in order:
@@ -127,7 +127,7 @@ def _new_member_id(client: Client, group: str) -> str:
         ErrorCode.member_id_required
     ):
         if time.monotonic() > deadline:
-            raise Refused(f"a member of {group} gets no id: {answer.error_code}")
+            raise Refused(f"a member of {group} got no id: {answer.error_code}")
         time.sleep(_POLL_S)
     return str(answer.member_id)
 
@@ -136,7 +136,7 @@ def _check(answers: Sequence[object]) -> None:
     for answer in answers:
         code = getattr(answer, "error_code", None)
         if code != ErrorCode.none:
-            raise Refused(f"a member was told {code}")
+            raise Refused(f"a member got the error {code}")
 
 
 def _join(group: str, member_id: str) -> JoinGroupRequest:

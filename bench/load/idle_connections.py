@@ -1,4 +1,4 @@
-"""Many connections that asked once and then say nothing, held while somebody else measures."""
+"""Many idle connections, held open while another process measures."""
 
 import time
 from multiprocessing.connection import Connection
@@ -7,8 +7,8 @@ from bench.frames import api_versions_frame
 from bench.sockets import connect, round_trip
 
 
-def hold(port: int, count: int, told: Connection) -> None:
-    """Tell the seconds it took to open all and get an answer on each; then hold them until told to end."""
+def hold_open(port: int, count: int, pipe: Connection) -> None:
+    """Send the seconds it took to open all and get an answer on each; then hold them open until a message comes."""
     frame = api_versions_frame()
     started = time.perf_counter()
     connections = []
@@ -16,7 +16,7 @@ def hold(port: int, count: int, told: Connection) -> None:
         connection = connect(port)
         round_trip(connection, frame)
         connections.append(connection)
-    told.send(time.perf_counter() - started)
-    told.recv()
+    pipe.send(time.perf_counter() - started)
+    pipe.recv()
     for connection in connections:
         connection.close()

@@ -1,6 +1,6 @@
 """librdkafka as users run it, through confluent-kafka, with its defaults except for queues that hold a benchmark.
 
-Records are handed over and taken in lists, because a Python call per record would be what is measured.
+Records are sent and received in lists, because one Python call per record would dominate the measurement.
 """
 
 import time
@@ -25,7 +25,7 @@ def produce(port: int, topic: str, count: int, value_size: int) -> float:
             "log_level": 2,
         }
     )
-    producer.list_topics(topic, TIMEOUT_S)  # the connection and what it must know are not part of it
+    producer.list_topics(topic, TIMEOUT_S)  # connecting and fetching metadata are not measured
     messages = [{"value": b"v" * value_size}] * _LIST_SIZE
     left = count
     started = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Requests that are long lists, one after another with a pause between them: what an admin's script may do."""
+"""Requests with long lists, one after another with a pause between them, as an admin's script may send them."""
 
 import time
 from datetime import timedelta
@@ -14,7 +14,7 @@ _PAUSE_S = 0.5
 
 
 def create_topics(port: int, topics: int, seconds: float) -> int:
-    """Topics of one partition, so many in each request. How many requests were answered."""
+    """Topics with one partition, so many in each request. Returns how many requests were answered."""
     deadline = time.perf_counter() + seconds
     answered = 0
     with connect_client(port) as client:
@@ -33,7 +33,7 @@ def create_topics(port: int, topics: int, seconds: float) -> int:
 
 
 def describe_groups(port: int, groups: int, seconds: float) -> int:
-    """Groups that do not exist: each is looked for all the same. How many requests were answered."""
+    """Groups that do not exist: each is looked up all the same. Returns how many requests were answered."""
     deadline = time.perf_counter() + seconds
     request = DescribeGroupsRequest(groups=tuple(f"group-{index}" for index in range(groups)))
     answered = 0

@@ -1,4 +1,4 @@
-"""Asks for the metadata of all topics, over and over."""
+"""Requests the metadata of all topics, over and over."""
 
 import time
 

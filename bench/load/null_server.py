@@ -1,4 +1,4 @@
-"""A server that answers any bytes with the same bytes at once: what remains is the load generator and the kernel."""
+"""A server that answers every request with the same bytes at once, to measure the load generator alone."""
 
 import contextlib
 import select

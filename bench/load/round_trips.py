@@ -1,8 +1,8 @@
-"""Round trips of small requests on some connections, each with one request in flight.
+"""Round trips of small requests on several connections, each with one request in flight.
 
-The generator must be lighter than what it measures. Per round trip it makes two system calls (and its share of an
-`epoll_wait`), compares two bytes and notes one number; the garbage collector is off. How much of a core it took is
-part of the answer, and `bench.load.null_server` tells how fast it is when the server does nothing.
+The generator must be faster than the server. Per round trip it makes two system calls (and its share of an
+`epoll_wait`), compares two bytes and stores one number; the garbage collector is off. Its CPU use is reported,
+and `bench.load.null_server` shows how fast it is when the server does nothing.
 """
 
 import gc
@@ -23,17 +23,17 @@ class RoundTrips(NamedTuple):
     p99_us: float
     max_us: float
     generator_busy: float
-    """Share of a core that the generator took."""
+    """The share of a core that the generator used."""
 
 
 def drive(
     port: int, frames: Sequence[bytes], *, error_position: int | None, connections: int, seconds: float
 ) -> RoundTrips:
-    """One connection takes all frames in turn, at least once; of several connections each takes its one."""
+    """A single connection sends all frames in rotation, at least once; of several connections each sends one frame."""
     gc.disable()
     opened = [connect(port) for _ in range(connections)]
     try:
-        for index, connection in enumerate(opened):  # connected, and whatever is made on a first touch is made
+        for index, connection in enumerate(opened):  # connected, and everything that is created on first use exists
             connection.sendall(frames[index % len(frames)])
             receive_frame(connection)
         busy = time.process_time()
@@ -109,7 +109,7 @@ def _interleave(
     return latencies
 
 
-# An answer whose error code is not looked at still must not be the end of the connection.
+# Even if the error code is not checked, the connection must not be closed.
 _NO_ERROR = (b"\x00\x00", b"\x00")
 
 

@@ -1,8 +1,8 @@
 """Transactions one after another: one record in each partition, and the commit.
 
 `bare` speaks transaction.version 2 over a socket: a Produce with a batch for every partition, which adds them to the
-transaction, then EndTxn, which brings the next epoch. `librdkafka` is confluent-kafka, which asks for the partitions
-first. A server that still completes the transaction before is asked again.
+transaction, then EndTxn, which returns the next epoch. `librdkafka` is confluent-kafka, which adds them first. Requests
+are retried while the server is still completing the previous transaction.
 """
 
 import struct
@@ -47,7 +47,7 @@ def bare(port: int, topic: str, partitions: int, value_size: int, seconds: float
     load = _BareLoad(transactional_id, topic, partitions, value_size)
     latencies: list[int] = []
     with connect(port) as connection:
-        for _ in range(20):  # whatever is made on a first touch is made
+        for _ in range(20):  # everything that is created on first use exists now
             producer = load.transact(connection, producer)
         busy = time.process_time()
         started = now = time.perf_counter_ns()
@@ -62,7 +62,7 @@ def bare(port: int, topic: str, partitions: int, value_size: int, seconds: float
 
 
 class _BareLoad:
-    """Frames encoded once, in which ids, epochs and batches are put in place."""
+    """Frames that are encoded once; ids, epochs and batches are replaced in place."""
 
     def __init__(self, transactional_id: str, topic: str, partitions: int, value_size: int) -> None:
         self._transactional_id = transactional_id
@@ -113,7 +113,7 @@ class _BareLoad:
                 raise Refused(f"a commit was answered with error code {code}")
 
     def _is_written(self, answer: bytearray) -> bool:
-        """False: the transaction before is still being completed."""
+        """False: the previous transaction is still being completed."""
         codes = {struct.unpack_from(">h", answer, place)[0] for place in self._error_places}
         if codes == {0}:
             return True
@@ -123,7 +123,7 @@ class _BareLoad:
 
 
 def _initialised(client: Client, transactional_id: str) -> tuple[int, int]:
-    """The producer's id and epoch, once there is a coordinator that serves."""
+    """The producer's id and epoch; retries until there is a coordinator."""
     deadline = time.monotonic() + _GIVE_UP_S
     looked_for = FindCoordinatorRequest(key=transactional_id, key_type=1)
     request = InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout=_TIMEOUT)

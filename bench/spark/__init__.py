@@ -1,1 +1,1 @@
-"""Our Spark source and sink beside Spark's own Kafka connector: one session, one broker, turns that alternate."""
+"""Our Spark source and sink compared with Spark's own Kafka connector: one session, one broker, alternating runs."""

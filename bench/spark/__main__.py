@@ -62,9 +62,9 @@ def _run(options: argparse.Namespace) -> Results:
                 stage.results.notes.append(f"the machine was not quiet: its load average was {busy:.1f} before the run")
             for benchmark in BENCHMARKS:
                 if not options.benchmarks or benchmark.name in options.benchmarks:
-                    stage.tell(f"{benchmark.name}: {benchmark.summary}")
+                    stage.log(f"{benchmark.name}: {benchmark.summary}")
                     benchmark.run(stage)
-                    if options.save:  # after each: a run is long, and what it found so far is found
+                    if options.save:  # after each benchmark: a run is long, and may be interrupted
                         options.save.write_text(json.dumps(stage.results.to_json(), indent=1) + "\n")
     return stage.results
 
@@ -82,7 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     listed = "\n".join(f"  {benchmark.name:<14}{benchmark.summary}" for benchmark in BENCHMARKS)
     parser = argparse.ArgumentParser(
         prog="python -m bench.spark",
-        description="Our Spark source and sink beside Spark's own Kafka connector.",
+        description="Our Spark source and sink compared with Spark's own Kafka connector.",
         epilog=f"benchmarks:\n{listed}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

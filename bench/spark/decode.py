@@ -1,8 +1,8 @@
 """`python -m bench.spark.decode`: record batches into Arrow, alone, on one core; no broker and no Spark.
 
-What decides is how records are laid out: their size, how many a batch has (a Java producer fills 16 KB, librdkafka up
-to a megabyte), whether they are of one length (then they are found without stepping over each), codec and columns.
-Time is processor time of this thread, the best of several rounds, so that neighbours on the machine matter little.
+The speed depends on the layout of records: their size, how many a batch has (a Java producer fills 16 KB, librdkafka up
+to a megabyte), whether they all have the same length (then the decoder need not step from one to the next), codec and
+columns. Time is CPU time of this thread, the best of several rounds, so that other load on the machine matters little.
 """
 
 import random

@@ -1,4 +1,4 @@
-"""The history tier: typed columns from Parquet beside the connector and from_json, and what the archiver costs."""
+"""The history tier: typed columns from Parquet compared with the connector and from_json, and the archiver's cost."""
 
 import json
 import subprocess
@@ -77,7 +77,7 @@ def _decoded(stage: SparkStage, topic: str) -> "DataFrame":
 
 
 def _keep_up(stage: SparkStage) -> None:
-    """The archiver follows a producer. What it uses counts from its first record to the last one produced."""
+    """The archiver follows a producer. Its CPU use is measured from its first record to the last one produced."""
     topic, history = "fast", stage.directory / "history"
     make_topic(stage.server.port, topic, PARTITIONS)
     for number in range(stage.sizes.rounds):
@@ -94,13 +94,13 @@ def _keep_up(stage: SparkStage) -> None:
         finally:
             archiver.terminate()
             archiver.wait(TIMEOUT_S)
-        stage.tell(f"{topic}: {(number + 1) * stage.sizes.archive_s * _RECORDS_PER_S:,} records archived")
+        stage.log(f"{topic}: {(number + 1) * stage.sizes.archive_s * _RECORDS_PER_S:,} records archived")
 
 
 def _seconds_behind(stage: SparkStage, topic: str, history: "Path", archiver: "subprocess.Popen[bytes]") -> float:
-    """How long it takes, with nothing new to come, until it has read all: its last file is then written at once."""
+    """How long it takes to read the rest once the producer has ended; the last file is written right after."""
     stopped = time.monotonic()
-    archiver.terminate()  # it finishes what it has begun to read
+    archiver.terminate()  # it finishes the current read first
     archiver.wait(TIMEOUT_S)
     subprocess.run(_archiver(stage, topic, history), check=True, stdout=subprocess.DEVNULL)
     return time.monotonic() - stopped
@@ -178,4 +178,4 @@ def _finish(producer: Any, topic: str) -> None:
         raise TimeoutError(f"{topic} did not take all records in {TIMEOUT_S:.0f} s")
 
 
-BENCHMARK = Benchmark(NAME, "typed columns of history beside from_json, and the archiver's cost", run)
+BENCHMARK = Benchmark(NAME, "typed columns of history compared with from_json, and the archiver's cost", run)

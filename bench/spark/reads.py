@@ -1,7 +1,7 @@
 """Batch reads: rows a second from a topic to nowhere, to a count, to a sum over the values, and to Parquet files.
 
-*All columns* is what a user writes who knows nothing of ours: the same program with another format. With *pruned*
-columns our source is told by an option which columns the query needs; the connector's query selects the same.
+*All columns* is the same program with only the format changed. With *pruned* columns an option names the columns that
+the query needs; the connector's query selects the same.
 """
 
 import time
@@ -48,11 +48,11 @@ def _parquet(stage: SparkStage, frame: "DataFrame", count: int, value_size: int)
 
 def _expect(found: int, wanted: int) -> None:
     if found != wanted:
-        raise RuntimeError(f"a read gave {found} where {wanted} were written")
+        raise RuntimeError(f"a read returned {found} records, but {wanted} were written")
 
 
 SINKS: Final[Mapping[str, tuple[Sink, str, Mapping[int, float]]]] = {
-    # how it is called: what it does, the column it needs, what we want
+    # name: (query, the column it needs, target)
     "noop": (_noop, "value", _READ_TARGETS),
     "count": (_count, "offset", _READ_TARGETS),
     "sum(length(value))": (_sum, "value", _READ_TARGETS),
@@ -69,7 +69,7 @@ def run(stage: SparkStage) -> None:
 
 
 def filled_topic(stage: SparkStage, value_size: int, codec: str) -> str:
-    """Made by the benchmark that needs it first."""
+    """Created by the first benchmark that needs it."""
     topic = f"read-{value_size}-{codec}"
     if topic not in stage.filled:
         make_filled_topic(stage.server.port, topic, stage.sizes.records[value_size], value_size, codec)

@@ -1,4 +1,4 @@
-"""Sinks: rows a second from a frame that Spark makes up to a topic, acknowledged by all replicas."""
+"""Sinks: rows a second from a generated DataFrame to a topic, acknowledged by all replicas."""
 
 import time
 from collections.abc import Mapping
@@ -45,7 +45,7 @@ def _write(stage: SparkStage, who: str, value_size: int, options: Mapping[str, s
         **{"kafka.bootstrap.servers": stage.servers, "subscribe": topic, "kafka.isolation.level": "read_committed"}
     )
     if (rows := found.load().count()) != count:
-        raise RuntimeError(f"{rows} rows are in a topic to which {count} were written")
+        raise RuntimeError(f"the topic has {rows} records, but {count} were written")
     drop_topic(stage.server.port, topic)
     return count / 1e3 / elapsed_s
 

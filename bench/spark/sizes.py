@@ -7,16 +7,16 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True)
 class Sizes:
     rounds: int
-    """Counted rounds, after one that only warms up (compilers, workers, page cache); the median counts."""
+    """Measured rounds, after one that only warms up (compilers, workers, page cache); the result is their median."""
     records: Mapping[int, int]
-    """In each topic that is read, by the size of its values. Spark's connector waits a second at the end of a topic,
-    whatever its size: a topic must take much longer than that to read, or the figures flatter us."""
+    """In each topic, by the size of its values. Spark's connector waits a second at the end of a topic, whatever its
+    size: reading a topic must take much longer than that, or we look better than we are."""
     sink_bytes: int
     triggers: int
-    """Of which a latency's median is taken, in each round."""
+    """The number of triggers for the median latency of a round."""
     history_records: int
     archive_s: int
-    """How long records are produced for the archiver to keep up with."""
+    """How long records are produced while the archiver keeps up."""
 
 
 FULL = Sizes(

@@ -1,4 +1,4 @@
-"""What a benchmark of Spark gets to work with: a session with both connectors, a broker, a place for results."""
+"""What a Spark benchmark gets: a session with both connectors, a broker, a place for results."""
 
 import sys
 import tempfile
@@ -29,10 +29,10 @@ class SparkStage:
     server: Server
     spark: "SparkSession"
     directory: Path
-    """For checkpoints and Parquet files: a real disk, or the figures flatter."""
+    """For checkpoints and Parquet files. It must be a real disk, or the figures are too good."""
     results: Results = field(default_factory=Results)
     filled: set[str] = field(default_factory=set)
-    """Topics that are there to be read."""
+    """Topics with records to read."""
     _started: float = field(default_factory=time.monotonic)
 
     @property
@@ -41,13 +41,13 @@ class SparkStage:
 
     def add(self, measure: Measure, who: str, value: float) -> None:
         self.results.add(measure, who, value)
-        self.tell(f"{measure.name}: {TITLES[who]} {value:,.4g} {measure.unit}")
+        self.log(f"{measure.name}: {TITLES[who]} {value:,.4g} {measure.unit}")
 
-    def tell(self, text: str) -> None:
+    def log(self, text: str) -> None:
         print(f"{time.monotonic() - self._started:7.1f}s  {text}", file=sys.stderr, flush=True)
 
     def alternate(self, turns: Sequence["Turn"]) -> None:
-        """All of them once to warm up, then round by round: whatever the machine does, it does to all of them."""
+        """Run all of them once to warm up, then round by round, so that changes of the machine affect all of them."""
         for number in range(self.sizes.rounds + 1):
             for turn in turns:
                 value = turn.run()

@@ -1,5 +1,5 @@
-"""Streams: rows a second over all that a topic holds (AvailableNow), how long a query takes to its first trigger, and
-how long a trigger with few rows takes."""
+"""Streams: rows a second over a whole topic (AvailableNow), the time from start to first trigger, and the time of a
+trigger with few rows."""
 
 import time
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ _START: Final = Measure(STREAM_NAME, "from start to first trigger", "ms", Better
 _LATENCY: Final = Measure(STREAM_NAME, "trigger with few rows, p50", "ms", Better.LESS, 1.6)
 _TRIGGERS_PER_STREAM: Final = 4
 _RECORDS_PER_S: Final = 500
-_PATIENCE_S: Final = 300.0
+_TIMEOUT_S: Final = 300.0
 
 
 def run(stage: SparkStage) -> None:
@@ -41,7 +41,7 @@ def run(stage: SparkStage) -> None:
 
 
 def _drain(stage: SparkStage, who: str, topic: str, count: int) -> float:
-    """In several triggers, as a stream that has to catch up does it. Its start is a measure of its own."""
+    """In several triggers, like a stream that catches up. Its start is measured separately."""
     options = {
         "subscribe": topic,
         "startingOffsets": "earliest",
@@ -49,27 +49,27 @@ def _drain(stage: SparkStage, who: str, topic: str, count: int) -> float:
     }
     started = datetime.now(UTC)
     with _query(stage, who, options, {"availableNow": True}) as query:
-        if not query.awaitTermination(int(_PATIENCE_S)):
-            raise TimeoutError(f"a stream did not read {count} records in {_PATIENCE_S:.0f} s")
+        if not query.awaitTermination(int(_TIMEOUT_S)):
+            raise TimeoutError(f"a stream did not read {count} records in {_TIMEOUT_S:.0f} s")
         triggers = _progress(query)
     found = sum(trigger["numInputRows"] for trigger in triggers)
     if found != count:
-        raise RuntimeError(f"a stream gave {found} rows where {count} were written")
+        raise RuntimeError(f"a stream returned {found} rows, but {count} were written")
     begun = datetime.fromisoformat(triggers[0]["timestamp"]) - started
     stage.add(_START, who, begun.total_seconds() * 1e3)
     return float(count / sum(trigger["durationMs"]["triggerExecution"] for trigger in triggers))
 
 
 def _trigger_ms(stage: SparkStage, who: str, topic: str) -> float:
-    """One trigger follows the other. The first ones compile and connect, and do not count."""
+    """Triggers without a pause. The first ones compile and connect, and do not count."""
     with _query(
         stage, who, {"subscribe": topic, "startingOffsets": "latest"}, {"processingTime": "0 seconds"}
     ) as query:
-        deadline = time.monotonic() + _PATIENCE_S
+        deadline = time.monotonic() + _TIMEOUT_S
         wanted = stage.sizes.triggers + 3
         while len(with_rows := [one for one in _progress(query) if one["numInputRows"] > 0]) < wanted:
             if time.monotonic() > deadline or not query.isActive:
-                raise TimeoutError(f"{len(with_rows)} of {wanted} triggers in {_PATIENCE_S:.0f} s")
+                raise TimeoutError(f"{len(with_rows)} of {wanted} triggers in {_TIMEOUT_S:.0f} s")
             time.sleep(0.2)
     return float(median(one["durationMs"]["triggerExecution"] for one in with_rows[3:]))
 

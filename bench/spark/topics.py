@@ -19,11 +19,11 @@ def make_filled_topic(port: int, name: str, count: int, value_size: int, codec: 
     in_child(produce, port, name, count, value_size, codec)
     found = records_in(port, name, PARTITIONS)
     if found != count:
-        raise RuntimeError(f"{name} has {found} records where {count} were acknowledged")
+        raise RuntimeError(f"{name} has {found} records, but {count} were acknowledged")
 
 
 def documents(value_size: int) -> list[bytes]:
-    """Half of each is numbers that no codec makes small."""
+    """Half of each is random numbers, which do not compress."""
     choice = Random(value_size)
     return [_document(choice, number, value_size) for number in range(_DISTINCT)]
 
@@ -36,7 +36,7 @@ def _document(choice: Random, number: int, value_size: int) -> bytes:
 
 
 def produce(port: int, topic: str, count: int, value_size: int, codec: str) -> None:
-    """Keys are made new for each record, so that they compress as an application's do."""
+    """Keys differ from record to record, so that they compress as in an application."""
     from confluent_kafka import Producer
 
     producer: Any = Producer(
@@ -60,7 +60,7 @@ def produce(port: int, topic: str, count: int, value_size: int, codec: str) -> N
         while left and time.monotonic() < deadline:
             partition = sent // len(values) % PARTITIONS
             taken = producer.produce_batch(topic, left, partition=partition)
-            # What the queue did not take is marked with an error, wherever in the list it is.
+            # Records that did not fit into the queue are marked with an error, anywhere in the list.
             left = [message for message in left if message.pop("_error", None) is not None] if taken < len(left) else []
             if left:
                 producer.poll(0.01)

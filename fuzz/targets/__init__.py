@@ -1,4 +1,4 @@
-"""Every reader of bytes from outside, by name."""
+"""Every parser of bytes from outside, by name."""
 
 from typing import Final
 

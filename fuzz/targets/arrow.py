@@ -1,4 +1,4 @@
-"""Fetched bytes into Arrow: what is not refused must be what the plain decoder reads."""
+"""Fetched bytes to Arrow: either refused, or the same values as from the plain decoder."""
 
 import random
 from typing import Final

@@ -1,4 +1,4 @@
-"""What the log finds on its disk: segments, indexes, checkpoints, producer snapshots, the small property files."""
+"""The log's files: segments, indexes, checkpoints, producer snapshots, the small property files."""
 
 import random
 import uuid
@@ -82,7 +82,7 @@ def _scan(data: bytes) -> None:
 
 
 def _replay(data: bytes) -> None:
-    """Who wrote what last, and what was aborted: whatever a log holds, an index can be made of it."""
+    """Producer state and aborted transactions: both can be rebuilt from any log."""
     file = _disk_with("segment", data).open(f"{_DIRECTORY}/segment")
     state, index = ProducerState(), TransactionIndex()
     with suppress(CorruptMessage):
@@ -118,7 +118,7 @@ def _indexes(rng: random.Random) -> list[bytes]:
 
 
 def _load_indexes(data: bytes) -> None:
-    """Where an index loads, it can be used."""
+    """An index that loads can be used."""
     try:
         offsets = OffsetIndex.load(data)
     except CorruptIndex:

@@ -1,4 +1,4 @@
-"""Batches: what a leader admits, what can be decoded, and every codec, with its output bounded."""
+"""Batches: admission by a leader, decoding, and every codec with bounded output."""
 
 import random
 from typing import Final
@@ -68,10 +68,10 @@ def _admit(data: bytes) -> None:
         return
     if not crc_is_valid(admitted):
         raise AssertionError("a batch was admitted with a wrong CRC")
-    if admitted.header.record_count <= 4:  # then nothing was taken on trust: consumers must be able to read it
+    if admitted.header.record_count <= 4:  # then every field was checked: consumers must be able to read it
         decoded = decode_records(admitted, max_bytes=_DECOMPRESSED_BYTES_MAX)
         if len(decoded) != admitted.header.record_count:
-            raise AssertionError("an admitted batch has another number of records than it says")
+            raise AssertionError("an admitted batch does not have the number of records in its header")
 
 
 def _decode(data: bytes) -> None:

@@ -1,4 +1,4 @@
-"""What other brokers, or we long ago, wrote into internal topics: groups, transactions, metadata, the quorum."""
+"""Records in internal topics, from other brokers or older versions: groups, transactions, metadata, the quorum."""
 
 import random
 import uuid
@@ -44,7 +44,7 @@ def _uuid(rng: random.Random) -> uuid.UUID:
 
 
 def _group_records(rng: random.Random) -> list[bytes]:
-    """One byte says how long the key is; no value stands for a tombstone."""
+    """One byte with the length of the key, the key, and the value; an empty value is a tombstone."""
     member = StoredMember(member_id="m", client_id="c", client_host="/h", subscription=b"s" * 9, assignment=b"a" * 9)
     group = StoredGroup(protocol_type="consumer", generation=3, protocol="range", leader="m", members=(member,) * 2)
     records = (

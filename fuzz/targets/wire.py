@@ -1,5 +1,5 @@
-"""What comes through the socket: frames with their headers, requests of every API and version; and responses, which our
-own clients read from whatever broker answers."""
+"""Bytes from the socket: frames with their headers, requests of every API and version, and the responses that our own
+clients read."""
 
 import random
 import struct

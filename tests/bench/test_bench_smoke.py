@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from bench.report import BEGIN_MARK, END_MARK, markdown_table, wanted, with_figures
+from bench.report import BEGIN_MARK, END_MARK, markdown_table, target_text, with_figures
 from bench.results import Better, Measure, Results
 
 ROOT = Path(__file__).parents[2]
@@ -42,9 +42,9 @@ def results() -> Results:
 
 def test_the_median_of_the_rounds_is_held_against_the_target(results: Results) -> None:
     assert results.ratio(RATE) == pytest.approx(1.2)
-    assert results.holds(RATE) is True
-    assert results.holds(WAIT) is False
-    assert results.holds(LAG) is False
+    assert results.meets_target(RATE) is True
+    assert results.meets_target(WAIT) is False
+    assert results.meets_target(LAG) is False
     assert results.ratio(LAG) is None
 
 
@@ -68,7 +68,7 @@ def test_a_markdown_table_says_what_falls_short(results: Results) -> None:
         "| requests | 12.0 | 10.0 | k/s | 1.20 | >= 1.2 | ok |",
         "| wait | 90.0 | 100 | us | 0.90 | <= 0.8 | **short** |",
     ]
-    assert wanted(LAG) == "<= 20 ms"
+    assert target_text(LAG) == "<= 20 ms"
 
 
 def test_figures_on_a_page_are_replaced(results: Results) -> None:

@@ -1,8 +1,8 @@
-"""A client that asks several servers something small every millisecond, and notes how long each answer takes.
+"""A client that sends a small request to several servers every millisecond, and measures the response times.
 
-A server whose loop is held answers late. On a busy machine every server answers late. Two things tell them apart: a
-server at rest is asked by the same process at the same time, and the kernel tells how long a thread that could run
-waited for a core (`/proc/PID/schedstat`). What remains of a late answer without that wait is the loop's own doing.
+A server with a blocked event loop answers late. On a busy machine every server answers late. Two things tell them
+apart: the same process also probes an idle server, and the kernel reports how long a runnable thread waited for a core
+(`/proc/PID/schedstat`). The response time without that wait is how long the loop was blocked.
 """
 
 import contextlib
@@ -18,17 +18,17 @@ from bench.sockets import connect, round_trip
 INTERVAL_S = 0.001
 
 
-class Beats(NamedTuple):
+class Latencies(NamedTuple):
     p99_ms: float
     max_ms: float
-    hold_max_ms: float
-    """The latest answer, without what the server's main thread and this client waited for a core meanwhile."""
+    blocked_max_ms: float
+    """The longest response time, without the time that the server's main thread and this client waited for a core."""
 
 
-def beat(ports: Sequence[int], pids: Sequence[int], seconds: float) -> list[Beats]:
+def measure_latencies(ports: Sequence[int], pids: Sequence[int], seconds: float) -> list[Latencies]:
     """Per server, in order."""
     with contextlib.suppress(PermissionError):
-        os.nice(-10)  # its own turn on a core is not what is measured
+        os.nice(-10)  # its own wait for a core is not to be measured
     gc.disable()
     frame = api_versions_frame()
     connections = [connect(port) for port in ports]
@@ -37,7 +37,7 @@ def beat(ports: Sequence[int], pids: Sequence[int], seconds: float) -> list[Beat
     accounts = [os.open(f"/proc/{pid}/schedstat", os.O_RDONLY) for pid in pids]
     own_account = os.open("/proc/self/schedstat", os.O_RDONLY)
     latencies: list[list[int]] = [[] for _ in ports]
-    holds: list[list[int]] = [[] for _ in ports]
+    blocked: list[list[int]] = [[] for _ in ports]
     started = time.perf_counter()
     due = started
     while due < started + seconds:
@@ -49,17 +49,17 @@ def beat(ports: Sequence[int], pids: Sequence[int], seconds: float) -> list[Beat
             latency = time.perf_counter_ns() - sent
             latencies[index].append(latency)
             waited = _waited_for_core_ns(accounts[index]) + _waited_for_core_ns(own_account) - waited
-            holds[index].append(latency - waited)
+            blocked[index].append(latency - waited)
         due = max(due + INTERVAL_S, time.perf_counter())
     for connection in connections:
         connection.close()
     for account in (*accounts, own_account):
         os.close(account)
-    return [_beats(sorted(noted), max(held)) for noted, held in zip(latencies, holds, strict=True)]
+    return [_latencies(sorted(all_ns), max(blocked_ns)) for all_ns, blocked_ns in zip(latencies, blocked, strict=True)]
 
 
-def _beats(ordered_ns: list[int], hold_ns: int) -> Beats:
-    return Beats(ordered_ns[len(ordered_ns) * 99 // 100] / 1e6, ordered_ns[-1] / 1e6, hold_ns / 1e6)
+def _latencies(ordered_ns: list[int], blocked_ns: int) -> Latencies:
+    return Latencies(ordered_ns[len(ordered_ns) * 99 // 100] / 1e6, ordered_ns[-1] / 1e6, blocked_ns / 1e6)
 
 
 def _waited_for_core_ns(account: int) -> int:
