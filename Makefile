@@ -42,6 +42,7 @@ check: setup ## What CI runs: lint, types, imports, tests
 	$(BIN)/ruff check src tests tools demo interop bench fuzz
 	$(BIN)/ruff format --check src tests tools demo interop bench fuzz
 	$(BIN)/mypy
+	$(BIN)/mypy --platform darwin --cache-dir .mypy_cache/darwin
 	$(BIN)/mypy fuzz
 	$(BIN)/mypy interop
 	$(BIN)/mypy -p bench

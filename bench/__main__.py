@@ -3,7 +3,6 @@
 import argparse
 import json
 import os
-import resource
 import signal
 import sys
 import tempfile
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from barnabas.portable.open_file_limit import raise_open_file_limit
 from bench import machine
 from bench.benchmarks import BENCHMARKS
 from bench.chart import draw
@@ -47,7 +47,7 @@ def kept(files: list[Path]) -> Results:
 
 
 def _run(options: argparse.Namespace) -> Results:
-    _allow_many_files()
+    raise_open_file_limit()  # servers inherit it: 10,000 partitions and 5,000 connections need descriptors
     server_names = [options.only] if options.only else [BARNABAS, KAFKA]
     with tempfile.TemporaryDirectory(prefix="barnabas-bench-", dir=options.directory) as directory:
         stage = Stage(QUICK if options.quick else FULL, server_names, Path(directory))
@@ -62,12 +62,6 @@ def _run(options: argparse.Namespace) -> Results:
                 if options.save:  # after each: a run is long, and what it found so far is found
                     options.save.write_text(json.dumps(stage.results.to_json(), indent=1) + "\n")
     return stage.results
-
-
-def _allow_many_files() -> None:
-    """Servers inherit it: 10,000 partitions and 5,000 connections need descriptors."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _parser() -> argparse.ArgumentParser:

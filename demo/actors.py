@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from barnabas.portable.processes import command_line, running_processes
 from demo.plan import Plan
 
 ROOT = Path(__file__).parent.parent
@@ -150,24 +151,13 @@ def set_flags(settings: Mapping[str, str]) -> list[str]:
 
 
 def _is_python_worker(pid: int) -> bool:
-    try:
-        command = Path(f"/proc/{pid}/cmdline").read_text()
-    except OSError:  # it has just ended
-        return False
-    return "pyspark" in command and "java" not in command.partition("\0")[0]
+    command = command_line(pid)
+    return "pyspark" in command and "java" not in command.partition(" ")[0]
 
 
 def _of_sessions(sessions: Sequence[int]) -> list[int]:
     wanted = set(sessions)
-    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit() and _session(entry) in wanted]
-
-
-def _session(entry: Path) -> int:
-    try:
-        # After the command's name, in brackets, which may contain anything: state, parent, group, session.
-        return int((entry / "stat").read_text().rpartition(")")[2].split()[3])
-    except OSError:  # it has just ended
-        return -1
+    return [process.pid for process in running_processes() if process.session in wanted]
 
 
 def _kill(pid: int) -> None:

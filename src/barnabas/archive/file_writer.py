@@ -2,7 +2,6 @@
 
 import hashlib
 import io
-import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +14,7 @@ from barnabas.archive.store import TEMPORARY, Step, TopicStore
 from barnabas.history.declared import CONNECTOR_COLUMNS, Column, arrow_fields
 from barnabas.history.decode import decode
 from barnabas.history.manifest import Piece
+from barnabas.portable.files import full_sync
 from barnabas.spark.arrow.schema import arrow_schema
 
 ROW_GROUP_BYTES: Final = 32 << 20
@@ -152,7 +152,7 @@ class _HashingSink(io.RawIOBase):
         return self.size_bytes
 
     def sync_and_close(self) -> None:
-        os.fsync(self._file.fileno())
+        full_sync(self._file.fileno())
         self.close()
 
     def close(self) -> None:

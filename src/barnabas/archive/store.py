@@ -20,6 +20,7 @@ from typing import Final
 
 from barnabas.history.errors import HistoryError, NoHistory
 from barnabas.history.manifest import MANIFEST_NAME, Manifest, load, to_json, topic_folder
+from barnabas.portable.files import full_sync, sync_directory
 
 TEMPORARY: Final = ".tmp"
 _ARCHIVER_LOCK: Final = ".archiver.lock"
@@ -95,11 +96,7 @@ class TopicStore:
                 path.unlink(missing_ok=True)
 
     def sync_folder(self) -> None:
-        handle = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        sync_directory(self.folder)
 
     def _replace(self, manifest: Manifest) -> None:
         manifest.check()
@@ -109,7 +106,7 @@ class TopicStore:
             file.write(to_json(manifest))
             file.flush()
             self.on_step(Step.MANIFEST_WRITTEN)
-            os.fsync(file.fileno())
+            full_sync(file.fileno())
         self.on_step(Step.MANIFEST_SYNCED)
         temporary.replace(path)
         self.on_step(Step.MANIFEST_RENAMED)

@@ -1,6 +1,5 @@
 """TLS: a socket through its handshake, and its failures told by what is wrong with which store."""
 
-import os
 import socket
 import ssl
 from typing import Final
@@ -8,6 +7,7 @@ from typing import Final
 from barnabas.client.errors import AuthenticationFailed, BadProperty, CannotConnect, ClientError
 from barnabas.client.settings import Tls
 from barnabas.client.stores import kind_of, refuse_java_store
+from barnabas.portable.secret_files import secret_file
 
 _VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 _START_BYTES: Final = 1024
@@ -53,13 +53,8 @@ def _load_trusted(context: ssl.SSLContext, tls: Tls) -> None:
 
 def _load_own(context: ssl.SSLContext, tls: Tls) -> None:
     if tls.own_pem:
-        # OpenSSL wants a file, and a key should not lie on a disk because of us: this one is in memory only.
-        memory = os.memfd_create("key")
-        try:
-            os.write(memory, tls.own_pem.encode())
-            _load_chain(context, tls, "ssl.keystore.key", f"/proc/self/fd/{memory}", None)
-        finally:
-            os.close(memory)
+        with secret_file(tls.own_pem.encode()) as path:  # OpenSSL wants a file
+            _load_chain(context, tls, "ssl.keystore.key", path, None)
     elif tls.own_file:
         for file in (tls.own_file, tls.key_file):
             if file:

@@ -14,13 +14,17 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from barnabas.env.open_files import Descriptor, OpenFiles
-
-Buffer = bytes | bytearray | memoryview
+from barnabas.portable.files import (
+    PIECES_MAX,
+    Buffer,
+    full_sync,
+    is_cached,
+    sync_data,
+    sync_directory,
+    write_pieces,
+)
 
 TEMPORARY: Final = ".tmp"
-
-# Linux refuses more pieces than this in one pwritev (IOV_MAX).
-PIECES_MAX = 1024
 
 
 class File(Protocol):
@@ -144,7 +148,8 @@ class RealFile:
         # Whether the two ends are in the page cache tells for all between: it is written, read ahead and evicted in
         # runs. A look at one byte of each costs less than the second copy that reading all of it this way would.
         descriptor = self._in_hand()
-        if size and not (_is_cached(descriptor, position) and _is_cached(descriptor, position + size - 1)):
+        number = descriptor.number
+        if size and not (is_cached(number, position) and is_cached(number, position + size - 1)):
             return None
         return self.read_at(position, size)
 
@@ -157,7 +162,7 @@ class RealFile:
             piece = pieces[0]
             if os.pwrite(descriptor.number, piece, position) == len(piece):
                 return
-        elif len(pieces) == 2 and os.pwritev(descriptor.number, pieces, position) == len(pieces[0]) + len(pieces[1]):
+        elif len(pieces) == 2 and write_pieces(descriptor.number, pieces, position) == len(pieces[0]) + len(pieces[1]):
             return
         _write_all(descriptor, position, pieces)
 
@@ -167,7 +172,7 @@ class RealFile:
 
     def sync(self) -> None:
         descriptor = self._in_hand()
-        os.fdatasync(descriptor.number)
+        sync_data(descriptor.number)
 
     def close(self) -> None:
         self._is_closed = True
@@ -175,23 +180,11 @@ class RealFile:
         self.let_go()
 
 
-def _is_cached(descriptor: Descriptor, position: int) -> bool:
-    """True as well where the file ends before, and where the file system cannot tell."""
-    try:
-        os.preadv(descriptor.number, [bytearray(1)], position, os.RWF_NOWAIT)
-    except BlockingIOError:
-        return False
-    except OSError as error:
-        if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL):
-            raise
-    return True
-
-
 def _write_all(descriptor: Descriptor, position: int, pieces: Sequence[Buffer]) -> None:
     for first in range(0, len(pieces), PIECES_MAX):
         chunk = pieces[first : first + PIECES_MAX]
         size = sum(map(len, chunk))
-        written = os.pwritev(descriptor.number, chunk, position)
+        written = write_pieces(descriptor.number, chunk, position)
         if written != size:
             data = memoryview(b"".join(chunk))
             while written < size:
@@ -237,11 +230,7 @@ class RealDisk:
         shutil.rmtree(path)
 
     def sync_dir(self, path: str) -> None:
-        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
+        sync_directory(path)
 
     def read_file(self, path: str) -> bytes:
         with open(path, "rb") as file:
@@ -252,7 +241,7 @@ class RealDisk:
         with open(temporary, "wb") as file:
             file.write(content)
             file.flush()
-            os.fsync(file.fileno())
+            full_sync(file.fileno())
         os.replace(temporary, path)
         self.sync_dir(os.path.dirname(path))
 

@@ -8,9 +8,10 @@ about to read has taken it in hand before, and its number cannot come to mean an
 """
 
 import os
-import resource
 import threading
 from typing import Final, Protocol
+
+from barnabas.portable.open_file_limit import open_file_limit
 
 OPEN_FILES_MAX: Final = 65_536
 """More would gain nothing: to open a file again takes some microseconds."""
@@ -64,5 +65,5 @@ class OpenFiles:
 
 def default_files_max() -> int:
     """Three quarters of what the process may open: the rest is for connections."""
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return OPEN_FILES_MAX if soft == resource.RLIM_INFINITY else max(16, min(soft * 3 // 4, OPEN_FILES_MAX))
+    limit = open_file_limit()
+    return OPEN_FILES_MAX if limit is None else max(16, min(limit * 3 // 4, OPEN_FILES_MAX))

@@ -10,15 +10,15 @@ import uvloop
 from barnabas import __version__
 from barnabas.env import Disk, SystemClock
 from barnabas.node.broker_node import BrokerNode
-from barnabas.node.file_limit import raise_file_limit
 from barnabas.node.garbage import collect_after_growth, collect_the_young_only, peak_bytes
+from barnabas.portable.open_file_limit import raise_open_file_limit
 
 logger = logging.getLogger(__name__)
 
 
 def run_broker(properties: dict[str, str], *, announce: Callable[[str], None], disk: Disk | None = None) -> int:
     """Blocks until SIGTERM or SIGINT, then closes cleanly. The exit status; StartError if it cannot start."""
-    raise_file_limit()
+    raise_open_file_limit()
     return uvloop.run(_run(properties, announce, disk))
 
 

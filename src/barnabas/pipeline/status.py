@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from barnabas.portable.processes import find_process
 from barnabas.spark.errors import UserError
 
 FILE_NAME = "status.json"
@@ -178,12 +179,8 @@ def this_host() -> str:
 
 def process_id(pid: int) -> str | None:
     """A process's number and when it started; None if there is none, or only its remains."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return None
-    fields = stat.rpartition(")")[2].split()  # the name before it may hold anything
-    return None if fields[0] in ("Z", "X") else f"{pid}@{fields[19]}"
+    found = find_process(pid)
+    return None if found is None else f"{pid}@{found.started}"
 
 
 def versions(folder: Path) -> list[str]:

@@ -21,7 +21,8 @@ from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import Final, Literal, NamedTuple, Self, get_args
 
-from barnabas.env.disk import Buffer, Disk, File
+from barnabas.env.disk import Disk, File
+from barnabas.portable.files import Buffer
 from barnabas.testing.disk_steps import Effect, name_step
 
 Moment = Literal["before", "torn", "after", "error", "full"]

@@ -19,7 +19,8 @@ from fnmatch import fnmatch
 from random import Random
 from typing import Literal
 
-from barnabas.env.disk import Buffer, File
+from barnabas.env.disk import File
+from barnabas.portable.files import Buffer
 from barnabas.testing.disk_nodes import DirNode, FileNode, Truncate, Write
 
 Operation = Literal["open", "read", "write", "truncate", "sync", "rename", "remove", "make_dirs", "sync_dir"]

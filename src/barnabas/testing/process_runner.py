@@ -5,7 +5,7 @@ one with a fault built in is `python -m barnabas.testing.faulty_serve`.
 """
 
 import os
-import select
+import selectors
 import signal
 import subprocess
 import sys
@@ -143,6 +143,6 @@ def _close_pipe(process: "subprocess.Popen[str]") -> None:
 
 
 def _is_readable_within(descriptor: int, timeout_s: float) -> bool:
-    waiting = select.poll()  # unlike `select`, it takes descriptors above 1023: a test run may have many files open
-    waiting.register(descriptor, select.POLLIN)
-    return bool(waiting.poll(timeout_s * 1000))
+    with selectors.DefaultSelector() as waiting:
+        waiting.register(descriptor, selectors.EVENT_READ)
+        return bool(waiting.select(timeout_s))

@@ -21,6 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from barnabas.portable.processes import command_line, running_processes
 from barnabas.spark import class_archive
 from barnabas.spark.home import spark_home
 from barnabas.spark.java import SHORT_LIVED, find_java
@@ -62,11 +63,11 @@ class SparkWorker:
 
     def executors(self) -> list[int]:
         """The process ids of its executors."""
-        return [pid for pid in self._process.family() if _EXECUTOR in _command_line(pid)]
+        return [pid for pid in self._process.family() if _EXECUTOR in command_line(pid)]
 
     def python_workers(self) -> list[int]:
         """The process ids of all Python processes in which its tasks run."""
-        return [pid for pid in self._process.family() if any(name in _command_line(pid) for name in _PYTHON_WORKERS)]
+        return [pid for pid in self._process.family() if any(name in command_line(pid) for name in _PYTHON_WORKERS)]
 
     def kill(self) -> None:
         """SIGKILL for it, its executors and their Python workers: a machine is gone."""
@@ -212,7 +213,7 @@ class _Process:
 
     def family(self) -> list[int]:
         """Its own process id, and those of all that descend from it and still run."""
-        return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit() and self._is_ours(entry)]
+        return [process.pid for process in running_processes() if process.session == self.pid]
 
     def kill(self) -> None:
         while family := self.family():  # again and again: one of them may just have started another
@@ -220,21 +221,6 @@ class _Process:
                 _signal(pid, signal.SIGKILL)
             self._popen.poll()
         self._popen.wait()
-
-    def _is_ours(self, entry: Path) -> bool:
-        try:
-            # After the command's name, in brackets, which may contain anything: state, parent, group, session.
-            state, _, _, session = (entry / "stat").read_text().rpartition(")")[2].split()[:4]
-        except OSError:  # it has just ended
-            return False
-        return int(session) == self.pid and state not in "ZX"
-
-
-def _command_line(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
-    except OSError:  # it has just ended
-        return ""
 
 
 def _signal(pid: int, number: signal.Signals) -> None:

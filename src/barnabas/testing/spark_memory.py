@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from barnabas.portable.processes import memory_bytes
 from barnabas.testing.broker import Broker
 from barnabas.testing.spark_cluster import SparkCluster, SparkWorker
 
@@ -61,9 +62,9 @@ class Peaks:
         for worker in workers:
             for pid in worker.python_workers():
                 self.python_workers.add(pid)
-                self.python_bytes = max(self.python_bytes, _peak_bytes(pid))
+                self.python_bytes = max(self.python_bytes, memory_bytes(pid))
             for pid in worker.executors():
-                self.executor_bytes = max(self.executor_bytes, _peak_bytes(pid))
+                self.executor_bytes = max(self.executor_bytes, memory_bytes(pid))
 
 
 @dataclass(frozen=True)
@@ -148,17 +149,6 @@ def _started(command: list[str]) -> "Iterator[subprocess.Popen[str]]":
             yield process
         finally:
             process.kill()
-
-
-def _peak_bytes(pid: int) -> int:
-    try:
-        status = Path(f"/proc/{pid}/status").read_text()
-    except OSError:  # it has just ended
-        return 0
-    for line in status.splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) * 1024
-    return 0
 
 
 def main() -> int:

@@ -5,8 +5,11 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from barnabas.portable.processes import running_processes
 
 
 class DriverProcess:
@@ -58,19 +61,10 @@ class DriverProcess:
         if self._popen is None:
             return
         self.kill()
-        for entry in Path("/proc").iterdir():
-            if entry.name.isdigit() and _session(entry) == self.pid:
-                try:
-                    os.kill(int(entry.name), signal.SIGKILL)
-                except ProcessLookupError:
-                    continue
+        for process in running_processes():
+            if process.session == self.pid:
+                with suppress(ProcessLookupError):
+                    os.kill(process.pid, signal.SIGKILL)
 
     def log_end(self) -> str:
         return self._log.read_text(errors="replace")[-3000:]
-
-
-def _session(entry: Path) -> int:
-    try:
-        return int((entry / "stat").read_text().rpartition(")")[2].split()[3])
-    except OSError:  # it has just ended
-        return -1

@@ -1,0 +1,69 @@
+"""Writing, syncing and looking into the page cache, with what the system has for it.
+
+The twins are named as such for tests, which compare them with the calls of Linux.
+"""
+
+import errno
+import fcntl
+import os
+from collections.abc import Callable, Sequence
+from typing import Final
+
+Buffer = bytes | bytearray | memoryview
+
+_FULL_SYNC: Final[int | None] = getattr(fcntl, "F_FULLFSYNC", None)
+_NO_WAIT: Final[int | None] = getattr(os, "RWF_NOWAIT", None)
+
+PIECES_MAX: Final = 1024
+"""Linux and macOS refuse more in one vectored write (IOV_MAX)."""
+
+
+def full_sync(descriptor: int) -> None:
+    """`fsync` until the bytes are on the device: on macOS it hands them to the drive, which keeps them in its cache."""
+    if _FULL_SYNC is not None:
+        try:
+            fcntl.fcntl(descriptor, _FULL_SYNC)
+        except OSError as error:  # not every file system knows it: those of a network do not
+            if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.ENOTTY):
+                raise
+        else:
+            return
+    os.fsync(descriptor)
+
+
+sync_data: Final[Callable[[int], None]] = getattr(os, "fdatasync", full_sync)
+"""Return once the file's bytes are on the device; its times need not be."""
+
+
+def sync_directory(path: str | os.PathLike[str]) -> None:
+    """Return once renames, new files and removals in it are on the device."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        full_sync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_joined(descriptor: int, pieces: Sequence[Buffer], position: int) -> int:
+    return os.pwrite(descriptor, b"".join(pieces), position)
+
+
+write_pieces: Final[Callable[[int, Sequence[Buffer], int], int]] = getattr(os, "pwritev", write_joined)
+"""Write up to PIECES_MAX pieces one after another; returns how many bytes were written."""
+
+
+def is_cached(descriptor: int, position: int) -> bool:
+    """Whether the byte there can be read without waiting for the device.
+
+    True as well where the file ends before, and where nobody can tell.
+    """
+    if _NO_WAIT is None:
+        return True
+    try:
+        os.preadv(descriptor, [bytearray(1)], position, _NO_WAIT)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL):
+            raise
+    return True
