@@ -38,11 +38,11 @@ def test_settings_of_brokers(barnabas: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message", "hint"),
     [
-        (["get"], "whose settings?", "--broker-default"),
+        (["get"], "whose settings", "--broker-default"),
         (["get", "--topic", "{topic}x"], "there is no topic {topic}x", "did you mean {topic}?"),
         (["set", "--topic", "{topic}", "retention.m=1"], "has no setting retention.m", "did you mean retention.ms?"),
-        (["set", "--topic", "{topic}", "retention.ms=soon"], "Invalid value soon", "barnabas config get"),
-        (["set", "--topic", "{topic}", "retention.ms"], "KEY=VALUE", "try"),
+        (["set", "--topic", "{topic}", "cleanup.policy=soon"], "Invalid value soon", "barnabas config get"),
+        (["set", "--topic", "{topic}", "retention.ms"], "KEY=VALUE", "write it like"),
         (["get", "--broker", "9"], "there is no broker 9", "barnabas cluster describe"),
     ],
 )

@@ -177,7 +177,7 @@ def test_starting_in_the_middle(command: Command, barnabas_topic: str) -> None:
     assert command("consume", barnabas_topic, "--offset", "7", "-n", "3").out == "value-7\nvalue-8\nvalue-9\n"
     assert command("consume", barnabas_topic, "--offset", "-2", "-n", "2").out == "value-8\nvalue-9\n"
     assert command("consume", barnabas_topic, "--offset", "earliest", "-n", "1").out == "value-0\n"
-    assert "wants a number" in command("consume", barnabas_topic, "--offset", "first").err
+    assert "must be a number" in command("consume", barnabas_topic, "--offset", "first").err
     assert "exclude each other" in command("consume", barnabas_topic, "--offset", "1", "--group", "g").err
 
 
@@ -291,25 +291,9 @@ def test_a_broker_that_is_not_there_is_said_at_once(command: Command) -> None:
         failed = command("topic", "list", "--bootstrap-server", address)
     assert failed.status == 1
     assert failed.err == (
-        f"error: cannot reach {address}: Connection refused\nhint: is the broker running? try: barnabas serve\n"
+        f"error: cannot reach {address}: Connection refused\n"
+        "hint: start a broker there with barnabas serve, or give another address with -b HOST:PORT\n"
     )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["produc"], "Did you mean 'produce'?"),
-        (["topic", "creat", "x"], "Did you mean 'create'?"),
-        (["topic", "create", "x", "--partition", "3"], "--partitions"),
-        (["produce"], "Missing argument 'TOPIC'"),
-        (["produce", "x", "--acks", "2"], "'all'"),
-    ],
-)
-def test_wrong_words_say_what_to_type(command: Command, arguments: list[str], words: str) -> None:
-    failed = command(*arguments)
-    assert failed.status == 2
-    assert words in failed.err
-    assert failed.out == ""
 
 
 def test_produce_says_that_it_made_a_topic(command: Command, barnabas_topic: str) -> None:

@@ -104,7 +104,7 @@ def test_ipv6_addresses_stand_in_brackets() -> None:
     ("arguments", "status", "words"),
     [
         (["--lisen", "x:1"], 2, "did you mean --listen?"),
-        (["--set", "novalue"], 1, "--set wants KEY=VALUE, not 'novalue'"),
+        (["--set", "novalue"], 1, "--set needs KEY=VALUE, not 'novalue'"),
         (["--config", "/no/such/file"], 1, "cannot read the configuration /no/such/file: No such file or directory"),
         (["--log-level", "loud"], 2, "invalid choice: 'loud'"),
     ],

@@ -41,6 +41,8 @@ def test_examples_run(tmp_path: Path) -> None:
             **os.environ,
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             "BARNABAS_BOOTSTRAP_SERVER": broker.bootstrap_servers,
+            "HOME": str(tmp_path),
+            "XDG_CONFIG_HOME": "",
         }
         for example, shown in examples():
             command = example.replace("localhost:9092", broker.bootstrap_servers)

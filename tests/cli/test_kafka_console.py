@@ -7,8 +7,8 @@ import pytest
 from cli_running import Run
 
 from barnabas.cli.errors import CommandFailed
-from barnabas.cli.kafka.client_properties import to_librdkafka
 from barnabas.cli.kafka.line_reader import LineReader, LineRecord
+from barnabas.cli.librdkafka import to_librdkafka
 
 pytestmark = pytest.mark.clients
 

@@ -53,7 +53,7 @@ def test_help_version_and_mistakes(script: str, capsys: pytest.CaptureFixture[st
     assert run([script, "--nonsense", "x"]) == 1
     assert "nonsense is not a recognized option" in capsys.readouterr().err
     assert run([script]) == 1
-    assert "hint: try: barnabas kafka-" in capsys.readouterr().err
+    assert "hint: see barnabas kafka-" in capsys.readouterr().err
 
 
 def test_a_value_may_be_negative_and_follow_an_equals_sign() -> None:

@@ -2,7 +2,9 @@
 
 import contextlib
 import json
+import re
 from collections.abc import Iterator
+from datetime import datetime
 
 import pytest
 from cli_running import Run
@@ -40,8 +42,21 @@ def test_transactions_are_listed_and_described(barnabas: Run, barnabas_broker: B
     assert described["start_ms"] > 0
     shown = barnabas("txn", "describe", open_transaction, *servers).good()
     assert f"partitions        {open_transaction}-0" in shown
+    started = datetime.fromtimestamp(described["start_ms"] / 1000).astimezone()
+    assert f"started           {started.isoformat(sep=' ', timespec='seconds')}" in shown
+    assert "timeout           1 minute\n" in shown
+    assert re.search(r"^open for          \d+ seconds?$", shown, re.MULTILINE)
     missing = barnabas("txn", "describe", "nobody", *servers)
     assert missing.status == 1
+    assert "there is no transactional id nobody" in missing.err
+    assert "barnabas txn list" in missing.err
+
+
+def test_durations_choose_among_transactions(barnabas: Run, barnabas_broker: Broker, open_transaction: str) -> None:
+    servers = ("--bootstrap-server", barnabas_broker.bootstrap_servers)
+    assert open_transaction not in barnabas("txn", "list", "--longer-than", "1h", *servers).out
+    assert open_transaction in barnabas("txn", "list", "--longer-than", "0s", *servers).out
+    assert "No transaction hangs" in barnabas("txn", "find-hanging", "--older-than", "1d", *servers).err
 
 
 def test_the_script_says_the_same(script: Run, open_transaction: str) -> None:

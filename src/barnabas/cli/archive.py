@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from barnabas.cli.apps import group_app
+from barnabas.cli.cluster_access import ClusterAccess, connected
 from barnabas.cli.errors import CommandFailed
-from barnabas.cli.options import DEFAULT_SERVERS, ClientConfig, Format, OutputFormat, Servers
+from barnabas.cli.options import Format, OutputFormat
 from barnabas.cli.output import plural, print_json, print_rows, say
 
 if TYPE_CHECKING:
@@ -18,9 +20,7 @@ if TYPE_CHECKING:
     from barnabas.archive.status import PartitionStatus
     from barnabas.client.cluster import Cluster
 
-app = typer.Typer(
-    help="Keep the history of topics as Parquet files, beside the log.", no_args_is_help=True, rich_markup_mode=None
-)
+app = group_app("archive")
 
 Folder = Annotated[
     Path, typer.Option("--to", "-d", metavar="DIR", envvar="BARNABAS_HISTORY", help="Where histories lie.")
@@ -35,6 +35,7 @@ _COLUMNS = ["topic", "partition", "start", "tiered_through", "files", "rows", "b
 
 
 @app.command()
+@connected
 def run(
     topic: Topics,
     to: Folder,
@@ -56,8 +57,8 @@ def run(
     ] = "10min",
     while_parent: Annotated[int | None, typer.Option(hidden=True, help="Stop when this process has ended.")] = None,
     output_format: OutputFormat = Format.table,
-    servers: Servers = DEFAULT_SERVERS,
-    client_config: ClientConfig = None,
+    *,
+    access: ClusterAccess,
 ) -> None:
     """Archive what is committed and not archived yet.
 
@@ -74,39 +75,41 @@ def run(
 
         rules = RollRules(size_bytes("--file-bytes", file_bytes), file_rows, duration_s("--file-age", file_age))
         job = Job(tuple(dict.fromkeys(topic)), to, schema, rules, accept_gap, follow)
-        settings = _settings(servers, client_config)
+        settings = _settings(access)
         with watching(follow=follow, several=len(job.topics) > 1, parent=while_parent) as watcher:
             manifests = archive(settings, job, watcher)
     _print_status([one for manifest in manifests.values() for one in status_of(manifest)], _COLUMNS, output_format)
 
 
 @app.command()
+@connected
 def status(
     to: Folder,
     topic: Chosen = None,
     offline: Offline = False,
     output_format: OutputFormat = Format.table,
-    servers: Servers = DEFAULT_SERVERS,
-    client_config: ClientConfig = None,
+    *,
+    access: ClusterAccess,
 ) -> None:
     """Show how far each history reaches, and how far behind the log it is."""
     with _told():
         from barnabas.archive import status as statuses
 
-        with _cluster(servers, client_config, offline=offline) as cluster:
+        with _cluster(access, offline=offline) as cluster:
             found = [one for name in _histories(to, topic) for one in statuses.status(to, name, cluster)]
     more = [] if offline else ["log_start", "last_stable", "behind"]
     _print_status(found, [*_COLUMNS, *more], output_format)
 
 
 @app.command()
+@connected
 def verify(
     to: Folder,
     topic: Chosen = None,
     offline: Offline = False,
     output_format: OutputFormat = Format.table,
-    servers: Servers = DEFAULT_SERVERS,
-    client_config: ClientConfig = None,
+    *,
+    access: ClusterAccess,
 ) -> None:
     """Compare histories with the log, record by record, wherever both have it. The status is 1 if anything differs."""
     rows: list[dict[str, Any]] = []
@@ -119,7 +122,7 @@ def verify(
 
         names = _histories(to, topic)
         total = sum(piece.bytes for name in names for piece in load(to, name).files())
-        with _cluster(servers, client_config, offline=offline) as cluster, progress("Verifying", total) as advance:
+        with _cluster(access, offline=offline) as cluster, progress("Verifying", total) as advance:
             for name in names:
                 rows += [{"topic": name, **asdict(one)} for one in verified(to, name, cluster, on_advance=advance)]
     bad = [row for row in rows if row["problem"]]
@@ -153,7 +156,7 @@ def retain(
     from barnabas.cli.quantities import duration_s, size_bytes
 
     if older_than is None and max_bytes is None:
-        raise CommandFailed("nothing says what to keep", hint="try: --older-than 365d, or --max-bytes 500GB")
+        raise CommandFailed("nothing says what to keep", hint="give --older-than 365d, or --max-bytes 500GB")
     before_ms = None if older_than is None else int((time.time() - duration_s("--older-than", older_than)) * 1000)
     most = None if max_bytes is None else size_bytes("--max-bytes", max_bytes)
     rows: list[dict[str, Any]] = []
@@ -173,7 +176,7 @@ def _histories(to: Path, topics: "Sequence[str] | None") -> "Sequence[str]":
 
     found = topics or topics_in(to)
     if not found:
-        raise CommandFailed(f"there is no history in {to}", hint=f"try: barnabas archive run --topic TOPIC --to {to}")
+        raise CommandFailed(f"there is no history in {to}", hint=f"run barnabas archive run --topic TOPIC --to {to}")
     return found
 
 
@@ -182,29 +185,22 @@ def _print_status(found: "Sequence[PartitionStatus]", columns: list[str], output
     print_rows(rows, columns, output_format)
 
 
-def _settings(servers: str, client_config: list[str] | None) -> Any:
-    from barnabas.cli.connection import knock
-    from barnabas.cli.pairs import parse_pairs
+def _settings(access: ClusterAccess) -> Any:
+    from barnabas.cli.reachability import check_reachable
     from barnabas.client.properties import client_settings
 
-    knock(servers)
-    return client_settings(
-        {
-            "client.id": "barnabas-archive",
-            **parse_pairs("--client-config", client_config),
-            "bootstrap.servers": servers,
-        }
-    )
+    check_reachable(access.servers)
+    return client_settings({"client.id": "barnabas-archive", **access.properties, "bootstrap.servers": access.servers})
 
 
 @contextmanager
-def _cluster(servers: str, client_config: list[str] | None, *, offline: bool) -> "Iterator[Cluster | None]":
+def _cluster(access: ClusterAccess, *, offline: bool) -> "Iterator[Cluster | None]":
     if offline:
         yield None
         return
     from barnabas.client.cluster import Cluster
 
-    with Cluster(_settings(servers, client_config)) as cluster:
+    with Cluster(_settings(access)) as cluster:
         yield cluster
 
 
@@ -226,6 +222,4 @@ def _told() -> Iterator[None]:
 
 
 def _missing(error: ImportError) -> CommandFailed:
-    return CommandFailed(
-        f"the history tier needs the package {error.name}", hint="try: pip install 'barnabas[history]'"
-    )
+    return CommandFailed(f"the history tier needs the package {error.name}", hint="run pip install 'barnabas[history]'")

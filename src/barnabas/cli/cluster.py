@@ -4,34 +4,31 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from barnabas.cli.options import DEFAULT_SERVERS, Format, OutputFormat, Servers
+from barnabas.cli.apps import group_app
+from barnabas.cli.cluster_access import ClusterAccess, connected
+from barnabas.cli.options import Format, OutputFormat
 from barnabas.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
     from barnabas.cli.wire_client import Cluster
 
-app = typer.Typer(
-    help="Show brokers, features, log directories and API versions.", no_args_is_help=True, rich_markup_mode=None
-)
-
-
-@app.callback()
-def cluster() -> None:
-    """Show brokers, features, log directories and API versions."""
+app = group_app("cluster")
 
 
 @app.command()
+@connected
 def describe(
     api_versions: Annotated[
         bool, typer.Option("--api-versions", help="Also which requests the brokers understand.")
     ] = False,
     output_format: OutputFormat = Format.table,
-    servers: Servers = DEFAULT_SERVERS,
+    *,
+    access: ClusterAccess,
 ) -> None:
     """Show the cluster's id, controller, brokers, features and log directories."""
     from barnabas.cli.wire_client import Cluster
 
-    with Cluster(servers) as connection:
+    with Cluster.to(access) as connection:
         described = _description(connection)
     if output_format is Format.json:
         print_json(described)

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from barnabas.cli.apps import single_app
+
 Words = dict[str, list[str]]
 """What may follow, by the commands typed so far: "" is `barnabas` itself, "topic create" a command in a group."""
 
@@ -33,17 +35,21 @@ def completion(shell: Annotated[Shell, typer.Argument(help="The shell to complet
 
 
 def collect_words() -> Words:
+    import importlib
+
     from typer.main import get_command
 
-    from barnabas.cli.app import app
+    from barnabas.cli.commands import COMMANDS, SERVE, VERSION
     from barnabas.cli.kafka.scripts import SCRIPTS, parser_of
     from barnabas.cli.serve import argument_parser
 
-    found: Words = {}
-    _walk(get_command(app), "", found)
-    found["serve"] = _flags_of(argument_parser())
+    found: Words = {"": [*COMMANDS, "--bootstrap-server", "--help", "--profile", "--version"], VERSION: []}
+    found[SERVE] = _flags_of(argument_parser())
     for name in SCRIPTS:
         found[name] = _flags_of(parser_of(name))
+    for name in COMMANDS:
+        if name not in found:
+            _walk(get_command(importlib.import_module(f"barnabas.cli.{name}").app), name, found)
     return found
 
 
@@ -116,3 +122,6 @@ def _paths(words: Words) -> str:
 
 def _cases(words: Words, variable: str = "words") -> str:
     return "\n".join(f'    "{path}") {variable}="{" ".join(found)}" ;;' for path, found in words.items())
+
+
+app = single_app(completion)

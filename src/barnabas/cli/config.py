@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from barnabas.cli.apps import group_app
+from barnabas.cli.cluster_access import ClusterAccess, connected
 from barnabas.cli.connection import unknown_topic
-from barnabas.cli.errors import CommandFailed
-from barnabas.cli.options import DEFAULT_SERVERS, Format, OutputFormat, Servers
+from barnabas.cli.errors import CommandFailed, suggestion
+from barnabas.cli.options import Format, OutputFormat
 from barnabas.cli.output import plural, print_rows, say
-from barnabas.cli.pairs import parse_pairs
+from barnabas.cli.pairs import parse_settings
 
 if TYPE_CHECKING:
     from barnabas.cli.wire_client import Cluster
 
-app = typer.Typer(
-    help="Get, set and unset settings of topics and brokers.", no_args_is_help=True, rich_markup_mode=None
-)
+app = group_app("config")
 
 Topic = Annotated[str | None, typer.Option("--topic", "-t", metavar="TOPIC", help="A topic's settings.")]
 Broker = Annotated[int | None, typer.Option("--broker", metavar="ID", help="A broker's settings.")]
@@ -45,6 +45,7 @@ class _Target(NamedTuple):
 
 
 @app.command()
+@connected
 def get(
     names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Only these settings.")] = None,
     topic: Topic = None,
@@ -52,11 +53,12 @@ def get(
     broker_default: BrokerDefault = False,
     show_all: Annotated[bool, typer.Option("--all", "-a", help="Also settings that were never changed.")] = False,
     output_format: OutputFormat = Format.table,
-    servers: Servers = DEFAULT_SERVERS,
+    *,
+    access: ClusterAccess,
 ) -> None:
     """Show settings that were changed, or those that are named."""
     target = _target(topic, broker, broker_default)
-    with _connect(servers) as cluster:
+    with _connect(access) as cluster:
         found = _entries(cluster, target)
     wanted = set(names or ())
     if unknown := sorted(wanted - found.keys()):
@@ -71,51 +73,57 @@ def get(
 
 
 @app.command("set")
+@connected
 def set_(
     settings: Annotated[list[str], typer.Argument(metavar="NAME=VALUE...", help="What to set.")],
     topic: Topic = None,
     broker: Broker = None,
     broker_default: BrokerDefault = False,
-    servers: Servers = DEFAULT_SERVERS,
+    *,
+    access: ClusterAccess,
 ) -> None:
     """Change settings; they act at once."""
     target = _target(topic, broker, broker_default)
-    _alter(servers, target, parse_pairs("set", settings), [])
+    _alter(access, target, parse_settings("barnabas config set", settings), [])
     say(f"Set {plural(len(settings), 'setting')} of {target}")
 
 
 @app.command()
+@connected
 def unset(
     names: Annotated[list[str], typer.Argument(metavar="NAME...", help="What to return to its default.")],
     topic: Topic = None,
     broker: Broker = None,
     broker_default: BrokerDefault = False,
-    servers: Servers = DEFAULT_SERVERS,
+    *,
+    access: ClusterAccess,
 ) -> None:
     """Return settings to their defaults."""
     target = _target(topic, broker, broker_default)
-    _alter(servers, target, {}, names)
+    _alter(access, target, {}, names)
     say(f"Unset {plural(len(names), 'setting')} of {target}")
 
 
 def _target(topic: str | None, broker: int | None, broker_default: bool) -> _Target:
     if sum([topic is not None, broker is not None, broker_default]) != 1:
-        raise CommandFailed("whose settings?", hint="give one of --topic NAME, --broker ID and --broker-default")
+        raise CommandFailed(
+            "it is not said whose settings", hint="give one of --topic NAME, --broker ID and --broker-default"
+        )
     if topic is not None:
         return _Target(_TOPIC, topic)
     return _Target(_BROKER, "" if broker is None else str(broker))
 
 
-def _connect(servers: str) -> "Cluster":
+def _connect(access: ClusterAccess) -> "Cluster":
     from barnabas.cli.wire_client import Cluster
 
-    return Cluster(servers)
+    return Cluster.to(access)
 
 
-def _alter(servers: str, target: _Target, changes: dict[str, str], deletions: list[str]) -> None:
+def _alter(access: ClusterAccess, target: _Target, changes: dict[str, str], deletions: list[str]) -> None:
     from barnabas.cli.kafka.resource_configs import alter_resource
 
-    with _connect(servers) as cluster:
+    with _connect(access) as cluster:
         known = list(_entries(cluster, target))
         if target.name:  # the default of all brokers lists only what was set there
             for name in (*changes, *deletions):
@@ -141,13 +149,8 @@ def _row(entry: Any) -> dict[str, object]:
 
 
 def _unknown_setting(name: str, known: list[str], target: _Target) -> CommandFailed:
-    from difflib import get_close_matches
-
-    close = get_close_matches(name, known, n=1)
-    guess = f"did you mean {close[0]}? " if close else ""
-    return CommandFailed(
-        f"{target} has no setting {name}", hint=f"{guess}try: barnabas config get {target.flag()} --all"
-    )
+    see_all = f"run barnabas config get {target.flag()} --all to see all settings"
+    return CommandFailed(f"{target} has no setting {name}", hint=suggestion(name, known, see_all))
 
 
 def _is_changed(entry: Any) -> bool:

@@ -1,77 +1,87 @@
-"""The way to a broker for the client commands: confluent-kafka, with its failures told as sentences.
-
-librdkafka keeps trying a broker that is not there, so the commands knock first: a plain TCP connection that fails at
-once says more than a timeout after seconds.
-"""
+"""The way to a broker for the client commands: confluent-kafka, with its failures told as sentences."""
 
 import os
-import socket
-from collections.abc import Sequence
-from concurrent.futures import Future
-from difflib import get_close_matches
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Self, TypeVar
 
-from barnabas.cli.errors import CommandFailed
-from barnabas.cli.pairs import parse_pairs
+from barnabas.cli.errors import CommandFailed, suggestion
+from barnabas.cli.librdkafka import to_librdkafka
+from barnabas.cli.reachability import check_reachable
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from confluent_kafka import Consumer, KafkaError, Producer, ShareConsumer
     from confluent_kafka.admin import AdminClient, ClusterMetadata, TopicMetadata
+
+    from barnabas.cli.cluster_access import ClusterAccess
 
 T = TypeVar("T")
 
 REQUEST_TIMEOUT_S = 15.0
-KNOCK_TIMEOUT_S = 3.0
+
+_UNKNOWN_SETTING = 'No such configuration property: "'
 
 
 class Connection:
     """One cluster, reached through `servers`; makes clients with the settings that all of them share."""
 
-    def __init__(self, servers: str, client_config: Sequence[str] | None) -> None:
+    def __init__(
+        self, servers: str, properties: Mapping[str, str], *, profile: Mapping[str, str] | None = None
+    ) -> None:
+        """`properties` win over what a command sets, and that over `profile`. Names are Java's or librdkafka's."""
         try:
             import confluent_kafka  # noqa: F401  # only to learn whether it is there
         except ImportError as error:
             raise CommandFailed(
                 "this command is a Kafka client and needs the package confluent-kafka",
-                hint="try: pip install 'barnabas[client]'",
+                hint="run pip install 'barnabas[client]'",
             ) from error
         self.servers = servers
-        self._config: dict[str, object] = {
+        self._profile = to_librdkafka(profile or {})
+        self._fixed: dict[str, object] = {
             "bootstrap.servers": servers,
             "client.id": f"barnabas-cli-{os.getpid()}",
             "log_level": 0,  # what matters reaches us as errors
-            **parse_pairs("--client-config", client_config),
+            **to_librdkafka(properties),
         }
-        knock(servers)
+        check_reachable(servers)
+
+    @classmethod
+    def to(cls, access: "ClusterAccess") -> Self:
+        return cls(access.servers, access.overrides, profile=access.profile)
 
     def admin(self) -> "AdminClient":
         from confluent_kafka.admin import AdminClient
 
-        return AdminClient(self._config)
+        return self._make(AdminClient, {})
 
-    def producer(self, config: dict[str, object]) -> "Producer":
-        from confluent_kafka import KafkaException, Producer
+    def producer(self, config: Mapping[str, object]) -> "Producer":
+        from confluent_kafka import Producer
 
-        try:
-            return Producer({**config, **self._config})
-        except KafkaException as error:
-            raise failure(error.args[0]) from error
+        return self._make(Producer, config)
 
-    def consumer(self, config: dict[str, object]) -> "Consumer":
-        from confluent_kafka import Consumer, KafkaException
+    def consumer(self, config: Mapping[str, object]) -> "Consumer":
+        from confluent_kafka import Consumer
 
-        try:
-            return Consumer({**config, **self._config})
-        except KafkaException as error:
-            raise failure(error.args[0]) from error
+        return self._make(Consumer, config)
 
-    def share_consumer(self, config: dict[str, object]) -> "ShareConsumer":
-        from confluent_kafka import KafkaException, ShareConsumer
+    def share_consumer(self, config: Mapping[str, object]) -> "ShareConsumer":
+        from confluent_kafka import ShareConsumer
 
-        try:
-            return ShareConsumer({**config, **self._config})
-        except KafkaException as error:
-            raise failure(error.args[0]) from error
+        return self._make(ShareConsumer, config)
+
+    def _make(self, client: Callable[[dict[str, object]], T], config: Mapping[str, object]) -> T:
+        from confluent_kafka import KafkaException
+
+        while True:
+            try:
+                return client({**self._profile, **config, **self._fixed})
+            except KafkaException as error:
+                # A profile may have any setting of the Java client; those that librdkafka lacks mean nothing to it.
+                unknown = str(error.args[0].str()).partition(_UNKNOWN_SETTING)[2].rstrip('"')
+                if self._profile.pop(unknown, None) is None:
+                    raise failure(error.args[0]) from error
 
     def metadata(self, admin: "AdminClient") -> "ClusterMetadata":
         from confluent_kafka import KafkaException
@@ -81,7 +91,7 @@ class Connection:
         except KafkaException as error:
             raise CommandFailed(
                 f"{self.servers} accepts connections but gives no answer to Kafka requests",
-                hint="is it a Kafka listener, and does it want TLS or a login? try: -X security.protocol=SSL",
+                hint="check that it is a Kafka listener; if it wants TLS or a login, give those with --profile or -X",
             ) from error
 
     def existing_topics(self, admin: "AdminClient", names: Sequence[str]) -> "list[TopicMetadata]":
@@ -91,28 +101,6 @@ class Connection:
             if name not in topics:
                 raise unknown_topic(name, list(topics))
         return [topics[name] for name in names]
-
-
-def parse_address(server: str) -> tuple[str, int]:
-    host, _, port = server.strip().rpartition(":")
-    if not host:
-        host, port = server.strip(), "9092"
-    if not port.isdecimal():
-        raise CommandFailed(f"{server!r} is not an address", hint="try: --bootstrap-server localhost:9092")
-    return host.strip("[]"), int(port)
-
-
-def knock(servers: str) -> None:
-    """Return if any of the servers accepts a connection."""
-    reason = "no address given"
-    for server in servers.split(","):
-        try:
-            socket.create_connection(parse_address(server), timeout=KNOCK_TIMEOUT_S).close()
-        except OSError as error:
-            reason = error.strerror or str(error)
-        else:
-            return
-    raise CommandFailed(f"cannot reach {servers}: {reason}", hint="is the broker running? try: barnabas serve")
 
 
 def result_of(future: "Future[T]") -> T:
@@ -136,22 +124,20 @@ def failure(error: "KafkaError") -> CommandFailed:
 
 
 def unknown_topic(name: str, known: Sequence[str]) -> CommandFailed:
-    close = get_close_matches(name, known, n=1)
-    hint = f"did you mean {close[0]}? " if close else ""
-    return CommandFailed(
-        f"there is no topic {name}", hint=f"{hint}try: barnabas topic list, or barnabas topic create {name}"
-    )
+    create = f"create it with barnabas topic create {name}"
+    guess = suggestion(name, known, "")
+    return CommandFailed(f"there is no topic {name}", hint=f"{guess} Or {create}" if guess else create)
 
 
 _HINTS = {
     "MSG_SIZE_TOO_LARGE": "raise both limits: -X message.max.bytes=N here, max.message.bytes=N on the topic",
-    "UNKNOWN_TOPIC_OR_PART": "try: barnabas topic list",
-    "TOPIC_ALREADY_EXISTS": "try: barnabas topic describe NAME, or create with --if-not-exists",
+    "UNKNOWN_TOPIC_OR_PART": "run barnabas topic list to see the topics",
+    "TOPIC_ALREADY_EXISTS": "with --if-not-exists an existing topic is left as it is",
     "NON_EMPTY_GROUP": "the group still has members: stop its consumers first",
-    "GROUP_ID_NOT_FOUND": "try: barnabas group list",
+    "GROUP_ID_NOT_FOUND": "run barnabas group list to see the groups",
     "UNKNOWN_MEMBER_ID": "the group still has members: stop its consumers first",
     "INVALID_PARTITIONS": "partitions can be added, never removed",
-    "INVALID_REPLICATION_FACTOR": "there are fewer brokers than replicas asked for: try --replication-factor 1",
+    "INVALID_REPLICATION_FACTOR": "there are fewer brokers than replicas: give --replication-factor 1",
     "_TIMED_OUT": "the broker did not answer in time: is it overloaded or behind a firewall?",
-    "_TRANSPORT": "is the broker running? try: barnabas serve",
+    "_TRANSPORT": "check that the broker runs, and its log",
 }

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from barnabas.cli.apps import single_app
+from barnabas.cli.cluster_access import ClusterAccess, connected
 from barnabas.cli.connection import Connection, failure
 from barnabas.cli.errors import CommandFailed
-from barnabas.cli.options import DEFAULT_SERVERS, ClientConfig, Servers
 from barnabas.cli.output import plural, say
+from barnabas.cli.quantities import duration_s
 from barnabas.cli.record_format import Render, renderer
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ _POLL_S = 0.1
 _EARLIEST, _LATEST, _COMMITTED, _TAIL = -2, -1, -1000, -2000
 
 
+@connected
 def consume(
     topic: Annotated[str, typer.Argument(metavar="TOPIC", help="Where the records are.")],
     group: Annotated[
@@ -40,18 +43,22 @@ def consume(
         typer.Option(metavar="OFFSET", help="Start at this offset; -N is N before the end; earliest, latest."),
     ] = None,
     partition: Annotated[
-        list[int] | None, typer.Option("--partition", "-p", help="Only this partition; repeatable.")
+        list[int] | None,
+        typer.Option("--partition", "-p", min=0, metavar="NUMBER", help="Only this partition; repeatable."),
     ] = None,
-    max_messages: Annotated[int | None, typer.Option("--max-messages", "-n", min=1, help="Stop after so many.")] = None,
+    max_messages: Annotated[
+        int | None, typer.Option("--max-messages", "-n", min=1, metavar="NUMBER", help="Stop after so many.")
+    ] = None,
     timeout: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Stop when nothing came for so long.")
+        str | None,
+        typer.Option(metavar="DURATION", help="Stop when nothing came for so long; a number alone is in seconds."),
     ] = None,
     output_format: Annotated[
         str,
         typer.Option("--format", metavar="FORMAT", help="text, json or a template: '{partition}:{offset} {value}'."),
     ] = "text",
-    servers: Servers = DEFAULT_SERVERS,
-    client_config: ClientConfig = None,
+    *,
+    access: ClusterAccess,
 ) -> None:
     """Write records to stdout, one per line.
 
@@ -60,11 +67,12 @@ def consume(
     if group is not None and offset is not None:
         raise CommandFailed(
             "a group starts where it committed, so --offset and --group exclude each other",
-            hint=f"try: barnabas group reset-offsets {group} --topic {topic} --to-offset N",
+            hint=f"run barnabas group reset-offsets {group} --topic {topic} --to-offset N",
         )
     start = _start(offset, from_beginning)
     render = renderer(output_format)
-    connection = Connection(servers, client_config)
+    timeout_s = None if timeout is None else duration_s("--timeout", timeout, bare_unit="s")
+    connection = Connection.to(access)
     partitions = _partitions(connection, topic, partition)
     consumer = connection.consumer(
         {
@@ -82,7 +90,7 @@ def consume(
         consumer.subscribe([topic])
     pump = Pump(consumer, render, stores_offsets=group is not None)
     try:
-        pump.run(max_messages, timeout)
+        pump.run(max_messages, timeout_s)
     finally:
         consumer.close()
         say(f"{plural(pump.count, 'record')} read from {topic}")
@@ -147,7 +155,7 @@ def _start(offset: str | None, from_beginning: bool) -> int:
         number = int(offset)
     except ValueError as error:
         raise CommandFailed(
-            f"--offset wants a number, earliest or latest, not {offset!r}", hint="try: --offset 0, or --offset -10"
+            f"--offset must be a number, earliest or latest, not {offset!r}", hint="write --offset 0, or --offset -10"
         ) from error
     return number if number >= 0 else _TAIL + number
 
@@ -168,3 +176,6 @@ def _partitions(connection: Connection, topic: str, wanted: list[int] | None) ->
                 hint=f"its partitions are 0 to {known[-1]}: leave --partition out for all",
             )
     return wanted or known
+
+
+app = single_app(consume)

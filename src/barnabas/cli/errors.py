@@ -1,15 +1,24 @@
-"""How a command fails: what happened, then what to type now."""
+"""How a command fails: what happened, then what to do next."""
 
 import sys
+from collections.abc import Iterable
 
 
 class CommandFailed(Exception):
-    """Ends the command with status 1; `hint` is the next step."""
+    """Ends the command; `hint` is the next step."""
+
+    exit_status = 1
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
+
+
+class WrongUsage(CommandFailed):
+    """What was typed is no command of ours, or lacks something."""
+
+    exit_status = 2
 
 
 def show(error: CommandFailed) -> None:
@@ -20,3 +29,11 @@ def show(error: CommandFailed) -> None:
 def show_hint(error: CommandFailed) -> None:
     if error.hint:
         print(f"hint: {error.hint}", file=sys.stderr)
+
+
+def suggestion(name: str, known: Iterable[str], otherwise: str) -> str:
+    """A hint: the known name that was probably meant, or else what to do to see them all."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, list(known), n=1)
+    return f"did you mean {close[0]}?" if close else otherwise

@@ -4,11 +4,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from barnabas.cli.apps import group_app
+from barnabas.cli.cluster_access import ClusterAccess, connected
 from barnabas.cli.connection import REQUEST_TIMEOUT_S, Connection, result_of
 from barnabas.cli.errors import CommandFailed
 from barnabas.cli.group_view import GroupView, committed_offsets, describe_group, member_count, state_in_words
 from barnabas.cli.offset_reset import Target, plan_reset, targets_from
-from barnabas.cli.options import DEFAULT_SERVERS, ClientConfig, Format, OutputFormat, Servers
+from barnabas.cli.options import Format, OutputFormat
 from barnabas.cli.output import plural, print_json, print_rows, print_table, say
 
 if TYPE_CHECKING:
@@ -16,46 +18,48 @@ if TYPE_CHECKING:
 
     from barnabas.cli.share_group_view import ShareGroups
 
-app = typer.Typer(
-    help="List, describe, reset and delete groups of consumers.", no_args_is_help=True, rich_markup_mode=None
-)
+app = group_app("group")
 
 Names = Annotated[list[str], typer.Argument(metavar="GROUP", help="Names of groups.")]
 
 
 @app.command("list")
+@connected
 def list_(
     output_format: OutputFormat = Format.table,
-    servers: Servers = DEFAULT_SERVERS,
-    client_config: ClientConfig = None,
+    *,
+    access: ClusterAccess,
 ) -> None:
     """List groups of every type."""
     from barnabas.cli.share_group_view import share_groups
 
-    admin = Connection(servers, client_config).admin()
-    with share_groups(servers, client_config) as sharing:
+    admin = Connection.to(access).admin()
+    with share_groups(access) as sharing:
         rows = _list_groups(admin, sharing)
     print_rows(rows, ["group", "state", "type"], output_format, empty="No groups: none has joined or committed yet.")
 
 
 @app.command()
+@connected
 def describe(
     groups: Annotated[list[str] | None, typer.Argument(metavar="[GROUP]...", help="Names of groups.")] = None,
     every: Annotated[bool, typer.Option("--all", "-a", help="Describe every group.")] = False,
     output_format: OutputFormat = Format.table,
-    servers: Servers = DEFAULT_SERVERS,
-    client_config: ClientConfig = None,
+    *,
+    access: ClusterAccess,
 ) -> None:
     """Show members, committed offsets and lag."""
     from barnabas.cli.share_group_view import ShareGroupView, share_groups
 
     if bool(groups) == every:
-        raise CommandFailed("name the groups to describe, or give --all", hint="barnabas group list shows their names")
-    connection = Connection(servers, client_config)
+        raise CommandFailed(
+            "no group is given", hint="name groups, or give --all; run barnabas group list to see their names"
+        )
+    connection = Connection.to(access)
     admin = connection.admin()
     topics = connection.metadata(admin).topics
     described: list[GroupView | ShareGroupView] = []
-    with share_groups(servers, client_config) as sharing:
+    with share_groups(access) as sharing:
         names = groups or [row["group"] for row in _list_groups(admin, sharing)]
         described += [
             sharing.describe(name) if name in sharing else describe_group(admin, name, topics) for name in names
@@ -73,6 +77,7 @@ def describe(
 
 
 @app.command("reset-offsets")
+@connected
 def reset_offsets(
     group: Annotated[str, typer.Argument(metavar="GROUP", help="Name of the group.")],
     topic: Annotated[
@@ -90,25 +95,27 @@ def reset_offsets(
     shift_by: Annotated[int | None, typer.Option(metavar="N", help="N forward, or back if negative.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and do nothing.")] = False,
     output_format: OutputFormat = Format.table,
-    servers: Servers = DEFAULT_SERVERS,
-    client_config: ClientConfig = None,
+    *,
+    access: ClusterAccess,
 ) -> None:
     """Change where a group without members goes on."""
     from barnabas.cli.share_group_view import share_groups
 
     target = Target.from_options(to_earliest, to_latest, to_offset, to_datetime, shift_by)
     if bool(topic) == all_topics:
-        raise CommandFailed("which topics?", hint="try: --topic NAME, or --all-topics")
-    connection = Connection(servers, client_config)
+        raise CommandFailed(
+            "give --topic or --all-topics", hint="--all-topics are those that the group has committed to"
+        )
+    connection = Connection.to(access)
     admin = connection.admin()
-    with share_groups(servers, client_config) as sharing:
+    with share_groups(access) as sharing:
         committed = sharing.starts(group) if group in sharing else committed_offsets(admin, group)
     partitions = sorted(committed) if all_topics else targets_from(connection, admin, topic or [])
     if not partitions:
         raise CommandFailed(f"the group {group} has committed nothing", hint="name the topics: --topic NAME")
     changes = plan_reset(admin, partitions, committed, target)
     if not dry_run and group in sharing:
-        with share_groups(servers, client_config) as sharing:
+        with share_groups(access) as sharing:
             _check_that_nobody_is_in(sharing.describe(group).members, group)
             sharing.reset(group, changes)
     elif not dry_run:
@@ -127,13 +134,14 @@ def reset_offsets(
 
 
 @app.command()
+@connected
 def delete(
     groups: Names,
-    servers: Servers = DEFAULT_SERVERS,
-    client_config: ClientConfig = None,
+    *,
+    access: ClusterAccess,
 ) -> None:
     """Delete groups without members, and what they committed."""
-    admin = Connection(servers, client_config).admin()
+    admin = Connection.to(access).admin()
     for name, future in admin.delete_consumer_groups(groups, request_timeout=REQUEST_TIMEOUT_S).items():
         result_of(future)
         say(f"Deleted group {name}")

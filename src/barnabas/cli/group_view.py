@@ -77,7 +77,7 @@ def describe_group(admin: "AdminClient", name: str, topics: "Mapping[str, TopicM
     readers = _readers(found)
     named = committed.keys() | readers.keys()
     if found.state.name == "DEAD" and not named:
-        raise CommandFailed(f"there is no group {name}", hint="try: barnabas group list")
+        raise CommandFailed(f"there is no group {name}", hint="run barnabas group list to see the groups")
     read = {topic: topics[topic] for topic, _ in named if topic in topics}
     where = sorted(named | {(topic, index) for topic, metadata in read.items() for index in metadata.partitions})
     ends = end_offsets(admin, where)

@@ -4,13 +4,12 @@ from typing import Annotated
 
 import typer
 
+from barnabas.cli.apps import group_app
 from barnabas.cli.errors import CommandFailed
 from barnabas.cli.options import Format, OutputFormat
 from barnabas.cli.output import plural, print_json, print_rows, say
 
-app = typer.Typer(
-    help="Dump and verify logs on disk; no broker is needed.", no_args_is_help=True, rich_markup_mode=None
-)
+app = group_app("log")
 
 Path = Annotated[str, typer.Argument(metavar="PATH", help="A data directory, a partition's directory or a segment.")]
 
@@ -20,7 +19,9 @@ def dump(
     path: Path,
     records: Annotated[bool, typer.Option("--records", "-r", help="Show records rather than batches.")] = False,
     from_offset: Annotated[int | None, typer.Option(metavar="OFFSET", help="Start with this offset.")] = None,
-    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="Stop after so many.")] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", min=1, metavar="NUMBER", help="Stop after so many.")
+    ] = None,
     output_format: OutputFormat = Format.table,
 ) -> None:
     """Show the batches or records of segments."""

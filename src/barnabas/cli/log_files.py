@@ -71,7 +71,7 @@ def record_rows(segments: Sequence[SegmentPath], from_offset: int) -> Iterator[R
                 records = decode_records(batch, max_bytes=DECOMPRESSED_BYTES_MAX)
             except KafkaError as error:
                 raise CommandFailed(
-                    f"{segment.path} at byte {position}: {error}", hint=f"try: barnabas log verify {segment.path}"
+                    f"{segment.path} at byte {position}: {error}", hint=f"run barnabas log verify {segment.path}"
                 ) from error
             for record in records:
                 if record.offset >= from_offset:

@@ -1,19 +1,26 @@
-"""The door: `barnabas COMMAND`.
+"""The door: `barnabas [OPTIONS] COMMAND ...`.
 
-`serve` is let through before typer is imported, because 40 ms of a broker's start are worth a line; so are Kafka's
-scripts, which read their own flags. Everything else goes to the typer application. Whatever happens, a person sees a
-sentence and never a traceback of ours.
+Options before the command are those that every command for a cluster takes, and are handed on to it: `barnabas -b H
+topic list` is `barnabas topic list -b H`. Whatever happens, a person sees a sentence and never a traceback of ours.
 """
 
+import importlib
 import os
 import sys
 from collections.abc import Sequence
 
-from barnabas.cli.errors import CommandFailed, show
+from barnabas import __version__
+from barnabas.cli.commands import COMMANDS, SERVE, VERSION
+from barnabas.cli.errors import CommandFailed, WrongUsage, show, suggestion
+from barnabas.cli.kafka.scripts import SCRIPTS, run_script
 
 # 128 and the signal's number, as shells report it: SIGINT, SIGPIPE.
 EXIT_INTERRUPTED = 130
 EXIT_NOBODY_READS = 141
+
+_HANDED_ON = {"-b": "--bootstrap-server", "--bootstrap-server": "--bootstrap-server", "--profile": "--profile"}
+_HELP = ("-h", "--help", "help")
+_VERSION = ("-V", "--version", VERSION)
 
 
 def main() -> None:
@@ -21,23 +28,12 @@ def main() -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    command = arguments[0] if arguments else ""
+    """The exit status."""
     try:
-        if command == "serve":
-            from barnabas.cli.serve import serve
-
-            return serve(arguments[1:])
-        if command.startswith("kafka-"):
-            from barnabas.cli.kafka.scripts import SCRIPTS, run_script
-
-            if command in SCRIPTS:
-                return run_script(command, arguments[1:])
-        from barnabas.cli.app import app
-
-        app(arguments, prog_name="barnabas")
+        return _dispatch(list(arguments))
     except CommandFailed as error:
         show(error)
-        return 1
+        return error.exit_status
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except BrokenPipeError:  # `| head` has seen enough; Python would complain once more when it flushes at the end
@@ -45,4 +41,53 @@ def run(arguments: Sequence[str]) -> int:
         return EXIT_NOBODY_READS
     except SystemExit as exit_:
         return exit_.code if isinstance(exit_.code, int) else 0
-    return 0
+
+
+def _dispatch(arguments: list[str]) -> int:
+    handed_on, rest = _leading_options(arguments)
+    if not rest or rest[0] in _HELP:
+        if rest[1:]:  # help of a command
+            return _call(rest[1], [*rest[2:], "--help"], [])
+        from barnabas.cli.overview import overview
+
+        print(overview(), end="", file=sys.stdout if rest else sys.stderr)
+        return 0 if rest else WrongUsage.exit_status
+    if rest[0] in _VERSION:
+        print(f"barnabas {__version__}")
+        return 0
+    return _call(rest[0], rest[1:], handed_on)
+
+
+def _leading_options(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """What is handed on to the command, and the command with all that follows it."""
+    handed_on: list[str] = []
+    rest = list(arguments)
+    while rest and rest[0].startswith("-") and rest[0] not in (*_HELP, *_VERSION):
+        flag, equals, value = rest.pop(0).partition("=")
+        if flag not in _HANDED_ON:
+            known = [*_HANDED_ON, *_HELP, *_VERSION]
+            raise WrongUsage(f"barnabas has no option {flag}", hint=suggestion(flag, known, "see barnabas --help"))
+        if not equals:
+            if not rest:
+                raise WrongUsage(f"{flag} needs a value", hint=f"write barnabas {flag} VALUE COMMAND")
+            value = rest.pop(0)
+        handed_on += [_HANDED_ON[flag], value]
+    return handed_on, rest
+
+
+def _call(command: str, arguments: list[str], handed_on: list[str]) -> int:
+    script = command.removesuffix(".sh")
+    if script in SCRIPTS:
+        return run_script(script, [*handed_on, *arguments])
+    if command not in COMMANDS:
+        hint = suggestion(script, COMMANDS, "see barnabas --help for all commands")
+        raise WrongUsage(f"there is no command {command}", hint=hint)
+    if command == SERVE:  # argparse instead of typer: 40 ms of a broker's start are worth a line
+        from barnabas.cli.serve import serve
+
+        return serve([*handed_on, *arguments])
+
+    from barnabas.cli.apps import run_app
+
+    app = importlib.import_module(f"barnabas.cli.{command}").app
+    return run_app(app, command, arguments, handed_on)

@@ -44,7 +44,10 @@ class Target(NamedTuple):
         if shift_by is not None:
             chosen.append(cls("shift", shift_by))
         if len(chosen) != 1:
-            raise CommandFailed("where to?" if not chosen else "to one place only", hint=f"give one of {_CHOICES}")
+            raise CommandFailed(
+                "no new position is given" if not chosen else "more than one new position is given",
+                hint=f"give one of {_CHOICES}",
+            )
         return chosen[0]
 
     def offset(self, *, start: int, end: int, current: int | None, at_time: int | None) -> int:
@@ -62,7 +65,7 @@ class Target(NamedTuple):
                 if current is None:
                     raise CommandFailed(
                         "nothing is committed, so there is nothing to shift from",
-                        hint="try: --to-earliest or --to-latest",
+                        hint="give --to-earliest or --to-latest instead",
                     )
                 wanted = current + self.number
         return min(max(wanted, start), end)
@@ -73,7 +76,7 @@ def parse_time_ms(text: str) -> int:
         return int(datetime.fromisoformat(text).timestamp() * 1000)
     except ValueError as error:
         raise CommandFailed(
-            f"--to-datetime wants a time, not {text!r}", hint="try: 2026-01-31T12:00, or 2026-01-31T12:00:00Z"
+            f"--to-datetime must be a time, not {text!r}", hint="write 2026-01-31T12:00, or 2026-01-31T12:00:00Z"
         ) from error
 
 
@@ -86,9 +89,12 @@ def targets_from(connection: Connection, admin: "AdminClient", topics: Sequence[
         try:
             wanted = [int(index) for index in indexes.split(",")] if indexes else sorted(metadata.partitions)
         except ValueError as error:
-            raise CommandFailed(f"{indexes!r} are no partitions", hint=f"try: --topic {name}:0,1") from error
+            raise CommandFailed(f"{indexes!r} is not a list of partitions", hint=f"write --topic {name}:0,1") from error
         if unknown := [index for index in wanted if index not in metadata.partitions]:
-            raise CommandFailed(f"{name} has no partition {unknown[0]}", hint=f"try: barnabas topic describe {name}")
+            raise CommandFailed(
+                f"{name} has no partition {unknown[0]}",
+                hint=f"run barnabas topic describe {name} to see its partitions",
+            )
         partitions += [(name, index) for index in wanted]
     return partitions
 

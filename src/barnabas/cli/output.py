@@ -48,6 +48,13 @@ def say(message: str) -> None:
     print(message, file=sys.stderr)
 
 
+def readable_time(timestamp_ms: int) -> str:
+    """In this machine's zone, to the second: `2026-01-31 12:00:00+01:00`."""
+    from datetime import UTC, datetime
+
+    return datetime.fromtimestamp(timestamp_ms / 1000, UTC).astimezone().isoformat(sep=" ", timespec="seconds")
+
+
 def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 

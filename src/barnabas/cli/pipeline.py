@@ -1,7 +1,5 @@
 """`barnabas pipeline`: projects of SQL and Python on Spark. `init`, `check`, `graph`, `status`, `stop` need no Java."""
 
-import typer
-
 from barnabas.cli import (
     pipeline_dead_letters,
     pipeline_project,
@@ -9,12 +7,9 @@ from barnabas.cli import (
     pipeline_status,
     pipeline_versions,
 )
+from barnabas.cli.apps import group_app
 
-app = typer.Typer(
-    help="Make, check, draw, try and run pipelines from topics to topics and tables.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = group_app("pipeline")
 
 app.command("init")(pipeline_project.init)
 app.command("check")(pipeline_project.check)

@@ -8,12 +8,14 @@ from typing import Annotated
 
 import typer
 
+from barnabas.cli.apps import single_app
+from barnabas.cli.cluster_access import ClusterAccess, connected
 from barnabas.cli.connection import REQUEST_TIMEOUT_S, Connection, result_of, unknown_topic
 from barnabas.cli.errors import CommandFailed
-from barnabas.cli.options import DEFAULT_SERVERS, ClientConfig, Servers
 from barnabas.cli.output import plural, say
 from barnabas.cli.pairs import parse_pair
 from barnabas.cli.partitioners import LIBRDKAFKA_NAMES, Partitioner
+from barnabas.cli.quantities import duration_ms
 from barnabas.cli.sender import INTERRUPTED_FLUSH_S, Sender
 
 
@@ -31,6 +33,7 @@ class Compression(StrEnum):
     zstd = "zstd"
 
 
+@connected
 def produce(
     topic: Annotated[str, typer.Argument(metavar="TOPIC", help="Where the records go.")],
     key_separator: Annotated[
@@ -39,15 +42,19 @@ def produce(
     header: Annotated[
         list[str] | None, typer.Option("--header", "-H", metavar="KEY=VALUE", help="Given to every record; repeatable.")
     ] = None,
-    partition: Annotated[int | None, typer.Option(help="Send everything to this partition.")] = None,
+    partition: Annotated[
+        int | None, typer.Option(min=0, metavar="NUMBER", help="Send everything to this partition.")
+    ] = None,
     partitioner: Annotated[
         Partitioner, typer.Option(help="How a partition is chosen; murmur2 is the Java client's way.")
     ] = Partitioner.murmur2,
     compression: Annotated[Compression, typer.Option("--compression", "-z")] = Compression.none,
     acks: Annotated[Acks, typer.Option(help="Who must have a record before it counts as sent.")] = Acks.all,
-    timeout: Annotated[float, typer.Option(metavar="SECONDS", help="When to give a record up.")] = 30.0,
-    servers: Servers = DEFAULT_SERVERS,
-    client_config: ClientConfig = None,
+    timeout: Annotated[
+        str, typer.Option(metavar="DURATION", help="When to give a record up; a number alone is in seconds.")
+    ] = "30s",
+    *,
+    access: ClusterAccess,
 ) -> None:
     """Send lines from stdin, one record each.
 
@@ -55,8 +62,9 @@ def produce(
     """
     headers = [(name, value.encode()) for name, value in (parse_pair("--header", text) for text in header or ())]
     if key_separator == "":
-        raise CommandFailed("--key-separator is empty", hint="try: --key-separator :")
-    connection = Connection(servers, client_config)
+        raise CommandFailed("--key-separator is empty", hint="write --key-separator :")
+    timeout_ms = duration_ms("--timeout", timeout, bare_unit="s")
+    connection = Connection.to(access)
     sender = Sender(
         connection,
         topic,
@@ -67,7 +75,7 @@ def produce(
             "compression.type": compression.value,
             "acks": acks.value,
             "enable.idempotence": acks is Acks.all,
-            "message.timeout.ms": int(timeout * 1000),
+            "message.timeout.ms": timeout_ms,
         },
     )
     _find_or_create_topic(connection, sender)
@@ -125,3 +133,6 @@ def records(key_separator: str | None) -> Iterator[tuple[bytes | None, bytes]]:
                 hint="send it without --key-separator, or give the separator that the lines have",
             )
         yield key, value
+
+
+app = single_app(produce)

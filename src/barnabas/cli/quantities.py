@@ -12,9 +12,13 @@ from barnabas.model.quantities import (
 
 
 def duration_s(option: str, text: str, *, bare_unit: str | None = None) -> float:
-    """Seconds. A number alone is in `bare_unit`, or is refused."""
+    return duration_ms(option, text, bare_unit=bare_unit) / 1000
+
+
+def duration_ms(option: str, text: str, *, bare_unit: str | None = None) -> int:
+    """A number alone is in `bare_unit`, or is refused."""
     try:
-        return parse_duration_ms(text, bare_unit=bare_unit) / 1000
+        return parse_duration_ms(text, bare_unit=bare_unit)
     except NotADuration as error:
         raise CommandFailed(f"{option}: {error}", hint=f"write a duration like {DURATION_EXAMPLES}") from error
 

@@ -23,7 +23,7 @@ def renderer(text: str) -> Render:
         return lambda message: json.dumps(as_object(message), ensure_ascii=False).encode() + b"\n"
     if "{" not in text:
         raise CommandFailed(
-            f"--format knows no {text!r}", hint="try: text, json, or a template such as '{key} {value}'"
+            f"there is no format {text!r}", hint="choose text, json, or a template such as '{key} {value}'"
         )
     return _template(text)
 

@@ -11,10 +11,9 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from barnabas.cli.errors import CommandFailed
-from barnabas.cli.pairs import parse_pairs
+from barnabas.cli.errors import CommandFailed, WrongUsage, suggestion
+from barnabas.cli.pairs import parse_settings
 
-SUMMARY = "Run a broker."
 DEFAULT_LISTEN = "localhost:9092"
 
 _EXAMPLES = """\
@@ -51,7 +50,7 @@ def broker_properties(options: argparse.Namespace) -> dict[str, str]:
     if options.data_dir is not None or not {"log.dirs", "log.dir"} & properties.keys():
         properties.pop("log.dir", None)
         properties["log.dirs"] = os.path.abspath(options.data_dir or default_data_dir())
-    return properties | parse_pairs("--set", options.set)
+    return properties | parse_settings("--set", options.set)
 
 
 def default_data_dir() -> str:
@@ -113,12 +112,9 @@ def argument_parser() -> argparse.ArgumentParser:
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """As argparse does it, and with the flag that was probably meant."""
-        hint = "try: barnabas serve --help"
+        hint = "see barnabas serve --help"
         if message.startswith("unrecognized arguments: "):
-            from difflib import get_close_matches
-
-            unknown = message.removeprefix("unrecognized arguments: ").split()[0]
-            close = get_close_matches(unknown.partition("=")[0], list(self._option_string_actions), n=1)
-            hint = f"did you mean {close[0]}?" if close else hint
-        print(f"error: {message}\nhint: {hint}", file=sys.stderr)
-        raise SystemExit(2)
+            unknown = message.removeprefix("unrecognized arguments: ").split()[0].partition("=")[0]
+            hint = suggestion(unknown, self._option_string_actions, hint)
+            message = f"barnabas serve does not take {unknown}"
+        raise WrongUsage(message, hint=hint)

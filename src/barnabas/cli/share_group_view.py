@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from barnabas.cli.errors import CommandFailed
+from barnabas.cli.cluster_access import ClusterAccess
 from barnabas.cli.kafka.share_requests import (
     alter_share_offsets,
     describe_share_group,
@@ -13,7 +13,6 @@ from barnabas.cli.kafka.share_requests import (
 )
 from barnabas.cli.offset_reset import Change
 from barnabas.cli.output import plural
-from barnabas.cli.pairs import parse_pairs
 from barnabas.cli.wire_client import Cluster
 
 SHARE = "share"
@@ -53,7 +52,7 @@ class ShareGroupView(NamedTuple):
 
 
 class ShareGroups:
-    def __init__(self, cluster: Cluster | None) -> None:
+    def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._listed: dict[str, str] | None = None
 
@@ -61,7 +60,7 @@ class ShareGroups:
     def states(self) -> dict[str, str]:
         """By name."""
         if self._listed is None:
-            listed: list[Any] = [] if self._cluster is None else list_share_groups(self._cluster)
+            listed = list_share_groups(self._cluster)
             self._listed = {group.group_id: group.group_state.lower() for group in listed}
         return self._listed
 
@@ -73,8 +72,7 @@ class ShareGroups:
         return name in self.states
 
     def describe(self, name: str) -> ShareGroupView:
-        cluster = self._known()
-        group = describe_share_group(cluster, name)
+        group = describe_share_group(self._cluster, name)
         return ShareGroupView(
             group=name,
             type=SHARE,
@@ -83,27 +81,19 @@ class ShareGroups:
             members=len(group.members),
             partitions=[
                 SharePartitionView(topic, index, found.start_offset, found.lag)
-                for (topic, index), found in sorted(share_offsets(cluster, name).items())
+                for (topic, index), found in sorted(share_offsets(self._cluster, name).items())
             ],
         )
 
     def starts(self, name: str) -> dict[tuple[str, int], int]:
-        offsets = share_offsets(self._known(), name)
+        offsets = share_offsets(self._cluster, name)
         return {place: found.start_offset for place, found in offsets.items() if found.start_offset is not None}
 
     def reset(self, name: str, changes: Sequence[Change]) -> None:
-        alter_share_offsets(self._known(), name, {(each.topic, each.partition): each.new for each in changes})
-
-    def _known(self) -> Cluster:
-        if self._cluster is None:
-            raise CommandFailed("share groups are reached without TLS and login only", hint="leave -X out")
-        return self._cluster
+        alter_share_offsets(self._cluster, name, {(each.topic, each.partition): each.new for each in changes})
 
 
 @contextmanager
-def share_groups(servers: str, client_config: Sequence[str] | None) -> Iterator[ShareGroups]:
-    if "security.protocol" in parse_pairs("--client-config", client_config):
-        yield ShareGroups(None)
-        return
-    with Cluster(servers) as cluster:
+def share_groups(access: ClusterAccess) -> Iterator[ShareGroups]:
+    with Cluster.to(access) as cluster:
         yield ShareGroups(cluster)

@@ -2,17 +2,11 @@
 
 import sys
 
-import typer
-
+from barnabas.cli.apps import group_app
 from barnabas.cli.output import say
 from barnabas.cli.pipeline_options import readable
 
-app = typer.Typer(help="Spark on this machine.", no_args_is_help=True, rich_markup_mode=None)
-
-
-@app.callback()
-def root() -> None:
-    """Or typer would take the only command for the whole."""
+app = group_app("spark")
 
 
 @app.command()

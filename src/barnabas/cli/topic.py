@@ -4,39 +4,56 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from barnabas.cli.apps import group_app
+from barnabas.cli.cluster_access import ClusterAccess, connected
 from barnabas.cli.connection import REQUEST_TIMEOUT_S, Connection, failure, result_of
 from barnabas.cli.errors import CommandFailed
-from barnabas.cli.options import DEFAULT_SERVERS, ClientConfig, Format, OutputFormat, Servers
+from barnabas.cli.options import Format, OutputFormat
 from barnabas.cli.output import plural, print_json, print_rows, print_table, say
-from barnabas.cli.pairs import parse_pairs
+from barnabas.cli.pairs import parse_settings
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient, TopicMetadata
 
-app = typer.Typer(help="Create, list, describe, alter and delete topics.", no_args_is_help=True, rich_markup_mode=None)
+app = group_app("topic")
 
 Names = Annotated[list[str], typer.Argument(metavar="TOPIC", help="Names of topics.")]
 Config = Annotated[
-    list[str] | None, typer.Option("--config", "-c", metavar="KEY=VALUE", help="A topic setting; repeatable.")
+    list[str] | None,
+    typer.Option("--config", "-c", metavar="KEY=VALUE", help="A topic setting, like retention.ms=7d; repeatable."),
 ]
 
 
 @app.command()
+@connected
 def create(
     topics: Names,
-    partitions: Annotated[int, typer.Option("--partitions", "-p", show_default="the broker's num.partitions")] = -1,
-    replication_factor: Annotated[int, typer.Option(show_default="the broker's default.replication.factor")] = -1,
+    partitions: Annotated[
+        int,
+        typer.Option(
+            "--partitions", "-p", min=1, metavar="NUMBER", help="How many.", show_default="the broker's num.partitions"
+        ),
+    ] = -1,
+    replication_factor: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            metavar="NUMBER",
+            help="On how many brokers each partition is kept.",
+            show_default="the broker's default.replication.factor",
+        ),
+    ] = -1,
     config: Config = None,
     if_not_exists: Annotated[bool, typer.Option("--if-not-exists", help="Leave a topic alone that is there.")] = False,
-    servers: Servers = DEFAULT_SERVERS,
-    client_config: ClientConfig = None,
+    *,
+    access: ClusterAccess,
 ) -> None:
     """Create topics."""
     from confluent_kafka import KafkaException
     from confluent_kafka.admin import NewTopic
 
-    settings = parse_pairs("--config", config)
-    admin = Connection(servers, client_config).admin()
+    settings = parse_settings("--config", config)
+    admin = Connection.to(access).admin()
     futures = admin.create_topics(
         [NewTopic(name, partitions, replication_factor, config=settings) for name in topics],
         request_timeout=REQUEST_TIMEOUT_S,
@@ -53,14 +70,15 @@ def create(
 
 
 @app.command("list")
+@connected
 def list_(
     internal: Annotated[bool, typer.Option("--internal", help="Show internal topics too.")] = False,
     output_format: OutputFormat = Format.table,
-    servers: Servers = DEFAULT_SERVERS,
-    client_config: ClientConfig = None,
+    *,
+    access: ClusterAccess,
 ) -> None:
     """List topics."""
-    connection = Connection(servers, client_config)
+    connection = Connection.to(access)
     topics = connection.metadata(connection.admin()).topics.values()
     rows = [
         {"topic": topic.topic, "partitions": len(topic.partitions), "replicas": _replication_factor(topic)}
@@ -72,14 +90,15 @@ def list_(
 
 
 @app.command()
+@connected
 def describe(
     topics: Names,
     output_format: OutputFormat = Format.table,
-    servers: Servers = DEFAULT_SERVERS,
-    client_config: ClientConfig = None,
+    *,
+    access: ClusterAccess,
 ) -> None:
     """Show partitions, offsets and the settings that differ from the defaults."""
-    connection = Connection(servers, client_config)
+    connection = Connection.to(access)
     admin = connection.admin()
     described = [_description(admin, topic) for topic in connection.existing_topics(admin, topics)]
     if output_format is Format.json:
@@ -93,24 +112,27 @@ def describe(
 
 
 @app.command()
+@connected
 def alter(
     topic: Annotated[str, typer.Argument(metavar="TOPIC", help="Name of the topic.")],
-    partitions: Annotated[int | None, typer.Option("--partitions", "-p", help="New number of partitions.")] = None,
+    partitions: Annotated[
+        int | None, typer.Option("--partitions", "-p", min=1, metavar="NUMBER", help="New number of partitions.")
+    ] = None,
     config: Config = None,
     delete_config: Annotated[
         list[str] | None, typer.Option(metavar="KEY", help="Return a setting to its default; repeatable.")
     ] = None,
-    servers: Servers = DEFAULT_SERVERS,
-    client_config: ClientConfig = None,
+    *,
+    access: ClusterAccess,
 ) -> None:
     """Add partitions, change settings."""
-    settings = parse_pairs("--config", config)
+    settings = parse_settings("--config", config)
     if partitions is None and not settings and not delete_config:
         raise CommandFailed(
             "nothing to alter",
-            hint=f"try: barnabas topic alter {topic} --partitions 6, or --config retention.ms=86400000",
+            hint="give --partitions, --config or --delete-config; see barnabas topic alter --help",
         )
-    connection = Connection(servers, client_config)
+    connection = Connection.to(access)
     admin = connection.admin()
     connection.existing_topics(admin, [topic])
     if partitions is not None:
@@ -124,14 +146,15 @@ def alter(
 
 
 @app.command()
+@connected
 def delete(
     topics: Names,
     if_exists: Annotated[bool, typer.Option("--if-exists", help="Do not complain about topics that are gone.")] = False,
-    servers: Servers = DEFAULT_SERVERS,
-    client_config: ClientConfig = None,
+    *,
+    access: ClusterAccess,
 ) -> None:
     """Delete topics and all their records."""
-    connection = Connection(servers, client_config)
+    connection = Connection.to(access)
     admin = connection.admin()
     if if_exists:
         known = connection.metadata(admin).topics

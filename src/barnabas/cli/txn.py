@@ -1,84 +1,115 @@
 """`barnabas txn`: list, describe, find hanging, abort."""
 
 import time
-from typing import Annotated, Any
+from typing import Annotated, Final
 
 import typer
 
+from barnabas.cli.apps import group_app
+from barnabas.cli.cluster_access import ClusterAccess, connected
 from barnabas.cli.errors import CommandFailed
-from barnabas.cli.options import DEFAULT_SERVERS, Format, OutputFormat, Servers
-from barnabas.cli.output import print_json, print_rows, say
+from barnabas.cli.options import Format, OutputFormat
+from barnabas.cli.output import print_json, print_rows, readable_time, say
+from barnabas.cli.quantities import duration_ms
+from barnabas.model.quantities import duration_in_words
 
-app = typer.Typer(
-    help="List and describe transactions, find those that hang, abort.", no_args_is_help=True, rich_markup_mode=None
-)
+app = group_app("txn")
+
+_ANY_AGE: Final = -1
+"""As Kafka's request says that how long a transaction has been open does not matter."""
 
 Name = Annotated[str, typer.Argument(metavar="TRANSACTIONAL_ID", help="The transactional id.")]
 
 
 @app.command("list")
+@connected
 def list_(
-    longer_than_ms: Annotated[
-        int, typer.Option("--longer-than-ms", metavar="MS", help="Only those that have been open for longer.")
-    ] = -1,
+    longer_than: Annotated[
+        str | None,
+        typer.Option(
+            "--longer-than", metavar="DURATION", help="Only those that have been open for longer, like 10min."
+        ),
+    ] = None,
     pattern: Annotated[
         str | None, typer.Option("--pattern", metavar="REGEX", help="Only transactional ids that match.")
     ] = None,
     output_format: OutputFormat = Format.table,
-    servers: Servers = DEFAULT_SERVERS,
+    *,
+    access: ClusterAccess,
 ) -> None:
     """List transactional ids and the states of their transactions."""
     from barnabas.cli.transaction_requests import list_transactions
     from barnabas.cli.wire_client import Cluster
 
-    with Cluster(servers) as cluster:
-        rows = [each._asdict() for each in list_transactions(cluster, duration_ms=longer_than_ms, pattern=pattern)]
+    open_ms = _ANY_AGE if longer_than is None else duration_ms("--longer-than", longer_than)
+    with Cluster.to(access) as cluster:
+        rows = [each._asdict() for each in list_transactions(cluster, duration_ms=open_ms, pattern=pattern)]
     columns = ["transactional_id", "state", "producer_id", "coordinator"]
     print_rows(rows, columns, output_format, empty="No transactional ids: no producer has used one yet.")
 
 
 @app.command()
-def describe(
-    transactional_id: Name, output_format: OutputFormat = Format.table, servers: Servers = DEFAULT_SERVERS
-) -> None:
+@connected
+def describe(transactional_id: Name, output_format: OutputFormat = Format.table, *, access: ClusterAccess) -> None:
     """Show a transaction: its producer, its state and the partitions in it."""
     from barnabas.cli.transaction_requests import describe_transaction
-    from barnabas.cli.wire_client import Cluster
+    from barnabas.cli.wire_client import Cluster, RequestRefused
+    from barnabas.wire.errors import ErrorCode
 
-    with Cluster(servers) as cluster:
-        found = describe_transaction(cluster, transactional_id)
-    open_ms = None if found.start_ms is None else int(time.time() * 1000) - found.start_ms
-    row: dict[str, Any] = {**found._asdict(), "open_ms": open_ms}
-    row["partitions"] = [f"{topic}-{index}" for topic, index in found.partitions]
+    with Cluster.to(access) as cluster:
+        try:
+            found = describe_transaction(cluster, transactional_id)
+        except RequestRefused as refused:
+            if refused.code != ErrorCode.transactional_id_not_found:
+                raise
+            raise CommandFailed(
+                f"there is no transactional id {transactional_id}",
+                hint="run barnabas txn list to see those that there are",
+            ) from refused
+    open_ms = None if found.start_ms is None else max(0, int(time.time() * 1000) - found.start_ms)
+    partitions = [f"{topic}-{index}" for topic, index in found.partitions]
     if output_format is Format.json:
-        print_json(row)
+        print_json({**found._asdict(), "partitions": partitions, "open_ms": open_ms})
         return
-    for name, value in row.items():
-        shown = ", ".join(value) if isinstance(value, list) else value
-        print(f"{name.replace('_', ' '):<18}{'-' if shown in (None, '') else shown}")
+    lines = {
+        "transactional id": found.transactional_id,
+        "state": found.state,
+        "producer": f"{found.producer_id}, epoch {found.producer_epoch}",
+        "coordinator": found.coordinator,
+        "timeout": duration_in_words(found.timeout_ms),
+        "started": None if found.start_ms is None else readable_time(found.start_ms),
+        "open for": None if open_ms is None else duration_in_words(open_ms // 1000 * 1000),
+        "partitions": ", ".join(partitions) or None,
+    }
+    for name, value in lines.items():
+        print(f"{name:<18}{'-' if value is None else value}")
 
 
 @app.command("find-hanging")
+@connected
 def find_hanging(
     topic: Annotated[str | None, typer.Option("--topic", "-t", metavar="TOPIC", help="Only this topic.")] = None,
-    older_than_minutes: Annotated[
-        int,
+    older_than: Annotated[
+        str,
         typer.Option(
-            "--older-than-minutes",
-            metavar="MINUTES",
+            "--older-than",
+            metavar="DURATION",
             help="The longest that a transaction may be open (transaction.max.timeout.ms).",
         ),
-    ] = 15,
+    ] = "15min",
     output_format: OutputFormat = Format.table,
-    servers: Servers = DEFAULT_SERVERS,
+    *,
+    access: ClusterAccess,
 ) -> None:
     """Find transactions that a partition has open and no coordinator knows of."""
     from barnabas.cli import transaction_requests as requests
     from barnabas.cli.wire_client import Cluster
 
-    with Cluster(servers) as cluster:
+    open_ms = duration_ms("--older-than", older_than)
+    with Cluster.to(access) as cluster:
         partitions = requests.partitions_of_topics(cluster, None if topic is None else [topic])
-        hanging = requests.find_hanging(cluster, partitions, older_than_ms=older_than_minutes * 60_000)
+        hanging = requests.find_hanging(cluster, partitions, older_than_ms=open_ms)
+    is_json = output_format is Format.json
     rows = [
         {
             "topic": each.partition[0],
@@ -86,7 +117,7 @@ def find_hanging(
             "start_offset": each.start_offset,
             "producer_id": each.producer_id,
             "producer_epoch": each.producer_epoch,
-            "last_timestamp": each.last_timestamp,
+            "last_timestamp": each.last_timestamp if is_json else readable_time(each.last_timestamp),
         }
         for each in hanging
     ]
@@ -95,6 +126,7 @@ def find_hanging(
 
 
 @app.command()
+@connected
 def abort(
     transactional_id: Annotated[
         str | None,
@@ -107,7 +139,8 @@ def abort(
     start_offset: Annotated[
         int, typer.Option("--start-offset", metavar="OFFSET", help="Where it begins; see find-hanging.")
     ] = -1,
-    servers: Servers = DEFAULT_SERVERS,
+    *,
+    access: ClusterAccess,
 ) -> None:
     """Abort a transaction, by its transactional id or, where it hangs, by the place where it begins."""
     from barnabas.cli import transaction_requests as requests
@@ -116,9 +149,9 @@ def abort(
     if (transactional_id is None) == (topic is None):
         raise CommandFailed(
             "name a transactional id, or a hanging transaction by --topic, --partition and --start-offset",
-            hint="try: barnabas txn list, or barnabas txn find-hanging",
+            hint="run barnabas txn list, or barnabas txn find-hanging, to find it",
         )
-    with Cluster(servers) as cluster:
+    with Cluster.to(access) as cluster:
         if transactional_id is not None:
             requests.force_terminate(cluster, transactional_id)
             say(f"{transactional_id} has no open transaction any more; its producer is fenced.")
@@ -128,7 +161,7 @@ def abort(
         if found is None:
             raise CommandFailed(
                 f"no transaction is open in {topic}-{partition} that begins at offset {start_offset}",
-                hint="try: barnabas txn find-hanging",
+                hint="run barnabas txn find-hanging to see where they begin",
             )
         requests.abort(
             cluster,

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
 from types import TracebackType
-from typing import Any, Concatenate, Final, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Self, TypeVar
 
-from barnabas.cli.connection import knock
 from barnabas.cli.errors import CommandFailed
+from barnabas.cli.reachability import check_reachable
 from barnabas.client import cluster as client
 from barnabas.client.errors import ClientError, Refused
 from barnabas.client.offsets import EARLIEST as EARLIEST
@@ -25,6 +25,9 @@ from barnabas.client.properties import client_settings
 from barnabas.client.retrying import COORDINATOR_BUSY as COORDINATOR_BUSY
 from barnabas.wire.errors import ErrorCode
 
+if TYPE_CHECKING:
+    from barnabas.cli.cluster_access import ClusterAccess
+
 DEFAULT_TIMEOUT_S = 30.0
 RETRY_PAUSE_S: Final = 0.1
 
@@ -32,14 +35,14 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _HINTS = {
-    ErrorCode.topic_already_exists: "try --if-not-exists",
-    ErrorCode.unknown_topic_or_partition: "try: barnabas topic list",
-    ErrorCode.group_id_not_found: "try: barnabas group list",
+    ErrorCode.topic_already_exists: "with --if-not-exists an existing topic is left as it is",
+    ErrorCode.unknown_topic_or_partition: "run barnabas topic list to see the topics",
+    ErrorCode.group_id_not_found: "run barnabas group list to see the groups",
     ErrorCode.non_empty_group: "the group still has members: stop its consumers first",
     ErrorCode.unknown_member_id: "the group still has members: stop its consumers first",
-    ErrorCode.invalid_config: "try: barnabas config get --topic NAME --all, to see names and values",
+    ErrorCode.invalid_config: "run barnabas config get --topic NAME --all to see names and values",
     ErrorCode.invalid_partitions: "partitions can be added, never removed",
-    ErrorCode.invalid_replication_factor: "there are fewer brokers than replicas asked for: try --replication-factor 1",
+    ErrorCode.invalid_replication_factor: "there are fewer brokers than replicas: give --replication-factor 1",
     ErrorCode.not_controller: "the cluster is electing a controller: try again",
 }
 
@@ -67,8 +70,12 @@ class Cluster:
             given = {"client.id": client_id, "request.timeout.ms": str(int(timeout_s * 1000)), **(properties or {})}
             settings = client_settings({**given, "bootstrap.servers": servers})
         self.timeout_s = settings.request_timeout_s
-        knock(servers)
+        check_reachable(servers)
         self._client = client.Cluster(settings, patience_s=0)
+
+    @classmethod
+    def to(cls, access: "ClusterAccess") -> Self:
+        return cls(access.servers, properties=access.properties)
 
     def call(self, api_name: str, request: object, *, node: int | None = None) -> Any:
         """Ask a broker; any of them if none is named."""

@@ -83,7 +83,7 @@ def _upsertion(user: str, mechanism: str, text: str) -> alter_user_scram_credent
     password = fields.get("password")
     if password is None or not fields.get("iterations", "1").isdecimal():
         raise UsageError(
-            f"Invalid credential for {mechanism}: {text!r}", hint=f"try: {mechanism}=[iterations=8192,password=...]"
+            f"Invalid credential for {mechanism}: {text!r}", hint=f"write {mechanism}=[iterations=8192,password=...]"
         )
     iterations = int(fields.get("iterations", _ITERATIONS_DEFAULT))
     salt = os.urandom(24)

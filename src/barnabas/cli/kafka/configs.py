@@ -259,7 +259,7 @@ def parse_additions(text: str) -> dict[str, str]:
         if len(parts) != 2:
             raise UsageError(
                 'Invalid entity config: all configs to be added must be in the format "key=val".',
-                hint="try: --add-config retention.ms=60000, or cleanup.policy=[compact,delete]",
+                hint="write --add-config retention.ms=60000, or cleanup.policy=[compact,delete]",
             )
         name, value = parts[0].strip(), re.sub(r"[\[\]]", "", parts[1]).strip()
         if not re.fullmatch(r"[a-zA-Z0-9._-]*", name):

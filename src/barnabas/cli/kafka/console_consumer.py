@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from barnabas.cli.connection import Connection
 from barnabas.cli.consume import Pump
-from barnabas.cli.kafka.client_properties import as_pairs, to_librdkafka
 from barnabas.cli.kafka.console_options import (
     add_console_options,
     consumer_properties,
@@ -51,7 +50,7 @@ def run(arguments: Sequence[str]) -> int:
     _check(reader, options)
     properties, group = _properties(reader, options)
     formatter = formatter_of(options)
-    connection = Connection(options.bootstrap_server, as_pairs(to_librdkafka(properties)))
+    connection = Connection(options.bootstrap_server, properties)
     commits = properties["enable.auto.commit"] == "true"
     consumer = connection.consumer({"enable.auto.offset.store": False})
     pump = Pump(consumer, formatter, stores_offsets=commits)

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from barnabas.cli.connection import Connection
-from barnabas.cli.kafka.client_properties import as_pairs, to_librdkafka
 from barnabas.cli.kafka.line_reader import LineReader
 from barnabas.cli.kafka.options import ScriptParser, collect_properties, deprecated, was_given
 from barnabas.cli.sender import INTERRUPTED_FLUSH_S, Sender
@@ -73,7 +72,7 @@ def run(arguments: Sequence[str]) -> int:
             [("--property", options.property), ("--reader-property", options.reader_property)],
         )
     )
-    connection = Connection(options.bootstrap_server, as_pairs(to_librdkafka(properties)))
+    connection = Connection(options.bootstrap_server, properties)
     sender = Sender(connection, options.topic, _fixed_config(properties))
     sender.find_topic(wait_s=int(properties["max.block.ms"]) / 1000)
     try:

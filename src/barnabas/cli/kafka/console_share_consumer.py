@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from barnabas.cli.connection import Connection, failure
-from barnabas.cli.kafka.client_properties import as_pairs, to_librdkafka
 from barnabas.cli.kafka.console_options import (
     add_console_options,
     consumer_properties,
@@ -54,7 +53,7 @@ def run(arguments: Sequence[str]) -> int:
     # What cannot be shown is noticed here, so that it can be rejected.
     options.skip_message_on_error = False
     formatter = formatter_of(options)
-    connection = Connection(options.bootstrap_server, as_pairs(to_librdkafka(properties)))
+    connection = Connection(options.bootstrap_server, properties)
     consumer = connection.share_consumer({"share.acknowledgement.mode": "explicit"})
     pump = SharePump(consumer, formatter, options)
     try:

@@ -12,7 +12,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from barnabas.cli.connection import Connection, failure
-from barnabas.cli.kafka.client_properties import as_pairs, to_librdkafka
 from barnabas.cli.kafka.options import ScriptParser, UsageError, collect_properties, deprecated
 from barnabas.cli.kafka.topics import include_pattern
 
@@ -73,7 +72,7 @@ def run(arguments: Sequence[str]) -> int:
     if wanted is None:
         reader.error("Exactly one of the following arguments is required: --num-records, --messages")
     show_time = date_format(options.date_format)
-    consumer = Connection(options.bootstrap_server, as_pairs(to_librdkafka(_properties(options)))).consumer({})
+    consumer = Connection(options.bootstrap_server, _properties(options)).consumer({})
     if not options.hide_header:
         first = "time, threadId" if options.show_detailed_stats else "start.time, end.time"
         print(f"{first}, {_REST}")

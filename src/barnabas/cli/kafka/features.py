@@ -93,7 +93,7 @@ def _parse(text: str) -> tuple[str, int]:
     if not equals or not level.strip().isdecimal():
         raise UsageError(
             f"Can't parse feature=level string {text}: equals sign or number not found.",
-            hint="try: --feature share.version=1",
+            hint="write --feature share.version=1",
         )
     return name.strip(), int(level)
 

@@ -79,7 +79,7 @@ def parse_time_ms(text: str) -> int:
     try:
         return int(datetime.fromisoformat(text).timestamp() * 1000)
     except ValueError as error:
-        raise UsageError(f"{text!r} is not a time", hint="try: --to-datetime 2026-01-31T12:00:00.000") from error
+        raise UsageError(f"{text!r} is not a time", hint="write --to-datetime 2026-01-31T12:00:00.000") from error
 
 
 def parse_duration_ms(text: str) -> int:
@@ -125,7 +125,7 @@ def _plan(cluster: Cluster, group: str, options: argparse.Namespace) -> Plan:
         if (topic, index) not in current:
             raise UsageError(
                 f"Cannot shift offset for partition {topic}-{index} since there is no current committed offset",
-                hint="try: --to-earliest or --to-latest",
+                hint="give --to-earliest or --to-latest instead",
             )
     return _bounded(cluster, {place: current[place] + options.shift_by for place in partitions})
 

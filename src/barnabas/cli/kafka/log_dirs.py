@@ -61,7 +61,7 @@ def _chosen(text: str, known: list[int]) -> list[int]:
     try:
         wanted = [int(broker) for broker in text.split(",") if broker.strip()]
     except ValueError as error:
-        raise UsageError(f"--broker-list wants numbers, not {text!r}", hint="try: --broker-list 1,2") from error
+        raise UsageError(f"--broker-list needs numbers, not {text!r}", hint="write --broker-list 1,2") from error
     if missing := sorted(set(wanted) - set(known)):
         raise UsageError(
             f"The given brokers do not exist from --broker-list: {','.join(map(str, missing))}. "

@@ -70,7 +70,7 @@ class ScriptParser(argparse.ArgumentParser):
         return options
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(message, hint=f"try: {self.prog} --help")
+        raise UsageError(message, hint=f"see {self.prog} --help")
 
     def require(self, options: argparse.Namespace, *flags: str) -> None:
         for flag in flags:
@@ -97,7 +97,7 @@ class _Refuse(argparse.Action):
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option_string: Any = None
     ) -> None:
-        raise UsageError(f"{option_string} is refused: {self.reason}", hint=f"try: {parser.prog} --help")
+        raise UsageError(f"{option_string} is refused: {self.reason}", hint=f"see {parser.prog} --help")
 
 
 def name_of(flag: str) -> str:

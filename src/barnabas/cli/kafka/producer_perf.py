@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from barnabas.cli.connection import Connection, failure
 from barnabas.cli.errors import CommandFailed
-from barnabas.cli.kafka.client_properties import as_pairs, to_librdkafka
 from barnabas.cli.kafka.options import ScriptParser, UsageError, collect_properties, deprecated
 from barnabas.cli.kafka.producer_stats import ProducerStats
 
@@ -56,7 +55,7 @@ def run(arguments: Sequence[str]) -> int:
     if servers is None:
         reader.error("missing required argument --bootstrap-server")
     commits = _commits(options, properties)
-    connection = Connection(servers, as_pairs(to_librdkafka(properties)))
+    connection = Connection(servers, properties)
     # Java's client blocks when its buffer is full; librdkafka bounds bytes and records, and only bytes should count.
     producer = connection.producer({"partitioner": "murmur2_random", "queue.buffering.max.messages": 10_000_000})
     _measure(producer, options, payloads, commits)

@@ -89,7 +89,7 @@ def _generate(cluster: Cluster, topics: list[str], broker_list: str) -> int:
     try:
         brokers = [int(broker) for broker in broker_list.split(",")]
     except ValueError as error:
-        raise UsageError(f"--broker-list wants numbers, not {broker_list!r}", hint="try: --broker-list 1,2") from error
+        raise UsageError(f"--broker-list needs numbers, not {broker_list!r}", hint="write --broker-list 1,2") from error
     if len(set(brokers)) < len(brokers):
         raise UsageError("Broker list contains duplicate entries")
     current = current_placements(cluster, topics)
@@ -114,7 +114,7 @@ def _execute(cluster: Cluster, placements: list[Placement], options: argparse.Na
     known = {broker.broker_id for broker in cluster.brokers().brokers}
     for broker in sorted({replica for placement in placements for replica in placement.replicas}):
         if broker not in known:
-            raise CommandFailed(f"Unknown broker id {broker}", hint="try: barnabas cluster describe")
+            raise CommandFailed(f"Unknown broker id {broker}", hint="run barnabas cluster describe to see the brokers")
     if not options.additional and active_reassignments(cluster):
         raise CommandFailed(
             "Cannot execute because there is an existing partition assignment.",
@@ -124,7 +124,9 @@ def _execute(cluster: Cluster, placements: list[Placement], options: argparse.Na
     wanted = {placement.partition for placement in placements}
     current = [each for each in current_placements(cluster, topics) if each.partition in wanted]
     if missing := sorted(wanted - {each.partition for each in current}):
-        raise CommandFailed(f"there is no partition {', '.join(map(named, missing))}", hint="try: barnabas topic list")
+        raise CommandFailed(
+            f"there is no partition {', '.join(map(named, missing))}", hint="run barnabas topic list to see the topics"
+        )
     print(f"Current partition replica assignment\n\n{shown(current)}\n")
     print("Save this to use as the --reassignment-json-file option during rollback")
     set_throttles(cluster, placements, current, options.throttle, options.replica_alter_log_dirs_throttle)

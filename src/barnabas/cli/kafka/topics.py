@@ -157,7 +157,8 @@ def _existing(cluster: Cluster, options: argparse.Namespace) -> list[str]:
     found = _matching(cluster, options)
     if options.topic and not found and not options.if_exists:
         raise CommandFailed(
-            f"Topic '{options.topic}' does not exist as expected", hint="try: barnabas kafka-topics --list"
+            f"Topic '{options.topic}' does not exist as expected",
+            hint="run barnabas kafka-topics --list to see the topics",
         )
     return found
 
@@ -190,7 +191,7 @@ def _configs(texts: Sequence[str]) -> list[tuple[str, str]]:
         if not separator or not value.strip():
             raise CommandFailed(
                 'Invalid topic config: all configs to be added must be in the format "key=val".',
-                hint="try: --config retention.ms=86400000",
+                hint="write --config retention.ms=86400000",
             )
         found.append((name.strip(), value.strip()))
     return found
@@ -203,7 +204,7 @@ def _parse_assignment(text: str | None) -> list[tuple[int, ...]]:
         brokers = [tuple(int(broker) for broker in partition.split(":")) for partition in text.split(",")]
     except ValueError as error:
         raise CommandFailed(
-            f"{text!r} is not a replica assignment", hint="try: --replica-assignment 1:2,2:1"
+            f"{text!r} is not a replica assignment", hint="write --replica-assignment 1:2,2:1"
         ) from error
     for index, replicas in enumerate(brokers):
         if len(set(replicas)) != len(replicas):

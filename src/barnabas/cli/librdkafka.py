@@ -1,26 +1,28 @@
-"""The Java client's settings, as they come in property files and `--command-property`, in librdkafka's words.
+"""The properties of Kafka's Java clients, as they come in files, profiles and `--command-property`, for librdkafka.
 
-Most names are the same. Some differ, some have no counterpart and change nothing that a script could see; what is left
+Most names are the same. Some differ, some have no counterpart and change nothing that a command could see; what is left
 goes to librdkafka as it is, which says so if it knows no such setting.
 """
 
+import time
 from collections.abc import Mapping
+from typing import Final
 
 from barnabas.cli.errors import CommandFailed
 
-_RENAMED = {
+_RENAMED: Final = {
     "send.buffer.bytes": "socket.send.buffer.bytes",
     "receive.buffer.bytes": "socket.receive.buffer.bytes",
     "fetch.max.wait.ms": "fetch.wait.max.ms",
     "max.request.size": "message.max.bytes",
+    "ssl.truststore.location": "ssl.ca.location",
     "ssl.truststore.certificates": "ssl.ca.pem",
     "ssl.keystore.certificate.chain": "ssl.certificate.pem",
     "ssl.keystore.key": "ssl.key.pem",
-    "sasl.mechanism": "sasl.mechanism",
 }
 
 # How the Java client works inside: nothing that librdkafka would do differently for it.
-_IGNORED = frozenset(
+_IGNORED: Final = frozenset(
     {
         "bootstrap.servers",
         "key.serializer",
@@ -43,18 +45,25 @@ _IGNORED = frozenset(
         "socket.connection.setup.timeout.max.ms",
         "security.providers",
         "auto.include.jmx.reporter",
+        # PEM stores have no passwords; librdkafka has no say in the versions of TLS.
+        "ssl.truststore.password",
+        "ssl.keystore.password",
+        "ssl.enabled.protocols",
+        "ssl.protocol",
     }
 )
 
-_ASSIGNORS = {
+_ASSIGNORS: Final = {
     "RangeAssignor": "range",
     "RoundRobinAssignor": "roundrobin",
     "CooperativeStickyAssignor": "cooperative-sticky",
 }
+_TOKEN_LIFETIME_S: Final = 3600
+"""Nobody says how long a given token is good for; the broker is the judge of that."""
 
 
-def to_librdkafka(properties: Mapping[str, str]) -> dict[str, str]:
-    found: dict[str, str] = {}
+def to_librdkafka(properties: Mapping[str, str]) -> dict[str, object]:
+    found: dict[str, object] = {}
     for name, value in properties.items():
         if name in _IGNORED:
             continue
@@ -69,13 +78,18 @@ def to_librdkafka(properties: Mapping[str, str]) -> dict[str, str]:
                 found[name] = "all" if value == "-1" else value
             case "sasl.jaas.config":
                 found.update(_credentials(value))
+            case "sasl.oauthbearer.token":
+                found["oauth_cb"] = _token_source(value)
+            case "ssl.endpoint.identification.algorithm":
+                found[name] = value.strip() or "none"
+            case "ssl.keystore.location":
+                found["ssl.certificate.location"] = value
+                found.setdefault("ssl.key.location", value)
+            case "ssl.truststore.type" | "ssl.keystore.type":
+                _check_store(name, value, properties)
             case _:
                 found[_RENAMED.get(name, name)] = value
     return found
-
-
-def as_pairs(properties: Mapping[str, str]) -> list[str]:
-    return [f"{name}={value}" for name, value in properties.items()]
 
 
 def _assignor(text: str) -> str:
@@ -87,10 +101,35 @@ def _assignor(text: str) -> str:
     raise CommandFailed(f"librdkafka has no assignor {text.strip()}", hint=f"it has {', '.join(_ASSIGNORS)}")
 
 
-def _credentials(jaas: str) -> dict[str, str]:
-    import re
+def _check_store(name: str, kind: str, properties: Mapping[str, str]) -> None:
+    from barnabas.client.stores import JAVA_STORES, refuse_java_store
 
-    found = dict(re.findall(r'(\w+)\s*=\s*"?([^";\s]*)"?', jaas))
-    if not {"username", "password"} <= found.keys():
+    if kind.strip().upper() in JAVA_STORES:
+        store = name.removesuffix(".type")
+        refusal = refuse_java_store(store, kind.strip().upper(), properties.get(f"{store}.location", ""))
+        raise CommandFailed(refusal.message, hint=refusal.hint)
+
+
+def _credentials(text: str) -> dict[str, object]:
+    from barnabas.client import jaas
+    from barnabas.client.errors import BadProperty
+
+    try:
+        options = jaas.parse(text).options
+    except BadProperty as error:
+        raise CommandFailed(error.message, hint=error.hint) from error
+    if "unsecuredLoginStringClaim_sub" in options:
+        return {
+            "enable.sasl.oauthbearer.unsecure.jwt": "true",
+            "sasl.oauthbearer.config": f"principal={options['unsecuredLoginStringClaim_sub']}",
+        }
+    if not {"username", "password"} <= options.keys():
         raise CommandFailed("sasl.jaas.config has no username and password", hint="set sasl.username and sasl.password")
-    return {"sasl.username": found["username"], "sasl.password": found["password"]}
+    return {"sasl.username": options["username"], "sasl.password": options["password"]}
+
+
+def _token_source(token: str) -> object:
+    def token_and_its_end(config: str) -> tuple[str, float]:
+        return token, time.time() + _TOKEN_LIFETIME_S
+
+    return token_and_its_end
