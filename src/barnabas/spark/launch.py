@@ -19,7 +19,8 @@ from barnabas.spark import class_archive
 from barnabas.spark.defaults import LOOPBACK, is_local, settings_for
 from barnabas.spark.errors import TRACE_VARIABLE, UserError, wants_trace
 from barnabas.spark.home import spark_home
-from barnabas.spark.java import find_java
+from barnabas.spark.java import Java, find_java
+from barnabas.spark.java_home import java_home
 from barnabas.spark.readable import install
 
 if TYPE_CHECKING:
@@ -63,7 +64,6 @@ def _start(app_name: str, master: str, conf: dict[str, str], *, ui: bool) -> "Sp
 
     # Spark's scripts read these from the environment, at whose end stand the driver's JVM and its Python workers.
     java = find_java()
-    os.environ["JAVA_HOME"] = str(java.home)
     python = conf.get("spark.pyspark.python", sys.executable)
     if is_local(master) or "spark.pyspark.python" in conf:
         os.environ["PYSPARK_PYTHON"] = python
@@ -78,24 +78,29 @@ def _start(app_name: str, master: str, conf: dict[str, str], *, ui: bool) -> "Sp
     builder = SparkSession.builder.appName(app_name).master(master)
     for name, value in settings.items():
         builder = builder.config(name, value)
-    with _home(master):
+    with _homes(master, java):
         return builder.getOrCreate()
 
 
 @contextmanager
-def _home(master: str) -> Iterator[None]:
-    """Spark starts in ours, unless someone set another. Clusters of other kinds send what is in it to their machines.
+def _homes(master: str, java: Java) -> Iterator[None]:
+    """The homes of Java and Spark while Spark starts, and not longer: this program may start others.
 
-    Not for longer: other programs that this one starts may have another Spark.
+    Spark's is ours unless someone set another. Clusters of other kinds send what is in it to their machines.
     """
-    if "SPARK_HOME" in os.environ or not (is_local(master) or master.startswith(_STANDALONE)):
-        yield
-        return
-    os.environ["SPARK_HOME"] = str(spark_home())
+    wanted = {"JAVA_HOME": str(java_home(java))}
+    if "SPARK_HOME" not in os.environ and (is_local(master) or master.startswith(_STANDALONE)):
+        wanted["SPARK_HOME"] = str(spark_home())
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
     try:
         yield
     finally:
-        del os.environ["SPARK_HOME"]
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def activate(spark: "SparkSession") -> None:

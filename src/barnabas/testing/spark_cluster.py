@@ -25,6 +25,7 @@ from barnabas.portable.processes import command_line, running_processes
 from barnabas.spark import class_archive
 from barnabas.spark.home import spark_home
 from barnabas.spark.java import SHORT_LIVED, find_java
+from barnabas.spark.java_home import java_home
 from barnabas.testing.ports import pick_free_port
 
 HOST = "127.0.0.1"
@@ -165,7 +166,7 @@ class SparkCluster:
         java = find_java()
         environment = {
             **os.environ,
-            "JAVA_HOME": str(java.home),
+            "JAVA_HOME": str(java_home(java)),
             "SPARK_DAEMON_JAVA_OPTS": class_archive.java_options(java),
             "JDK_JAVA_OPTIONS": os.environ.get("JDK_JAVA_OPTIONS", SHORT_LIVED),  # executors have it from their worker
             "SPARK_HOME": str(home),

@@ -9,6 +9,8 @@ import pyspark
 import pytest
 
 from barnabas.spark import home, launch
+from barnabas.spark.java import find_java
+from barnabas.spark.java_home import java_home
 
 PACKAGE = Path(pyspark.__file__).parent
 
@@ -71,8 +73,10 @@ def test_without_a_place_for_it_the_package_serves(prefix: Path) -> None:
 def test_whose_home_a_session_starts_in(
     prefix: Path, monkeypatch: pytest.MonkeyPatch, master: str, before: str | None, meanwhile: str | None
 ) -> None:
-    environment = {} if before is None else {"SPARK_HOME": before}
+    environment = {} if before is None else {"SPARK_HOME": before, "JAVA_HOME": "/opt/java"}
+    java = find_java()
     monkeypatch.setattr(os, "environ", environment)
-    with launch._home(master):
+    with launch._homes(master, java):
         assert environment.get("SPARK_HOME") == (str(home.spark_home()) if meanwhile == "ours" else meanwhile)
-    assert environment.get("SPARK_HOME") == before
+        assert environment["JAVA_HOME"] == str(java_home(java))
+    assert environment == ({} if before is None else {"SPARK_HOME": before, "JAVA_HOME": "/opt/java"})

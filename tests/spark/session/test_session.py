@@ -3,7 +3,7 @@
 import os
 import sys
 from threading import Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -26,6 +26,11 @@ def test_workers_run_this_interpreter_over_unix_sockets(spark: "SparkSession") -
 
     rows = spark.range(1).mapInArrow(look, "python string, unix string").collect()
     assert [(row.python, row.unix) for row in rows] == [(sys.executable, "True")]
+
+
+def test_java_has_no_module_that_it_warns_of(spark: "SparkSession") -> None:
+    jvm: Any = spark._jvm
+    assert not jvm.java.lang.ModuleLayer.boot().findModule("jdk.incubator.vector").isPresent()
 
 
 def test_workers_import_the_installed_pyspark(spark: "SparkSession") -> None:
