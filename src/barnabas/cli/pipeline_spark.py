@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from barnabas.cli.options import Format, OutputFormat
+from barnabas.cli.output import say
 from barnabas.cli.pipeline_options import (
     HERE,
     Profile,
@@ -64,6 +65,7 @@ def run(
                 say=view.say,
                 show=view.show,
             )
+    suggest_preparing()
 
 
 def _kept(project: Path, version: str) -> Path:
@@ -89,7 +91,7 @@ def preview(
     """Show what the flows make of the last records. Writes nothing."""
     with readable(trace=trace):
         found = load_project(project, profile, settings)
-        shown = call("preview", "preview", found, flow=flow, rows=rows, trace=trace)
+        shown = call("preview", "preview", found, flow=flow, rows=rows, trace=trace, say=say)
     show(shown, output_format)
     suggest_preparing()
 
@@ -98,6 +100,9 @@ def check_cases(
     cases: Annotated[
         list[str] | None, typer.Argument(metavar="[CASE]...", help="Folders in tests/; all of them.")
     ] = None,
+    update: Annotated[
+        bool, typer.Option("--update", help="Write the rows that come out into the files of expected rows.")
+    ] = False,
     project: ProjectPath = HERE,
     profile: Profile = None,
     settings: Settings = None,
@@ -106,7 +111,7 @@ def check_cases(
     """Send the rows of each case in tests/ through the flows, and compare with the rows expected. Needs no broker."""
     with readable(trace=trace):
         found = load_project(project, profile, settings)
-        failures = call("fixtures.testing", "test", found, names=cases or (), trace=trace)
+        failures = call("fixtures.testing", "test", found, names=cases or (), update=update, trace=trace, say=say)
     suggest_preparing()
     if failures:
         raise typer.Exit(1)

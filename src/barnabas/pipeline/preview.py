@@ -6,7 +6,7 @@ The records are read first, without Spark: a broker that is away or a topic that
 import dataclasses
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -54,9 +54,12 @@ class Preview:
     columns: Mapping[str, list[str]]
 
 
-def preview(project: Project, *, flow: str | None, rows: int, trace: bool) -> Preview:
+def preview(
+    project: Project, *, flow: str | None, rows: int, trace: bool, say: Callable[[str], None] = lambda _: None
+) -> Preview:
     """`flow`: a flow or a source; None: all flows with an output. `rows`: of each partition, so many records."""
     part, records = _read(project, flow, rows)
+    say("Starting Spark ...")
     from barnabas.pipeline import spark_session
     from barnabas.pipeline.flow.batch import QUICK
 

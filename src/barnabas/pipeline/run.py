@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from barnabas.pipeline import spark_session, stop
 from barnabas.pipeline.driver import claims as all_claims
-from barnabas.pipeline.driver import owner, tables, topics
+from barnabas.pipeline.driver import owner, tables, topics, workload
 from barnabas.pipeline.driver.backlog import backlogs
 from barnabas.pipeline.driver.claims import Claims
 from barnabas.pipeline.driver.lock import only_driver, remember_java
@@ -23,7 +23,9 @@ from barnabas.pipeline.location import FIRST_VERSION
 from barnabas.pipeline.project.model import Flow, Project, TableOutput, TopicOutput
 from barnabas.pipeline.replay.pointing import publish_first
 from barnabas.pipeline.status import State, Status
+from barnabas.spark.defaults import is_local
 from barnabas.spark.errors import UserError
+from barnabas.spark.launch import HERE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -80,9 +82,13 @@ def run(
             if not into_existing:
                 owner.check(cluster, project, version, claims)
                 topics.check_outputs(cluster, _topics(part, chosen, version), claims)
+            is_small = (
+                once and is_local(project.spark.master or HERE) and workload.is_small(cluster, part, chosen, version)
+            )
         _claim_tables(project, chosen, version, claims, into_existing=into_existing)
         all_claims.write(state, claims)
-        with _session(project, spark, trace=trace) as session:
+        conf = {**_CONF, **(spark_session.FOR_FEW_ROWS if is_small else {})}
+        with _session(project, spark, conf, say, trace=trace) as session:
             from barnabas.pipeline.driver.queries import Queries
 
             signals.listen()
@@ -91,11 +97,13 @@ def run(
                 remember_java(state, _java_of(session))
                 if not trace:
                     hush = _quiet(session)
+            say(f"Checking the flows ({', '.join(flow.name for flow in chosen)}) ...")
             planner = Queries(part, version, session, begin or {}, once, say, hush)
             queries = _planned(planner, chosen, claims)
             _claim_tables(project, chosen, version, claims, into_existing=into_existing, session=session)
             _make_outputs(project, part, chosen, version, claims, queries, say, into_existing=into_existing)
             keep_logic(project, version)
+            say(f"Starting {len(queries)} queries ..." if len(queries) > 1 else "Starting the query ...")
             last = _drive(project, version, session, queries, signals, show, should_stop)
         stop.clear(state)
     _raise_if_failed(last)
@@ -135,12 +143,20 @@ def _claim_tables(
 
 
 @contextmanager
-def _session(project: Project, given: "SparkSession | None", *, trace: bool) -> "Iterator[SparkSession]":
+def _session(
+    project: Project,
+    given: "SparkSession | None",
+    conf: Mapping[str, str],
+    say: Callable[[str], None],
+    *,
+    trace: bool,
+) -> "Iterator[SparkSession]":
     """Spark's, from here to the end of the run."""
     if given is not None:
         yield given
         return
-    started = spark_session.start(project, trace=trace, conf=_CONF)
+    say("Starting Spark ...")
+    started = spark_session.start(project, trace=trace, conf=conf)
     try:
         yield started
     finally:

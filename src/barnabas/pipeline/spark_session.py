@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from barnabas.pipeline.project.model import Project
 from barnabas.spark.defaults import is_local
 from barnabas.spark.errors import wants_trace
+from barnabas.spark.java import SHORT_LIVED
 from barnabas.spark.launch import HERE, session
 
 if TYPE_CHECKING:
@@ -19,6 +20,13 @@ _ALWAYS: Final = {
     # time that planning takes. Mistakes in flows are found in their files without that.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
+FOR_FEW_ROWS: Final = {
+    # With a few rows, every class that is compiled is only waiting.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.driver.extraJavaOptions": SHORT_LIVED,
+}
+"""Settings of a session that sees few rows."""
 _SHUFFLE_PARTITIONS: Final = "spark.sql.shuffle.partitions"
 _SHUFFLE_PARTITIONS_MAX: Final = 8
 """On one machine. Spark's default is 200: as many tasks, and files of state, for every window and join."""

@@ -13,7 +13,7 @@ from barnabas.client.cluster import Cluster
 from barnabas.client.producer import Producer
 from barnabas.client.properties import client_settings
 from barnabas.pipeline.dead_letters.sending import replay
-from barnabas.pipeline.fixtures.testing import run_cases
+from barnabas.pipeline.fixtures.testing import run_cases, update_cases
 from barnabas.pipeline.preview import DeadLetter, as_object, preview_in
 from barnabas.pipeline.project import load
 from barnabas.pipeline.project.init import init
@@ -59,6 +59,30 @@ def test_the_templates_pass_their_tests_and_a_difference_is_told(spark: "SparkSe
     (told,) = run_cases(load(tmp_path / "plant"), spark, ["averages"]).values()
     assert told[0].endswith("1:1: `averages` has no column `avrage`")
     assert told[-1] == "hint: did you mean `average`?"
+
+
+def test_an_update_writes_what_came_where_it_differs(spark: "SparkSession", tmp_path: Path) -> None:
+    init(tmp_path / "plant", "telemetry")
+    project = load(tmp_path / "plant")
+    tests = tmp_path / "plant" / "tests"
+    assert update_cases(project, spark) == {"anomalies": [], "averages": []}
+    averages = tests / "averages" / "expect.averages.jsonl"
+    good = sorted(json.loads(line)["average"] for line in averages.read_text().splitlines())
+    averages.write_text('{"avrage": 1}\n')
+    (tests / "averages" / "dead.readings.jsonl").write_text('{"rule": "other"}\n')
+    (tests / "new").mkdir()
+    (tests / "new" / "input.readings.jsonl").write_text((tests / "anomalies" / "input.readings.jsonl").read_text())
+    files = update_cases(project, spark)
+    assert files["averages"] == [
+        f"tests/averages/expect.averages.jsonl: {len(good)} rows",
+        "tests/averages/dead.readings.jsonl: 1 row",
+    ]
+    assert [file.partition(":")[0] for file in files["new"]] == [
+        f"tests/new/expect.{flow}.jsonl" for flow in ("averages", "anomalies", "history")
+    ]
+    assert sorted(json.loads(line)["average"] for line in averages.read_text().splitlines()) == good
+    assert (tests / "averages" / "dead.readings.jsonl").read_text() == '{"rule": "plausible"}\n'
+    assert run_cases(project, spark) == {"anomalies": [], "averages": [], "new": []}
 
 
 def test_a_preview_shows_what_becomes_of_the_last_records(spark: "SparkSession", tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import shutil
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -12,12 +12,12 @@ import pytest
 from run_world import YAML, cluster_of, produce, project
 
 from barnabas.pipeline import status as statuses
-from barnabas.pipeline.driver import claims, owner, tables, topics
+from barnabas.pipeline.driver import claims, owner, tables, topics, workload
 from barnabas.pipeline.driver.claims import Claims
 from barnabas.pipeline.driver.lock import only_driver, remember_java
 from barnabas.pipeline.driver.outputs import group_of, output_of
 from barnabas.pipeline.driver.topics import Wanted, check_outputs, create_outputs
-from barnabas.pipeline.project.model import TableOutput, TopicOutput
+from barnabas.pipeline.project.model import Project, TableOutput, TopicOutput
 from barnabas.pipeline.run import _CONF, run
 from barnabas.pipeline.status import FlowStatus, State
 from barnabas.spark.errors import UserError
@@ -95,6 +95,28 @@ def test_another_folder_with_the_same_name(broker: Broker, tmp_path: Path) -> No
         owner.register(cluster, second, "v1", other, take_over=True)
         with pytest.raises(UserError, match="is run from another folder"):
             owner.check(cluster, moved, "v1", mine)
+
+
+def test_a_run_with_little_to_read_has_spark_prepare_for_little(
+    broker: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker.create_topic("few", partitions=2)
+    produce(broker, "few", [{"id": "a", "amount": 1.0}] * 3)
+    confs: list[Mapping[str, str]] = []
+    said: list[str] = []
+
+    def start(_: Project, *, conf: Mapping[str, str], **__: object) -> None:
+        confs.append(conf)
+        raise UserError("far enough", "")
+
+    monkeypatch.setattr("barnabas.pipeline.spark_session.start", start)
+    few = project(tmp_path, broker, YAML.replace("topic: orders", "topic: few"))
+    for once, limit in ((True, 3), (True, 2), (False, 3)):
+        monkeypatch.setattr(workload, "FEW", limit)
+        with pytest.raises(UserError, match="far enough"):
+            run(few, once=once, say=said.append)
+    assert ["SerialGC" in conf.get("spark.driver.extraJavaOptions", "") for conf in confs] == [True, False, False]
+    assert said == ["Starting Spark ..."] * 3
 
 
 def test_topics_of_a_version(broker: Broker) -> None:

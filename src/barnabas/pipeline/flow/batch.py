@@ -8,18 +8,11 @@ from pyspark.sql import functions as fn
 
 from barnabas.pipeline.flow.names import quoted
 from barnabas.pipeline.project.model import METADATA_COLUMNS
+from barnabas.pipeline.spark_session import FOR_FEW_ROWS
 from barnabas.spark.arrow.schema import COLUMN_TYPES, arrow_schema
-from barnabas.spark.java import SHORT_LIVED
 
-QUICK = {
-    # With a few rows, every task and every compiled class more is only waiting.
-    "spark.sql.shuffle.partitions": "1",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.driver.extraJavaOptions": SHORT_LIVED,
-}
-"""Settings of a session that sees few rows."""
+QUICK = {**FOR_FEW_ROWS, "spark.sql.shuffle.partitions": "1", "spark.sql.adaptive.enabled": "false"}
+"""Settings of a session that sees few rows and keeps no state."""
 
 RECORD_COLUMNS = tuple(COLUMN_TYPES)
 
