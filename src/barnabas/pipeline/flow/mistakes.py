@@ -16,6 +16,7 @@ from typing import Any
 from barnabas.pipeline.project.model import Expectation, Flow, Project, PythonFunction, Source, SqlQuery
 from barnabas.pipeline.project.nodes import Scalar
 from barnabas.pipeline.project.problems import Document, Place, Problem
+from barnabas.pipeline.project.sql_keywords import meant_before
 from barnabas.spark.errors import UserError, wants_trace
 from barnabas.spark.options.names import nearest
 from barnabas.spark.readable import reason_of
@@ -132,7 +133,11 @@ def explained(error: BaseException, project: Project) -> UserError:
 def _at(written: Scalar | None, what: str, error: Any, *, shift: int) -> UserError:
     """`shift`: how many characters we have put before the user's text, the last of them the end of a line."""
     message, hint = _said(error)
-    position, length = _position(error, written.text if written else "", shift)
+    text = written.text if written else ""
+    position, length = _position(error, text, shift)
+    misspelt = meant_before(text, position) if _condition(error).startswith("PARSE") else None
+    if misspelt is not None:
+        hint = f"did you mean {misspelt[1]} instead of {misspelt[0]}?"
     return _problem(written, position, length, f"{what}: {message}", hint)
 
 

@@ -69,6 +69,17 @@ class Problem:
     def head(self) -> str:
         return f"{self.place}: {self.message}\n{self.place.picture()}"
 
+    def as_object(self) -> dict[str, object]:
+        """For scripts and editors. A flag has no lines."""
+        is_flag = self.place.document.is_flag
+        return {
+            "file": self.place.document.name,
+            "line": None if is_flag else self.place.line,
+            "column": None if is_flag else self.place.column,
+            "message": self.message,
+            "hint": self.hint,
+        }
+
     def __str__(self) -> str:
         return f"{self.head()}\n  {HINT}{self.hint}"
 

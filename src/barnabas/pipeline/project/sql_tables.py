@@ -2,12 +2,14 @@
 
 The query is walked once, with one `_Level` for each open parenthesis. A level knows whether it is a query (FROM in
 `EXTRACT(DAY FROM at)` is none), whether a comma now separates tables, and which CTEs were defined in it. A CTE is
-known once its body is closed, so `WITH readings AS (SELECT * FROM readings) ...` reads the table `readings`.
+known once its body is closed, so `WITH readings AS (SELECT * FROM readings) ...` reads the table `readings`. A SELECT
+without FROM that has a word like it (`FORM`) is refused: it would read nothing.
 """
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from barnabas.pipeline.project.sql_keywords import meant
 from barnabas.pipeline.project.sql_tokens import NotSql, Token, tokens
 
 _FUNCTIONS_WITH_FROM = ("EXTRACT", "TRIM", "SUBSTRING", "SUBSTR", "OVERLAY", "POSITION")
@@ -41,6 +43,8 @@ class _Level:
     """"" outside of WITH; then what comes next: name, AS, body, or comma."""
     recursive: bool = False
     name_in_with: str = ""
+    like_from: Token | None = None
+    """In a SELECT that has no FROM so far: the word that was probably meant to be one."""
     ctes: set[str] = field(default_factory=set)
 
 
@@ -66,6 +70,7 @@ class _Walk:
             self._step(token)
             if self._levels:
                 self._levels[-1].empty = False
+        _refuse_misspelt_from(self._levels[0])
         if len(self._levels) > 1:
             raise NotSql("a parenthesis is opened here and not closed", self._levels[-1].opened_at, "close it with )")
         return tuple(self._found)
@@ -81,6 +86,7 @@ class _Walk:
         elif level.wants_relation and _may_be_a_table(token):
             self._relation(token, level)
         elif token.keyword:
+            self._note_misspelt_from(token, level)
             self._keyword(token, level)
         else:
             level.wants_relation = False
@@ -97,6 +103,7 @@ class _Walk:
             if len(self._levels) == 1:
                 raise NotSql("a parenthesis is closed here that was not opened", token.position, "remove it")
             closed = self._levels.pop()
+            _refuse_misspelt_from(closed)
             outer = self._levels[-1]
             if closed.defines is not None:
                 outer.ctes.add(closed.defines.lower())
@@ -178,12 +185,29 @@ class _Walk:
         else:
             level.wants_relation = False
 
+    def _note_misspelt_from(self, token: Token, level: _Level) -> None:
+        """A word before a name, in what SELECT lists."""
+        if token.keyword == "FROM":
+            level.like_from = None
+        elif token.keyword in _ENDS_FROM:
+            _refuse_misspelt_from(level)
+        elif level.is_query and not level.in_from and meant(token.text, ("FROM",)):
+            following = self._peek()
+            if following.kind == "quoted" or (following.keyword and following.keyword not in ("FROM", *_ENDS_FROM)):
+                level.like_from = level.like_from or token
+
     def _after_set_operation(self, before: Token | None) -> bool:
         return before is not None and before.keyword in _SET_OPERATIONS
 
     def _peek(self, ahead: int = 0) -> Token:
         index = self._at + ahead
         return self._tokens[index] if index < len(self._tokens) else Token("end", "", self._length)
+
+
+def _refuse_misspelt_from(level: _Level) -> None:
+    if level.like_from is not None:
+        word = level.like_from
+        raise NotSql(f"this query has `{word.text}` and no FROM", word.position, "did you mean FROM?")
 
 
 def _may_be_a_table(token: Token) -> bool:
