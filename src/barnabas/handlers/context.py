@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from barnabas.env.rate_limited_log import RateLimitedLog
 from barnabas.env.turns import Turns
 from barnabas.quotas.limits import ANONYMOUS
 
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
     from barnabas.replication.log_moves import LogMoves
     from barnabas.replication.replicas import Replicas
     from barnabas.wire.errors import ErrorCode
+
+
+logger = logging.getLogger(__name__)
 
 
 class ClientSoftware:
@@ -110,7 +115,12 @@ class Broker:
     """There is a client metrics subscription."""
     quotas: ClientQuotas | None = None
     """None: no quota is set, and nothing is measured."""
+    client_warnings: RateLimitedLog = field(init=False)
+    """For mistakes in a client's configuration, which it makes again with every connection."""
     _telemetry: Telemetry | None = None
+
+    def __post_init__(self) -> None:
+        self.client_warnings = RateLimitedLog(logger, self.wait_clock.monotonic_ms)
 
     @property
     def groups(self) -> GroupCoordinator:

@@ -6,4 +6,13 @@ from barnabas.wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHand
 
 
 def handle(context: RequestContext, request: SaslHandshakeRequest) -> SaslHandshakeResponse:
+    client = context.client
+    context.broker.client_warnings.warn(
+        (client.host, "SASL"),
+        "%s tries to log in with SASL (%.40s) at listener %s, which has no logins; set security.protocol=PLAINTEXT"
+        " in the client",
+        client.host,
+        request.mechanism,
+        client.listener_name,
+    )
     return SaslHandshakeResponse(error_code=ErrorCode.illegal_sasl_state)

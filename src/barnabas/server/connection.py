@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 from barnabas.handlers.context import ClientConnection, ClientSoftware
 from barnabas.handlers.pending import MayFollow, WaitingAnswer
 from barnabas.server.dispatch import Buffers, Dispatcher, Refused
+from barnabas.server.foreign_protocols import explain_size, recognise
 from barnabas.server.request_memory import RequestMemory
 from barnabas.server.throttling import ThrottledBuffers
 from barnabas.wire.frame import SIZE_BYTES, read_size
@@ -153,6 +154,14 @@ class Connection(asyncio.BufferedProtocol):
             self._stops |= CLOSED
             self.transport.close()
 
+    def _close_on_nonsense(self, size: int) -> None:
+        reason = explain_size(size, self._settings.frame_bytes_max)
+        kind = (self.client.host, recognise(size))
+        self._dispatcher.client_warnings.warn(
+            kind, "%s connects to listener %s: %s", self.client.host, self._listener.name, reason
+        )
+        self.close(reason)
+
     @property
     def idle(self) -> bool:
         return not self._slots
@@ -182,7 +191,7 @@ class Connection(asyncio.BufferedProtocol):
                 break
             size = read_size(self._buffer, start)
             if not FRAME_BYTES_MIN <= size <= self._settings.frame_bytes_max:
-                self.close(_explain_size(size, self._settings.frame_bytes_max))
+                self._close_on_nonsense(size)
                 return
             if available < SIZE_BYTES + size:
                 if self._reserve(SIZE_BYTES + size):
@@ -365,14 +374,3 @@ class Connection(asyncio.BufferedProtocol):
     def _end_rest(self, resting_until: float) -> None:
         if resting_until == self._resting_until:  # no later answer asked for a longer one
             self.release()
-
-
-def _explain_size(size: int, size_max: int) -> str:
-    first = size.to_bytes(4, "big", signed=True)
-    if first[:3] in (b"GET", b"POS", b"PUT", b"HEA", b"DEL"):
-        return "it speaks HTTP; this port speaks the Kafka protocol"
-    if first[:2] == b"\x16\x03":
-        return "it starts a TLS handshake; this listener is PLAINTEXT (set security.protocol=PLAINTEXT in the client)"
-    if size > size_max:
-        return f"it announces a request of {size} bytes; socket.request.max.bytes is {size_max}"
-    return f"it announces a request of {size} bytes, which no request has"

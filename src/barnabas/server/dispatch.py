@@ -67,6 +67,7 @@ class Dispatcher:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self.fast_path = ProduceFastPath(broker)
+        self.client_warnings = broker.client_warnings
         self._routes: dict[tuple[int, int], Route] = {}
 
     def dispatch(self, client: ClientConnection, payload: memoryview) -> Buffers | Awaitable[Buffers]:
