@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from barnabas.cli.apps import group_app
-from barnabas.cli.cluster_access import ClusterAccess, connected
+from barnabas.cli.cluster_access import ClusterAccess
+from barnabas.cli.connected import connected
 from barnabas.cli.errors import CommandFailed
 from barnabas.cli.options import Format, OutputFormat
 from barnabas.cli.output import plural, print_json, print_rows, say

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from barnabas.cli.apps import group_app
-from barnabas.cli.cluster_access import ClusterAccess, connected
+from barnabas.cli.cluster_access import ClusterAccess
+from barnabas.cli.connected import connected
 from barnabas.cli.options import Format, OutputFormat
 from barnabas.cli.output import print_json, print_table
 

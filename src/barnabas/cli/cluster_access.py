@@ -6,13 +6,9 @@ chosen by name gives its settings even where the address comes from `--bootstrap
 does: nobody's password goes to an address that it was not meant for.
 """
 
-import inspect
 import os
-from collections.abc import Callable, Mapping
-from functools import wraps
-from typing import Annotated, NamedTuple
-
-import typer
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from barnabas.cli.pairs import parse_settings
 from barnabas.cli.profiles import DEFAULT_PROFILE, read_profile
@@ -20,36 +16,6 @@ from barnabas.cli.profiles import DEFAULT_PROFILE, read_profile
 DEFAULT_SERVERS = "localhost:9092"
 SERVERS_VARIABLE = "BARNABAS_BOOTSTRAP_SERVER"
 PROFILE_VARIABLE = "BARNABAS_CONNECTION_PROFILE"
-
-BootstrapServer = Annotated[
-    str | None,
-    typer.Option(
-        "--bootstrap-server",
-        "-b",
-        metavar="HOST:PORT",
-        help=f"Where the broker listens; several separated by commas.  [env: {SERVERS_VARIABLE}] "
-        f"[default: {DEFAULT_SERVERS}]",
-        show_default=False,
-    ),
-]
-Profile = Annotated[
-    str | None,
-    typer.Option(
-        "--profile",
-        metavar="NAME",
-        help=f"Connect as this profile of profiles.conf says.  [env: {PROFILE_VARIABLE}]",
-        show_default=False,
-    ),
-]
-ClientConfig = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--client-config",
-        "-X",
-        metavar="KEY=VALUE",
-        help="A setting of the client, such as security.protocol=SSL; repeatable.",
-    ),
-]
 
 
 class ClusterAccess(NamedTuple):
@@ -62,30 +28,6 @@ class ClusterAccess(NamedTuple):
     @property
     def properties(self) -> dict[str, str]:
         return {**self.profile, **self.overrides}
-
-
-def connected(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options that say where the cluster is; what they say becomes its argument `access`."""
-    own = [each for each in inspect.signature(command, eval_str=True).parameters.values() if each.name != "access"]
-    added = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-        for name, annotation in (
-            ("bootstrap_server", BootstrapServer),
-            ("profile", Profile),
-            ("client_config", ClientConfig),
-        )
-    ]
-
-    @wraps(command)
-    def run(
-        *, bootstrap_server: str | None, profile: str | None, client_config: list[str] | None, **rest: object
-    ) -> None:
-        command(**rest, access=choose_access(bootstrap_server, profile, client_config))
-
-    parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own] + added
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what typer reads
-    run.__annotations__ = {each.name: each.annotation for each in parameters}
-    return run
 
 
 def choose_access(servers: str | None, profile: str | None, client_config: list[str] | None) -> ClusterAccess:

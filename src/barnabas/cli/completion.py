@@ -1,17 +1,35 @@
 """`barnabas completion`: a completion script for the shell, made from the commands themselves.
 
-The script is static: words are looked up by the shell, and no Python starts while somebody types.
+Commands, flags and choices are in the script: the shell looks them up, and no Python starts. For names of topics,
+groups and profiles it calls `barnabas complete-names` (see `completion_names`).
 """
 
+import importlib
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from barnabas.cli.apps import single_app
+from barnabas.cli.completion_names import COMMAND, GROUPS, KINDS, PROFILES, TOPICS
 
-Words = dict[str, list[str]]
-"""What may follow, by the commands typed so far: "" is `barnabas` itself, "topic create" a command in a group."""
+_FLAGS = {"--topic": TOPICS, "--group": GROUPS}
+"""Of Kafka's scripts."""
+
+
+class Words(NamedTuple):
+    """What may come after a command."""
+
+    fixed: list[str]
+    """Commands below it, and flags."""
+    argument: str = ""
+    """What its arguments are names of: one of KINDS, if that is known."""
+    values: tuple[tuple[str, str], ...] = ()
+    """For each flag, what its value is the name of, or the choices with blanks between them."""
+
+
+WordsByCommand = dict[str, Words]
+""" "" is `barnabas` itself, "topic create" a command in a group."""
 
 
 class Shell(StrEnum):
@@ -34,94 +52,153 @@ def completion(shell: Annotated[Shell, typer.Argument(help="The shell to complet
     print({Shell.bash: bash_script, Shell.zsh: zsh_script, Shell.fish: fish_script}[shell](words), end="")
 
 
-def collect_words() -> Words:
-    import importlib
-
+def collect_words() -> WordsByCommand:
     from typer.main import get_command
 
     from barnabas.cli.commands import COMMANDS, SERVE, VERSION
     from barnabas.cli.kafka.scripts import SCRIPTS, parser_of
     from barnabas.cli.serve import argument_parser
 
-    found: Words = {"": [*COMMANDS, "--bootstrap-server", "--help", "--profile", "--version"], VERSION: []}
-    found[SERVE] = _flags_of(argument_parser())
+    flags = ["--bootstrap-server", "--help", "--profile", "--version"]
+    found = {"": Words([*COMMANDS, *flags], values=(("--profile", PROFILES),)), VERSION: Words([])}
+    found[SERVE] = _of_parser(argument_parser())
     for name in SCRIPTS:
-        found[name] = _flags_of(parser_of(name))
+        found[name] = _of_parser(parser_of(name))
     for name in COMMANDS:
         if name not in found:
             _walk(get_command(importlib.import_module(f"barnabas.cli.{name}").app), name, found)
     return found
 
 
-def bash_script(words: Words) -> str:
+def bash_script(words: WordsByCommand) -> str:
     return f"""\
 _barnabas() {{
-    local cur="${{COMP_WORDS[COMP_CWORD]}}" path="" candidate word words=""
+    local cur="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}"
+    local path="" candidate word known="" kind=""
     for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
-        case "$word" in -*) ;; *) candidate="${{path:+$path }}$word"
-            case "$candidate" in {_paths(words)}) path="$candidate" ;; esac ;;
+        case "$word" in -*) ;; *) candidate="${{path:+$path }}${{word%.sh}}"
+            case "$candidate" in {_commands(words)}) path="$candidate" ;; esac ;;
         esac
     done
-    case "$path" in
-{_cases(words)}
-    esac
-    COMPREPLY=($(compgen -W "$words" -- "$cur"))
+{_choose(words)}
+    [[ -z "$kind" ]] || known="$known $(barnabas {COMMAND} "$kind" "$COMP_LINE" 2>/dev/null)"
+    COMPREPLY=($(compgen -W "$known" -- "$cur"))
     [[ ${{#COMPREPLY[@]}} -gt 0 ]] || COMPREPLY=($(compgen -f -- "$cur"))
 }}
 complete -F _barnabas barnabas
 """
 
 
-def zsh_script(words: Words) -> str:
+def zsh_script(words: WordsByCommand) -> str:
     return f"""\
 _barnabas() {{
-    local known="" candidate word list=""
+    local cur="${{words[CURRENT]}}" before="${{words[CURRENT-1]}}" path_="" candidate word known="" kind=""
     for word in "${{words[@]:1:$((CURRENT - 2))}}"; do
-        case "$word" in -*) ;; *) candidate="${{known:+$known }}$word"
-            case "$candidate" in {_paths(words)}) known="$candidate" ;; esac ;;
+        case "$word" in -*) ;; *) candidate="${{path_:+$path_ }}${{word%.sh}}"
+            case "$candidate" in {_commands(words)}) path_="$candidate" ;; esac ;;
         esac
     done
-    case "$known" in
-{_cases(words, "list")}
-    esac
-    compadd -- ${{=list}} || _files
+{_choose(words, path="path_")}
+    [[ -z "$kind" ]] || known="$known $(barnabas {COMMAND} "$kind" "${{(j: :)words}}" 2>/dev/null)"
+    compadd -- ${{=known}} || _files
 }}
 compdef _barnabas barnabas
 """
 
 
-def fish_script(words: Words) -> str:
+def fish_script(words: WordsByCommand) -> str:
     lines = ["complete -c barnabas -f"]
+
+    def add(condition: str, offered: str) -> None:
+        if offered in KINDS:
+            offered = f"(barnabas {COMMAND} {offered} (commandline -cp))"
+        lines.append(f"complete -c barnabas -n '{condition}' -a '{offered}'")
+
     for path, found in words.items():
         parts = path.split()
-        condition = "__fish_use_subcommand"
-        if parts:
-            condition = "; and ".join(f"__fish_seen_subcommand_from {part}" for part in parts)
+        condition = "; and ".join(f"__fish_seen_subcommand_from {part}" for part in parts) or "__fish_use_subcommand"
+        for flag, offered in found.values:
+            add(f"{condition}; and __fish_prev_arg_in {flag}", offered)
+        if found.argument:
+            add(condition, found.argument)
         deeper = [other.split()[len(parts)] for other in words if parts and other.startswith(f"{path} ")]
         if deeper:
             condition += f"; and not __fish_seen_subcommand_from {' '.join(deeper)}"
-        lines += [f"complete -c barnabas -n '{condition}' -a '{' '.join(found)}'"]
+        add(condition, " ".join(found.fixed))
     return "\n".join(lines) + "\n"
 
 
-def _walk(command: Any, path: str, found: Words) -> None:
-    flags = [option for parameter in command.params for option in parameter.opts if option.startswith("--")]
+def _walk(command: Any, path: str, found: WordsByCommand) -> None:
+    options = [each for each in command.params if each.param_type_name == "option"]
+    flags = {flag for option in options for flag in option.opts if flag.startswith("--")}
+    arguments = [each for each in command.params if each.param_type_name == "argument"]
     below = getattr(command, "commands", {})
-    found[path] = sorted(below) + sorted({*flags, "--help"})
+    values = ((flag, _value(path, option)) for option in options for flag in option.opts)
+    found[path] = Words(
+        sorted(below) + sorted({*flags, "--help"}) + [word for each in arguments for word in _choices(each).split()],
+        next((kind for each in arguments if (kind := _kind(each.metavar))), ""),
+        tuple((flag, value) for flag, value in values if value),
+    )
     for name, child in below.items():
-        _walk(child, f"{path} {name}".strip(), found)
+        _walk(child, f"{path} {name}", found)
 
 
-def _flags_of(parser: Any) -> list[str]:
-    return sorted(flag for action in parser._actions for flag in action.option_strings if flag.startswith("--"))
+def _of_parser(parser: Any) -> Words:
+    """Of argparse."""
+    actions = [(flag, action) for action in parser._actions for flag in action.option_strings]
+    values = ((flag, _FLAGS.get(flag) or " ".join(action.choices or ())) for flag, action in actions)
+    flags = sorted(flag for flag, _ in actions if flag.startswith("--"))
+    return Words(flags, values=tuple((flag, value) for flag, value in values if value))
 
 
-def _paths(words: Words) -> str:
+def _value(path: str, option: Any) -> str:
+    if "--profile" in option.opts and not path.startswith("pipeline"):  # there it is one of pipeline.yaml
+        return PROFILES
+    return _kind(option.metavar) or _choices(option)
+
+
+def _kind(metavar: str | None) -> str:
+    """By what stands for it on the help page: TOPIC, [GROUP]..., TOPIC[:P,P]."""
+    name = (metavar or "").strip("[").partition("[")[0].rstrip("].,")
+    return {"TOPIC": TOPICS, "GROUP": GROUPS}.get(name, "")
+
+
+def _choices(parameter: Any) -> str:
+    return " ".join(str(choice.value) for choice in parameter.type_descriptor.choices or ())
+
+
+def _commands(words: WordsByCommand) -> str:
     return "|".join(f'"{path}"' for path in words if path)
 
 
-def _cases(words: Words, variable: str = "words") -> str:
-    return "\n".join(f'    "{path}") {variable}="{" ".join(found)}" ;;' for path, found in words.items())
+def _choose(words: WordsByCommand, path: str = "path") -> str:
+    """Shell code that sets `known` to words and `kind` to what is to be asked for."""
+    by_command = "\n".join(f'    "{each}") known="{" ".join(found.fixed)}" ;;' for each, found in words.items())
+    by_flag: dict[str, list[str]] = {}
+    for each, found in words.items():
+        for flag, offered in found.values:
+            by_flag.setdefault(offered, []).append(f'"{each} {flag}"')
+    after_flags = "\n".join(f"    {'|'.join(where)}) {_offer(offered)} ;;" for offered, where in by_flag.items())
+    arguments = "\n".join(
+        f"        {'|'.join(where)}) kind={kind} ;;"
+        for kind in KINDS
+        if (where := [f'"{each}"' for each, found in words.items() if found.argument == kind])
+    )
+    return f"""\
+    case "${path}" in
+{by_command}
+    esac
+    case "${path} $before" in
+{after_flags}
+    *) case "${path}" in
+{arguments}
+        esac
+        case "$cur" in -*) kind="" ;; esac ;;
+    esac"""
+
+
+def _offer(offered: str) -> str:
+    return f'known=""; kind={offered}' if offered in KINDS else f'known="{offered}"'
 
 
 app = single_app(completion)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from barnabas.cli.apps import group_app
-from barnabas.cli.cluster_access import ClusterAccess, connected
+from barnabas.cli.cluster_access import ClusterAccess
+from barnabas.cli.connected import connected
 from barnabas.cli.connection import unknown_topic
 from barnabas.cli.errors import CommandFailed, suggestion
 from barnabas.cli.options import Format, OutputFormat

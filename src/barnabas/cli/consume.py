@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from barnabas.cli.apps import single_app
-from barnabas.cli.cluster_access import ClusterAccess, connected
+from barnabas.cli.cluster_access import ClusterAccess
+from barnabas.cli.connected import connected
 from barnabas.cli.connection import Connection, failure
 from barnabas.cli.errors import CommandFailed
 from barnabas.cli.output import plural, say

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from barnabas.cli.apps import group_app
-from barnabas.cli.cluster_access import ClusterAccess, connected
+from barnabas.cli.cluster_access import ClusterAccess
+from barnabas.cli.connected import connected
 from barnabas.cli.connection import REQUEST_TIMEOUT_S, Connection, result_of
 from barnabas.cli.errors import CommandFailed
 from barnabas.cli.group_view import GroupView, committed_offsets, describe_group, member_count, state_in_words

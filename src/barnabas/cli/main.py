@@ -76,6 +76,10 @@ def _leading_options(arguments: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _call(command: str, arguments: list[str], handed_on: list[str]) -> int:
+    if command == "complete-names":  # for completion scripts; people need not know it
+        from barnabas.cli.completion_names import print_names
+
+        return print_names(arguments)
     script = command.removesuffix(".sh")
     if script in SCRIPTS:
         return run_script(script, [*handed_on, *arguments])

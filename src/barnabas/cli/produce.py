@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from barnabas.cli.apps import single_app
-from barnabas.cli.cluster_access import ClusterAccess, connected
+from barnabas.cli.cluster_access import ClusterAccess
+from barnabas.cli.connected import connected
 from barnabas.cli.connection import REQUEST_TIMEOUT_S, Connection, result_of, unknown_topic
 from barnabas.cli.errors import CommandFailed
 from barnabas.cli.output import plural, say

@@ -29,28 +29,37 @@ def profiles_path() -> str:
     return os.environ.get(FILE_VARIABLE) or os.path.join(config_home, "barnabas", "profiles.conf")
 
 
+def profile_names() -> list[str]:
+    text = _read(profiles_path())
+    return [] if text is None else list(parse_profiles(profiles_path(), text))
+
+
 def read_profile(name: str, *, missing_ok: bool = False) -> dict[str, str]:
     path = profiles_path()
-    try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
-    except FileNotFoundError as error:
-        if missing_ok:
-            return {}
-        raise CommandFailed(
-            f"there is no profile {name}: {path} does not exist",
-            hint=f"write [{name}] and below it bootstrap.servers=HOST:PORT into that file",
-        ) from error
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not text in UTF-8"
-        raise CommandFailed(f"cannot read {path}: {reason}", hint=f"{FILE_VARIABLE} names another file") from error
-    profiles = parse_profiles(path, text)
+    text = _read(path)
+    profiles = {} if text is None else parse_profiles(path, text)
     if name in profiles:
         return profiles[name]
     if missing_ok:
         return {}
+    if text is None:
+        raise CommandFailed(
+            f"there is no profile {name}: {path} does not exist",
+            hint=f"write [{name}] and below it bootstrap.servers=HOST:PORT into that file",
+        )
     known = f"it has {', '.join(profiles)}" if profiles else _EXAMPLE
     raise CommandFailed(f"{path} has no profile {name}", hint=suggestion(name, profiles, known))
+
+
+def _read(path: str) -> str | None:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text in UTF-8"
+        raise CommandFailed(f"cannot read {path}: {reason}", hint=f"{FILE_VARIABLE} names another file") from error
 
 
 def parse_profiles(path: str, text: str) -> dict[str, dict[str, str]]:

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from barnabas.cli.apps import group_app
-from barnabas.cli.cluster_access import ClusterAccess, connected
+from barnabas.cli.cluster_access import ClusterAccess
+from barnabas.cli.connected import connected
 from barnabas.cli.connection import REQUEST_TIMEOUT_S, Connection, failure, result_of
 from barnabas.cli.errors import CommandFailed
 from barnabas.cli.options import Format, OutputFormat
@@ -27,7 +28,7 @@ Config = Annotated[
 @app.command()
 @connected
 def create(
-    topics: Names,
+    topics: Annotated[list[str], typer.Argument(metavar="NAME", help="Names of the new topics.")],
     partitions: Annotated[
         int,
         typer.Option(

@@ -6,7 +6,8 @@ from typing import Annotated, Final
 import typer
 
 from barnabas.cli.apps import group_app
-from barnabas.cli.cluster_access import ClusterAccess, connected
+from barnabas.cli.cluster_access import ClusterAccess
+from barnabas.cli.connected import connected
 from barnabas.cli.errors import CommandFailed
 from barnabas.cli.options import Format, OutputFormat
 from barnabas.cli.output import print_json, print_rows, readable_time, say

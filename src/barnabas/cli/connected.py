@@ -1,0 +1,64 @@
+"""Commands for a cluster: each has the options that say where it is and how to connect."""
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated
+
+import typer
+
+from barnabas.cli.cluster_access import DEFAULT_SERVERS, PROFILE_VARIABLE, SERVERS_VARIABLE, choose_access
+
+BootstrapServer = Annotated[
+    str | None,
+    typer.Option(
+        "--bootstrap-server",
+        "-b",
+        metavar="HOST:PORT",
+        help=f"Where the broker listens; several separated by commas.  [env: {SERVERS_VARIABLE}] "
+        f"[default: {DEFAULT_SERVERS}]",
+        show_default=False,
+    ),
+]
+Profile = Annotated[
+    str | None,
+    typer.Option(
+        "--profile",
+        metavar="NAME",
+        help=f"Connect as this profile of profiles.conf says.  [env: {PROFILE_VARIABLE}]",
+        show_default=False,
+    ),
+]
+ClientConfig = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--client-config",
+        "-X",
+        metavar="KEY=VALUE",
+        help="A setting of the client, such as security.protocol=SSL; repeatable.",
+    ),
+]
+
+
+def connected(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that say where the cluster is; what they say becomes its argument `access`."""
+    own = [each for each in inspect.signature(command, eval_str=True).parameters.values() if each.name != "access"]
+    added = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+        for name, annotation in (
+            ("bootstrap_server", BootstrapServer),
+            ("profile", Profile),
+            ("client_config", ClientConfig),
+        )
+    ]
+
+    @wraps(command)
+    def run(
+        *, bootstrap_server: str | None, profile: str | None, client_config: list[str] | None, **rest: object
+    ) -> None:
+        command(**rest, access=choose_access(bootstrap_server, profile, client_config))
+
+    parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own] + added
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what typer reads
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    return run
