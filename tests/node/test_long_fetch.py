@@ -1,4 +1,4 @@
-"""A fetch of many partitions is worked through in turns, and one of many bytes is copied by a worker."""
+"""A fetch of many partitions is worked through in time slices, and one of many bytes is copied by a worker."""
 
 import asyncio
 import datetime
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from barnabas.env import ThreadWorkers
-from barnabas.env.turns import Turns
+from barnabas.env.time_slices import TimeSlices
 from barnabas.handlers import fetch, produce
 from barnabas.handlers.context import Broker, ClientConnection, RequestContext
 from barnabas.handlers.fetch import ANSWER_BYTES_MAX, COPIED_BYTES_MAX, PARTITIONS_AT_ONCE
@@ -70,7 +70,7 @@ async def finished(answer: "FetchAnswer | Awaitable[FetchAnswer]") -> FetchAnswe
 
 def test_others_are_served_while_many_partitions_are_read(tmp_path: Path) -> None:
     async def scenario(broker: Broker) -> int:
-        broker.turns = Turns(turn_s=0)
+        broker.time_slices = TimeSlices(slice_s=0)
         reading = asyncio.ensure_future(finished(ask(broker, times=MANY, max_bytes=100)))
         rounds = 0
         while not reading.done():
@@ -84,7 +84,7 @@ def test_others_are_served_while_many_partitions_are_read(tmp_path: Path) -> Non
 
 def test_a_record_that_comes_while_many_partitions_are_read_is_not_missed(tmp_path: Path) -> None:
     async def scenario(broker: Broker) -> FetchAnswer:
-        broker.turns = Turns(turn_s=0)
+        broker.time_slices = TimeSlices(slice_s=0)
         reading = asyncio.ensure_future(finished(ask(broker, times=MANY, max_bytes=1000, max_wait_s=300)))
         for _ in range(MANY // 2):
             await asyncio.sleep(0)

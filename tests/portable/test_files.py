@@ -1,4 +1,4 @@
-"""What stands in for Linux's calls on files does the same; F_FULLFSYNC is used where there is one."""
+"""The fallbacks for Linux's calls on files do the same; F_FULLFSYNC is used where it exists."""
 
 import errno
 import fcntl
@@ -18,8 +18,8 @@ def descriptor(tmp_path: Path) -> Iterator[int]:
     os.close(opened)
 
 
-def test_this_system_has_the_calls_that_the_twins_replace() -> None:
-    """Or the comparisons below would compare a twin with itself."""
+def test_this_system_has_the_calls_that_the_fallbacks_replace() -> None:
+    """Otherwise the tests below would compare a fallback with itself."""
     assert files.write_pieces is os.pwritev
     assert files.sync_data is os.fdatasync
 

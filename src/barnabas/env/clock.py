@@ -1,4 +1,4 @@
-"""Time as a parameter, so that seven days of retention pass in a millisecond of testing."""
+"""Time as a parameter, so that a test of seven days of retention takes a millisecond."""
 
 import asyncio
 import time
@@ -12,10 +12,10 @@ class Timer(Protocol):
 
 class Clock(Protocol):
     def now_ms(self) -> int:
-        """Wall-clock time in milliseconds since the epoch: what records and retention see."""
+        """Wall-clock time in milliseconds since the epoch: for records and retention."""
 
     def monotonic_ms(self) -> int:
-        """Never goes back: what timeouts are measured with."""
+        """Never goes back: for timeouts."""
 
     def call_later(self, delay_ms: float, callback: Callable[[], None]) -> Timer:
         """Run `callback` on the loop once `delay_ms` have passed."""

@@ -4,7 +4,7 @@ Every byte the broker stores goes through `Disk` and `File`, so that a simulated
 tear a write, fail or fill up. All calls are thread-safe on distinct files; `sync` and `read_at` may run on a worker
 while the loop writes the same file.
 
-Of the files that a real disk has handed out only so many are open at a time (`open_files`).
+A real disk keeps only a limited number of files open at a time (`open_files`).
 """
 
 import errno
@@ -40,12 +40,12 @@ class File(Protocol):
         """As `read_at`, but None instead of waiting for the device."""
 
     def write_at(self, position: int, pieces: Sequence[Buffer]) -> None:
-        """Write all pieces one after another, or raise OSError."""
+        """Write all pieces consecutively, or raise OSError."""
 
     def truncate(self, size: int) -> None: ...
 
     def moved_to(self, path: str) -> None:
-        """Somebody has renamed it."""
+        """The file was renamed."""
 
     def sync(self) -> None:
         """Return once the bytes are on the device."""
@@ -109,8 +109,8 @@ class RealFile:
         self._open_files.add(self)
         return descriptor
 
-    def _in_hand(self) -> Descriptor:
-        """Open as long as the caller holds it."""
+    def _opened(self) -> Descriptor:
+        """An open descriptor; it stays open as long as the caller holds it."""
         self.was_used = True
         descriptor = self._descriptor
         if descriptor is None:
@@ -119,18 +119,18 @@ class RealFile:
             descriptor = self._open(self._flags)
         return descriptor
 
-    def let_go(self) -> None:
+    def close_for_now(self) -> None:
         self._descriptor = None
 
     def moved_to(self, path: str) -> None:
         self.path = path
 
     def size(self) -> int:
-        descriptor = self._in_hand()
+        descriptor = self._opened()
         return os.fstat(descriptor.number).st_size
 
     def read_at(self, position: int, size: int) -> bytes:
-        descriptor = self._in_hand()
+        descriptor = self._opened()
         data = os.pread(descriptor.number, size, position)
         if len(data) == size or not data:
             return data
@@ -145,19 +145,20 @@ class RealFile:
         return b"".join(pieces)
 
     def read_cached(self, position: int, size: int) -> bytes | None:
-        # Whether the two ends are in the page cache tells for all between: it is written, read ahead and evicted in
-        # runs. A look at one byte of each costs less than the second copy that reading all of it this way would.
-        descriptor = self._in_hand()
+        # If both ends are in the page cache, so is everything between them: pages are written, read ahead and evicted
+        # in runs. Probing one byte at each end is cheaper than reading all of it with RWF_NOWAIT, which copies it
+        # twice.
+        descriptor = self._opened()
         number = descriptor.number
         if size and not (is_cached(number, position) and is_cached(number, position + size - 1)):
             return None
         return self.read_at(position, size)
 
     def write_at(self, position: int, pieces: Sequence[Buffer]) -> None:
-        # One or two pieces are one batch, by far the most frequent write. If it falls short, it is written again as a
-        # whole.
+        # One or two pieces are one batch, by far the most frequent write. After a short write all of it is written
+        # again.
         self.was_used = True
-        descriptor = self._descriptor or self._in_hand()
+        descriptor = self._descriptor or self._opened()
         if len(pieces) == 1:
             piece = pieces[0]
             if os.pwrite(descriptor.number, piece, position) == len(piece):
@@ -167,17 +168,17 @@ class RealFile:
         _write_all(descriptor, position, pieces)
 
     def truncate(self, size: int) -> None:
-        descriptor = self._in_hand()
+        descriptor = self._opened()
         os.ftruncate(descriptor.number, size)
 
     def sync(self) -> None:
-        descriptor = self._in_hand()
+        descriptor = self._opened()
         sync_data(descriptor.number)
 
     def close(self) -> None:
         self._is_closed = True
         self._open_files.forget(self)
-        self.let_go()
+        self.close_for_now()
 
 
 def _write_all(descriptor: Descriptor, position: int, pieces: Sequence[Buffer]) -> None:

@@ -1,10 +1,10 @@
-"""A bound on open files: a process may have some tens of thousands, and a broker with many partitions has more of them.
+"""Limits the number of open files: a broker with many partitions has more files than a process may open.
 
-A file that is not open is opened again when it is next used. Which one gives way: the files stand in a queue; one that
-was used since it came to the front goes to the back once more, the first that was not is closed.
+A closed file is opened again when it is next used. Which file is closed is chosen by second chance: files are in a
+queue; a file at the front that was used since it got there moves to the back, the first that was not is closed.
 
-Workers read files while the loop opens others. So a descriptor is closed when nobody holds it any more: whoever is
-about to read has taken it in hand before, and its number cannot come to mean another file meanwhile.
+Workers read files while the loop opens others. So a descriptor is closed only when nobody holds a reference to it:
+a reader keeps its reference while it reads, and the descriptor's number cannot be reused for another file meanwhile.
 """
 
 import os
@@ -14,11 +14,11 @@ from typing import Final, Protocol
 from barnabas.portable.open_file_limit import open_file_limit
 
 OPEN_FILES_MAX: Final = 65_536
-"""More would gain nothing: to open a file again takes some microseconds."""
+"""More would gain nothing: reopening a file takes a few microseconds."""
 
 
 class Descriptor:
-    """Closed when the last reference to it goes."""
+    """A file descriptor that is closed with the last reference to this object."""
 
     __slots__ = ("number",)
 
@@ -32,8 +32,8 @@ class Descriptor:
 class Closable(Protocol):
     was_used: bool
 
-    def let_go(self) -> None:
-        """Close, until it is used again."""
+    def close_for_now(self) -> None:
+        """Close it; it is opened again when it is next used."""
 
 
 class OpenFiles:
@@ -46,7 +46,7 @@ class OpenFiles:
         return len(self._queue)
 
     def add(self, file: Closable) -> None:
-        """It was just opened."""
+        """Call this when a file was opened."""
         with self._lock:
             self._queue[file] = None
             while len(self._queue) > self.files_max:
@@ -56,7 +56,7 @@ class OpenFiles:
                     front.was_used = False
                     self._queue[front] = None
                 else:
-                    front.let_go()
+                    front.close_for_now()
 
     def forget(self, file: Closable) -> None:
         with self._lock:
@@ -64,6 +64,6 @@ class OpenFiles:
 
 
 def default_files_max() -> int:
-    """Three quarters of what the process may open: the rest is for connections."""
+    """Three quarters of the process's limit: the rest is for connections."""
     limit = open_file_limit()
     return OPEN_FILES_MAX if limit is None else max(16, min(limit * 3 // 4, OPEN_FILES_MAX))

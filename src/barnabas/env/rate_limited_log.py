@@ -1,6 +1,6 @@
-"""Warnings about something that clients may repeat many times a second: each is logged once a minute.
+"""Rate-limited warnings: each kind is logged at most once a minute, whatever clients repeat.
 
-The next line of the same kind says how many were left out in between.
+The next line of a kind says how many were left out.
 """
 
 import logging
@@ -9,7 +9,7 @@ from typing import Final
 
 INTERVAL_MS: Final = 60_000
 KINDS_MAX: Final = 200
-"""So many lines a minute at most: a thousand hosts may make the same mistake."""
+"""An upper bound of lines per minute: a thousand hosts may make the same mistake."""
 
 
 class RateLimitedLog:
@@ -17,7 +17,7 @@ class RateLimitedLog:
         self._logger = logger
         self._now_ms = now_ms
         self._logged: dict[Hashable, _Logged] = {}
-        """What was logged, in order of time."""
+        """By kind, oldest first."""
 
     def warn(self, kind: Hashable, message: str, *arguments: object) -> None:
         now_ms = self._now_ms()

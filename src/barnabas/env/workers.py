@@ -1,6 +1,6 @@
-"""Where blocking calls go: threads in a broker, the caller itself in a simulation.
+"""Runs blocking calls: in threads for a broker, on the caller itself in a simulation.
 
-Only calls that release the GIL and touch no loop-owned state belong here: fsync, cold reads, deletes.
+Only calls that release the GIL and touch no state of the event loop belong here: fsync, cold reads, deletes.
 """
 
 import asyncio
@@ -13,13 +13,13 @@ T = TypeVar("T")
 
 class Workers(Protocol):
     is_inline: bool
-    """Nothing happens beside the loop: no threads, and no helper processes either."""
+    """Everything runs on the event loop: no threads, and no helper processes either."""
 
     def run(self, call: Callable[[], T]) -> Awaitable[T]:
         """Run `call` off the loop; its result or exception comes back through the awaitable."""
 
     def close(self) -> None:
-        """Wait for what is running; take nothing new."""
+        """Wait for running calls, and accept no new ones."""
 
 
 class ThreadWorkers:

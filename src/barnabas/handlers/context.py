@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.env.rate_limited_log import RateLimitedLog
-from barnabas.env.turns import Turns
+from barnabas.env.time_slices import TimeSlices
 from barnabas.quotas.limits import ANONYMOUS
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class Broker:
     """Create a topic that a client requested, with `num.partitions` and `default.replication.factor`."""
     workers: Workers
     fetch_max_bytes: int
-    turns: Turns = field(default_factory=Turns)
+    time_slices: TimeSlices = field(default_factory=TimeSlices)
     """For work that a client can make long."""
     is_stopping: bool = False
     """The broker is shutting down: waiting fetches are answered with what they have."""

@@ -17,8 +17,8 @@ from barnabas.wire.messages.delete_records import (
 
 
 async def handle(context: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
-    turns = context.broker.turns
-    turn = turns.begin()
+    time_slices = context.broker.time_slices
+    time_slice = time_slices.begin()
     topics = []
     deleted = []
     for topic in request.topics:
@@ -28,8 +28,8 @@ async def handle(context: RequestContext, request: DeleteRecordsRequest) -> Dele
             results.append(result)
             if result.error_code == ErrorCode.none:
                 deleted.append(result)
-            if turn.is_over():
-                await turns.next(turn)
+            if time_slice.is_over():
+                await time_slices.next(time_slice)
         topics.append(DeleteRecordsTopicResult(name=topic.name, partitions=tuple(results)))
     if deleted:
         try:

@@ -32,12 +32,12 @@ async def handle(context: RequestContext, request: DescribeLogDirsRequest) -> De
         asked = {TopicPartition(topic.topic, index) for topic in request.topics for index in topic.partitions}
         wanted = [topic_partition for topic_partition in wanted if topic_partition in asked]
     sizes: dict[str, Found] = {directory.path: {} for directory in replicas.store.directories}
-    turns = context.broker.turns
-    turn = turns.begin()
+    time_slices = context.broker.time_slices
+    time_slice = time_slices.begin()
     for topic_partition in wanted:
         _measure(replicas, topic_partition, sizes)
-        if turn.is_over():
-            await turns.next(turn)
+        if time_slice.is_over():
+            await time_slices.next(time_slice)
     moving = set(wanted)
     for future in context.broker.log_moves():
         if future.topic_partition in moving:

@@ -35,10 +35,10 @@ async def handle(context: RequestContext, request: DescribeTopicPartitionsReques
 
     topics = []
     next_cursor = None
-    turn = context.broker.turns.begin()
+    time_slice = context.broker.time_slices.begin()
     for name in names:
-        if turn.is_over():
-            await context.broker.turns.next(turn)
+        if time_slice.is_over():
+            await context.broker.time_slices.next(time_slice)
         if remaining == 0:
             next_cursor = Cursor(topic_name=name, partition_index=0)
             break

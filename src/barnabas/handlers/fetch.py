@@ -217,15 +217,15 @@ class Fetch:
 
     async def answer_in_slices(self) -> FetchAnswer:
         """As `answer_later`, for many partitions: each is watched from the moment it is read."""
-        clock, turns = self._broker.wait_clock, self._broker.turns
+        clock, time_slices = self._broker.wait_clock, self._broker.time_slices
         deadline_ms = clock.monotonic_ms() + int(self._request.max_wait.total_seconds() * 1000)
-        turn = await turns.wait()
+        time_slice = await time_slices.wait()
         while True:
             wait = FetchWait(self.min_bytes)
             try:
                 for _ in self._reading(wait):
-                    if turn.is_over():
-                        await turns.next(turn)
+                    if time_slice.is_over():
+                        await time_slices.next(time_slice)
                 left_ms = deadline_ms - clock.monotonic_ms()
                 if not self._must_answer_now(left_ms):
                     wait.appended(self._size)

@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Awaitable, Sequence
 from typing import Final
 
-from barnabas.env.turns import Turns
+from barnabas.env.time_slices import TimeSlices
 from barnabas.handlers.authorized_operations import CLUSTER_OPERATIONS, NOT_REQUESTED, TOPIC_OPERATIONS
 from barnabas.handlers.context import ClientConnection, RequestContext
 from barnabas.handlers.endpoints import endpoint_for
@@ -79,25 +79,25 @@ def _respond(
     asked: list[TopicImage | MetadataRequestTopic]
     asked = list(image.topics.by_name.values()) if wanted is None else [topics.find(each) or each for each in wanted]
     if sum(map(_weight, asked)) > PARTITIONS_IN_A_TURN:
-        return _respond_in_slices(context.broker.turns, frame, topics, asked)
+        return _respond_in_slices(context.broker.time_slices, frame, topics, asked)
     return MetadataAnswer(frame, [topics.encode(each, topics.encode_partitions(each)) for each in asked])
 
 
 async def _respond_in_slices(
-    turns: Turns, frame: MetadataResponse, topics: "_Topics", asked: list[TopicImage | MetadataRequestTopic]
+    time_slices: TimeSlices, frame: MetadataResponse, topics: "_Topics", asked: list[TopicImage | MetadataRequestTopic]
 ) -> MetadataAnswer:
     encoded = []
-    turn = await turns.wait()
+    time_slice = await time_slices.wait()
     for each in asked:
         partitions = []
         if isinstance(each, TopicImage):
             for index, partition in each.partitions.items():
                 partitions.append(topics.encode_partition(index, partition))
-                if turn.is_over():
-                    await turns.next(turn)
+                if time_slice.is_over():
+                    await time_slices.next(time_slice)
         encoded.append(topics.encode(each, partitions))
-        if turn.is_over():
-            await turns.next(turn)
+        if time_slice.is_over():
+            await time_slices.next(time_slice)
     return MetadataAnswer(frame, encoded)
 
 

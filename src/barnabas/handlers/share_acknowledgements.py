@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from barnabas.env.turns import Turn
+from barnabas.env.time_slices import TimeSlice
 from barnabas.handlers.context import Broker
 from barnabas.handlers.share_session import TopicIdPartition
 from barnabas.replication.share.core import SPANS_MAX
@@ -59,14 +59,14 @@ class Acknowledger(NamedTuple):
         return dict(zip(asked, outcomes, strict=True))
 
     async def _acknowledge(self, where: TopicIdPartition, sent: Sequence[SentBatch]) -> KafkaError | None:
-        turns = self.broker.turns
-        turn = turns.begin()
+        time_slices = self.broker.time_slices
+        time_slice = time_slices.begin()
         try:
-            runs = await self._runs(sent, turn)
+            runs = await self._runs(sent, time_slice)
             partition = self._partition(where)
             for begin in range(0, len(runs), SPANS_MAX):
-                if turn.is_over():
-                    await turns.next(turn)
+                if time_slice.is_over():
+                    await time_slices.next(time_slice)
                 await partition.acknowledge(self.member_id, runs[begin : begin + SPANS_MAX])
         except KafkaError as error:
             return error
@@ -85,7 +85,7 @@ class Acknowledger(NamedTuple):
             )
         return partition
 
-    async def _runs(self, sent: Sequence[SentBatch], turn: Turn) -> list[Acknowledgement]:
+    async def _runs(self, sent: Sequence[SentBatch], time_slice: TimeSlice) -> list[Acknowledgement]:
         """The validated acknowledgements, as runs of consecutive offsets with the same type."""
         kind_max = RENEW if self.api_version >= RENEW_SINCE else REJECT
         position = -1
@@ -100,8 +100,8 @@ class Acknowledger(NamedTuple):
                 if not GAP <= kind <= kind_max or (kind == RENEW and not self.may_renew):
                     raise InvalidRequest(f"acknowledge type {kind} is not allowed here")
                 runs.append(Acknowledgement(run_first, run_last, (kind,)))
-                if turn.is_over():
-                    await self.broker.turns.next(turn)
+                if time_slice.is_over():
+                    await self.broker.time_slices.next(time_slice)
             position = last
         return runs
 

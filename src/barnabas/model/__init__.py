@@ -1,4 +1,4 @@
-"""Nouns every room shares. Imports nothing of ours."""
+"""Types that all rooms share. Imports nothing else of Barnabas."""
 
 from barnabas.model.nouns import (
     INTERNAL_TOPICS,

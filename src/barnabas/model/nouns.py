@@ -1,4 +1,4 @@
-"""Look-alike integers get names; a topic and a partition travel together."""
+"""Types for offsets, epochs and ids, the names of internal topics, and TopicPartition."""
 
 import uuid
 from typing import Final, NamedTuple, NewType
@@ -21,7 +21,7 @@ OFFSETS_TOPIC: Final = "__consumer_offsets"
 TRANSACTIONS_TOPIC: Final = "__transaction_state"
 SHARE_STATE_TOPIC: Final = "__share_group_state"
 INTERNAL_TOPICS: Final = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC, SHARE_STATE_TOPIC})
-"""Topics that belong to the broker: clients may read them and may not write, create or delete them."""
+"""Topics of the broker itself: clients may read them, but not write to, create or delete them."""
 
 
 class TopicPartition(NamedTuple):

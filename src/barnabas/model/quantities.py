@@ -1,6 +1,6 @@
 """Durations and sizes as people write them, `1h30m` and `256MB`, and durations as Java writes them, `PT1H30M`.
 
-The only place that reads them: commands, pipelines and Spark's options add their own words around what is said here.
+All parsing of durations and sizes happens here; commands, pipelines and Spark's options wrap these errors.
 """
 
 import re
@@ -40,18 +40,18 @@ _ISO: Final = re.compile(
 )
 
 DURATION_MS_MAX: Final = 100 * 366 * 86_400_000
-"""A century: a longer one is a mistake. It keeps every sum far inside a Java long."""
+"""A century: anything longer is a mistake. Keeps sums well within a Java long."""
 DURATION_EXAMPLES: Final = "30s, 10min, 12h, 7d or 1h30m"
 
 SIZE_BYTES_MAX: Final = 2**63 - 1
 SIZE_EXAMPLES: Final = "256MB (millions of bytes) or 256MiB (1024 x 1024 bytes)"
 
 _DIGITS_MAX: Final = 20
-"""More than any quantity within the bounds above has."""
+"""More digits than any quantity within these bounds has."""
 
 
 class NotADuration(ValueError):
-    """Says what is wrong; who asked adds where it stands and what would be right."""
+    """The message says what is wrong; the caller adds where, and an example."""
 
 
 class NotASize(ValueError):
@@ -95,7 +95,7 @@ def parse_size_bytes(text: str) -> int:
 
 
 def parse_iso_duration_ms(text: str) -> int:
-    """`P1DT2H3M4.5S`, with signs as Java takes them; so it may be negative."""
+    """`P1DT2H3M4.5S`, with signs as in Java: it may be negative."""
     found = _ISO.fullmatch(text)
     if found is None or any(len(digits or "") > _DIGITS_MAX for digits in found.groups()):
         raise NotADuration(f"`{text}` is not a duration")
@@ -122,7 +122,7 @@ def _is_bare(text: str) -> bool:
 
 
 def _times(part: re.Match[str], unit: int) -> int:
-    """The number of a part in units, without the errors of floating point; what is finer than one is cut off."""
+    """The part's number times the unit, without floating-point errors, rounded down."""
     fraction = (part[2] or "0")[:_DIGITS_MAX]
     scale: int = 10 ** len(fraction)
     return int(part[1]) * unit + int(fraction) * unit // scale

@@ -1,8 +1,8 @@
-"""Nouns of share groups: whose state it is, and what the state says of a range of offsets.
+"""Types of share groups: the key of a share-partition, and the delivery states of its records.
 
-A share-partition is one topic partition as one share group sees it. Its records between the start offset and the end
-offset are in flight: each has a delivery state and a delivery count. What is persisted of them is a list of ranges,
-`StateBatch`; a record that is merely acquired is not persisted, so after a crash it is available again.
+A share-partition is one topic partition as seen by one share group. Its records between the start offset and the end
+offset are in flight: each has a delivery state and a delivery count. They are persisted as a list of ranges,
+`StateBatch`. An acquired record is not persisted as such, so after a crash it is available again.
 """
 
 import base64
@@ -13,12 +13,12 @@ from enum import IntEnum
 from typing import Final, NamedTuple
 
 START_OFFSET_UNKNOWN: Final = -1
-"""The group has not read the partition yet: where to begin is decided when its first member does."""
+"""The group has not read the partition yet: its start offset is decided when the first member reads."""
 DELIVERY_COMPLETE_UNKNOWN: Final = -1
 
 
 class DeliveryState(IntEnum):
-    """By Kafka's numbers, which are stored."""
+    """The values are Kafka's, and are stored."""
 
     AVAILABLE = 0
     ACQUIRED = 1
@@ -39,7 +39,7 @@ class SharePartitionKey(NamedTuple):
     partition: int
 
     def as_text(self) -> str:
-        """As FindCoordinator names it, and as it is hashed to a partition of the state topic."""
+        """The form used by FindCoordinator, and hashed to find the partition of the state topic."""
         topic_id = base64.urlsafe_b64encode(self.topic_id.bytes).rstrip(b"=").decode()
         return f"{self.group_id}:{topic_id}:{self.partition}"
 
@@ -52,7 +52,7 @@ class StateBatch(NamedTuple):
 
     @property
     def is_possible(self) -> bool:
-        """A record that is acquired is not stored as such."""
+        """Whether it may be stored: acquired records are not."""
         return (
             0 <= self.first_offset <= self.last_offset
             and self.delivery_state in _STORED_STATES
@@ -61,32 +61,32 @@ class StateBatch(NamedTuple):
 
 
 class StateWrite(NamedTuple):
-    """What a share-partition's leader wants remembered."""
+    """State that a share-partition's leader wants persisted."""
 
     state_epoch: int
     leader_epoch: int
     start_offset: int
-    """`START_OFFSET_UNKNOWN`: as it was."""
+    """`START_OFFSET_UNKNOWN`: unchanged."""
     delivery_complete_count: int
     batches: tuple[StateBatch, ...]
 
 
 class StateRead(NamedTuple):
-    """What a share-partition's new leader goes on from."""
+    """The persisted state that a share-partition's new leader starts from."""
 
     state_epoch: int
     start_offset: int
     batches: tuple[StateBatch, ...]
 
 
-def overlay(batches: list[StateBatch], news: Iterable[StateBatch]) -> None:
-    """Lay news over sorted, disjoint batches, in place.
+def overlay(batches: list[StateBatch], updates: Iterable[StateBatch]) -> None:
+    """Merge updates into sorted, disjoint batches, in place.
 
-    Where both speak of an offset, the higher delivery count holds, and among equal counts the later state: states only
-    go forward within one delivery. Neighbours that say the same become one. Only what the news touch is looked at, so a
-    long list costs no more than a short one.
+    Where both cover an offset, the higher delivery count wins, and with equal counts the later state: within one
+    delivery, states only go forward. Equal neighbours are joined. Only batches that an update touches are visited, so
+    the cost does not depend on the length of the list.
     """
-    for new in news:
+    for new in updates:
         begin = bisect_left(batches, (new.first_offset,))
         if begin and batches[begin - 1].last_offset >= new.first_offset - 1:
             begin -= 1
@@ -97,7 +97,7 @@ def overlay(batches: list[StateBatch], news: Iterable[StateBatch]) -> None:
 
 
 def pruned(batches: Iterable[StateBatch], start_offset: int) -> list[StateBatch]:
-    """What is left of the batches when everything before the start offset is forgotten."""
+    """The batches without anything before the start offset."""
     return [
         batch if batch.first_offset >= start_offset else batch._replace(first_offset=start_offset)
         for batch in batches
@@ -107,7 +107,7 @@ def pruned(batches: Iterable[StateBatch], start_offset: int) -> list[StateBatch]
 
 def _merged(old: list[StateBatch], new: StateBatch) -> list[StateBatch]:
     pieces: list[StateBatch] = []
-    position = new.first_offset  # the news are in `pieces` up to here
+    position = new.first_offset  # the update is in `pieces` up to here
     for batch in old:
         if batch.last_offset < new.first_offset:
             pieces.append(batch)

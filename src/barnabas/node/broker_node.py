@@ -19,7 +19,7 @@ from barnabas.controller.brokers import BrokerRegistration
 from barnabas.controller.controller import Controller
 from barnabas.controller.producer_ids import ProducerIdSource
 from barnabas.env import Clock, Disk, RealDisk, SystemClock, ThreadWorkers, Workers
-from barnabas.env.turns import Turns
+from barnabas.env.time_slices import TimeSlices
 from barnabas.handlers.context import Broker
 from barnabas.handlers.fetch_session import FetchSessions
 from barnabas.log.settings import LogSettings
@@ -85,8 +85,8 @@ class BrokerNode:
         self._rng = rng or random.SystemRandom()
         self._configs = BrokerConfigs(static=self._static)
         self._plans = plan_listeners(self._configs)
-        self._turns = Turns()
-        self._state = ClusterState(self._workers, self._turns)
+        self._time_slices = TimeSlices()
+        self._state = ClusterState(self._workers, self._time_slices)
         self._cleaner: Cleaner | None = None
         self._archiver: Archiver | None = None
         self._log_moves: LogMoves | None = None
@@ -264,7 +264,7 @@ class BrokerNode:
             clock=self._clock,
             wait_clock=self._wait_clock,
             workers=self._workers,
-            turns=self._turns,
+            time_slices=self._time_slices,
             image=self._state.image,
             configs=self._configs,
             replicas=self._replicas,

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Final
 
 from barnabas.env import Workers
-from barnabas.env.turns import Turns
+from barnabas.env.time_slices import TimeSlices
 from barnabas.metadata.delta import Delta, replay
 from barnabas.metadata.image import EMPTY_IMAGE, ClusterImage
 from barnabas.metadata.records import decode_metadata_record, encode_metadata_record
@@ -31,10 +31,10 @@ PARTITIONS_AT_ONCE: Final = 50
 
 
 class ClusterState:
-    def __init__(self, workers: Workers, turns: Turns) -> None:
+    def __init__(self, workers: Workers, time_slices: TimeSlices) -> None:
         self.image = EMPTY_IMAGE
         self._workers = workers
-        self._turns = turns
+        self._time_slices = time_slices
         self._subscribers: tuple[Subscriber, ...] = ()
         self._in_parts: Subscriber | None = None
 
@@ -69,12 +69,12 @@ class ClusterState:
 
     async def _tell_in_parts(self, delta: Delta) -> None:
         image = self.image
-        turn = await self._turns.wait()
+        time_slice = await self._time_slices.wait()
         for subscriber in self._subscribers:
             for part in delta.parts(PARTITIONS_AT_ONCE) if subscriber == self._in_parts else (delta,):
                 subscriber(image, part)
-                if turn.is_over():
-                    await self._turns.next(turn)
+                if time_slice.is_over():
+                    await self._time_slices.next(time_slice)
 
     def snapshot(self) -> Iterable[bytes] | None:
         if self.image.open_transaction is not None:

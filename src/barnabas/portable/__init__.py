@@ -1,4 +1,4 @@
-"""Calls that Linux has and macOS has not, each with a twin that works on both.
+"""Calls that only Linux has, each with a portable fallback.
 
-The twin is chosen by what Python offers, not by the system's name. Nothing else in Barnabas asks which system it is on.
+The fallback is used where Python lacks the call. Nothing else in Barnabas depends on the operating system.
 """

@@ -1,7 +1,4 @@
-"""Writing, syncing and looking into the page cache, with what the system has for it.
-
-The twins are named as such for tests, which compare them with the calls of Linux.
-"""
+"""Vectored writes, syncs and page cache lookups, with fallbacks for systems that lack them."""
 
 import errno
 import fcntl
@@ -15,15 +12,15 @@ _FULL_SYNC: Final[int | None] = getattr(fcntl, "F_FULLFSYNC", None)
 _NO_WAIT: Final[int | None] = getattr(os, "RWF_NOWAIT", None)
 
 PIECES_MAX: Final = 1024
-"""Linux and macOS refuse more in one vectored write (IOV_MAX)."""
+"""The most that Linux and macOS accept in one vectored write (IOV_MAX)."""
 
 
 def full_sync(descriptor: int) -> None:
-    """`fsync` until the bytes are on the device: on macOS it hands them to the drive, which keeps them in its cache."""
+    """Return once file and bytes are on the device. On macOS plain `fsync` only hands them to the drive's cache."""
     if _FULL_SYNC is not None:
         try:
             fcntl.fcntl(descriptor, _FULL_SYNC)
-        except OSError as error:  # not every file system knows it: those of a network do not
+        except OSError as error:  # not every file system supports it, network file systems do not
             if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.ENOTTY):
                 raise
         else:
@@ -32,11 +29,11 @@ def full_sync(descriptor: int) -> None:
 
 
 sync_data: Final[Callable[[int], None]] = getattr(os, "fdatasync", full_sync)
-"""Return once the file's bytes are on the device; its times need not be."""
+"""Return once the file's bytes are on the device; its timestamps may follow later."""
 
 
 def sync_directory(path: str | os.PathLike[str]) -> None:
-    """Return once renames, new files and removals in it are on the device."""
+    """Return once renamed, new and removed entries of the directory are on the device."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         full_sync(descriptor)
@@ -49,13 +46,13 @@ def write_joined(descriptor: int, pieces: Sequence[Buffer], position: int) -> in
 
 
 write_pieces: Final[Callable[[int, Sequence[Buffer], int], int]] = getattr(os, "pwritev", write_joined)
-"""Write up to PIECES_MAX pieces one after another; returns how many bytes were written."""
+"""Write up to PIECES_MAX pieces consecutively; returns the number of bytes written, which may be less."""
 
 
 def is_cached(descriptor: int, position: int) -> bool:
     """Whether the byte there can be read without waiting for the device.
 
-    True as well where the file ends before, and where nobody can tell.
+    Also True past the end of the file, and where the system cannot tell.
     """
     if _NO_WAIT is None:
         return True

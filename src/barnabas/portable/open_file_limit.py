@@ -1,10 +1,10 @@
-"""How many files this process may have open. The soft limit is only the shell's default, 256 on macOS."""
+"""The limit of open files. The soft limit is only the shell's default, 256 on macOS."""
 
 import resource
 from typing import Final
 
 _MACOS_MAX: Final = 10_240
-"""OPEN_MAX: macOS often says that there is no hard limit, and refuses a soft one above this."""
+"""OPEN_MAX: macOS often reports no hard limit, and yet refuses a soft limit above this."""
 
 
 def open_file_limit() -> int | None:
@@ -14,7 +14,7 @@ def open_file_limit() -> int | None:
 
 
 def raise_open_file_limit() -> None:
-    """Raise the soft limit to the hard one, or as far as the system lets us."""
+    """Raise the soft limit to the hard limit, or as far as the system allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == hard or soft == resource.RLIM_INFINITY:
         return

@@ -1,4 +1,4 @@
-"""The processes of this machine: from /proc where there is one, else from `ps`."""
+"""Running processes: from /proc where it exists, else from `ps`."""
 
 import os
 import subprocess
@@ -14,11 +14,11 @@ class ProcessInfo(NamedTuple):
     pid: int
     session: int
     started: str
-    """Tells a process from a later one with the same number."""
+    """The start time: tells a process from a later one with the same pid."""
 
 
 def running_processes() -> list[ProcessInfo]:
-    """All of them, without those that have ended and that only their parent still has to ask for."""
+    """All processes except zombies."""
     if has_proc():
         found = [_from_proc(int(entry.name)) for entry in PROC.iterdir() if entry.name.isdigit()]
         return [process for process in found if process is not None]
@@ -26,14 +26,14 @@ def running_processes() -> list[ProcessInfo]:
 
 
 def find_process(pid: int) -> ProcessInfo | None:
-    """None: there is none, or it has ended."""
+    """None if there is no such process, or it is a zombie."""
     if has_proc():
         return _from_proc(pid)
     return next(iter(_from_ps("-p", str(pid))), None)
 
 
 def command_line(pid: int) -> str:
-    """Its words, with blanks between them; empty if it has ended."""
+    """The process's arguments, separated by spaces; empty if it has ended."""
     if not has_proc():
         return "".join(_ps("-ww", "-o", "command=", "-p", str(pid))).strip()
     try:
@@ -43,7 +43,7 @@ def command_line(pid: int) -> str:
 
 
 def memory_bytes(pid: int) -> int:
-    """The most memory that it ever had; from `ps`, what it has now. 0 if it has ended."""
+    """The peak resident memory; from `ps`, the current one. 0 if the process has ended."""
     if not has_proc():
         return sum(int(line) * 1024 for line in _ps("-o", "rss=", "-p", str(pid)))
     try:
@@ -62,13 +62,13 @@ def _from_proc(pid: int) -> ProcessInfo | None:
         stat = (PROC / str(pid) / "stat").read_text()
     except OSError:
         return None
-    # After the command's name, in brackets, which may contain anything: state, parent, group, session, ..., start time.
+    # The fields after the command's name, which is in brackets and may contain anything.
     fields = stat.rpartition(")")[2].split()
     return None if fields[0] in _ENDED else ProcessInfo(pid, int(fields[3]), fields[19])
 
 
 def _from_ps(*which: str) -> list[ProcessInfo]:
-    """The session is asked of the kernel: the column of that name means something else on macOS."""
+    """The session comes from the kernel: on macOS the column `sess` of `ps` is something else."""
     found = []
     for line in _ps("-o", "pid=", "-o", "state=", "-o", "lstart=", *which):
         pid, state, *started = line.split()
@@ -76,13 +76,13 @@ def _from_ps(*which: str) -> list[ProcessInfo]:
             continue
         try:
             found.append(ProcessInfo(int(pid), os.getsid(int(pid)), "-".join(started)))
-        except (ProcessLookupError, PermissionError):  # it has just ended, or is none of our business
+        except (ProcessLookupError, PermissionError):  # it has just ended, or belongs to another user
             continue
     return found
 
 
 def _ps(*options: str) -> Sequence[str]:
-    """The lines that it prints: none, and a status that says so, if there is no such process."""
+    """The output lines; `ps` prints none, and fails, if there is no such process."""
     environment = {**os.environ, "LC_ALL": "C"}
     ended = subprocess.run(["ps", *options], env=environment, stdout=subprocess.PIPE, text=True, check=False)
     return ended.stdout.splitlines()

@@ -1,4 +1,4 @@
-"""A file for a library that reads only files, with content that should not be left on a disk."""
+"""Passes a secret to a library that reads only files, without leaving it on disk."""
 
 import os
 import tempfile
@@ -11,7 +11,7 @@ _make_memory_file: Final[Callable[[str], int] | None] = getattr(os, "memfd_creat
 
 @contextmanager
 def secret_file(content: bytes) -> Iterator[str]:
-    """A path to open meanwhile. The file is in memory; where there is no such thing, on disk, for this user alone."""
+    """The path of a file with this content: in memory, or else a temporary file that only this user can read."""
     if _make_memory_file is None:
         with file_on_disk(content) as path:
             yield path
@@ -26,7 +26,7 @@ def secret_file(content: bytes) -> Iterator[str]:
 
 @contextmanager
 def file_on_disk(content: bytes) -> Iterator[str]:
-    descriptor, path = tempfile.mkstemp(prefix="barnabas-")  # readable and writable by this user alone
+    descriptor, path = tempfile.mkstemp(prefix="barnabas-")  # mode 0600
     try:
         with open(descriptor, "wb") as file:
             file.write(content)

@@ -1,1 +1,1 @@
-"""How fast clients may go: rates and buckets, which limit is whose, and how long one that was too fast must rest."""
+"""Client quotas: which limit applies to whom, how usage is measured, and how long to throttle."""

@@ -1,8 +1,8 @@
-"""The quotas in force, and what each client has used of them.
+"""The quotas in force, and each client's usage.
 
-A broker without quotas has no object of this kind, and its requests are not measured. Bytes are counted when they have
-come or are about to go; who went too fast is told how long to rest (`throttle_time_ms`) and is not listened to for that
-long (KIP-219). A fetch that comes too early gets an empty answer, and its bytes do not count.
+A broker without quotas has no such object, and does not measure requests. Bytes are counted when they were received or
+are about to be sent. A client above its quota is told how long it is throttled (`throttle_time_ms`), and its requests
+are not read for that time (KIP-219). A fetch above the quota gets an empty answer, and its bytes do not count.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ from barnabas.quotas.rate import MILLISECONDS, Rate, Windows
 from barnabas.quotas.token_bucket import TokenBucket
 from barnabas.wire.errors import ThrottlingQuotaExceeded
 
-# Client ids are the clients' own choice, so there may be any number. An entry has about a kilobyte.
+# Clients choose their client ids, so there may be any number. An entry takes about a kilobyte.
 METERS_MAX: Final = 20_000
 
 M = TypeVar("M", Rate, TokenBucket)
@@ -33,7 +33,7 @@ class Metered(NamedTuple, Generic[M]):
 
 
 class Meters(Generic[M]):
-    """One meter for each share of a limit, made when it is first used; the one unused for longest gives way."""
+    """One meter for each share of a limit, created on first use; at the maximum the least recently used is dropped."""
 
     def __init__(self, kind: str, make: Callable[[], M]) -> None:
         self._kind = kind
@@ -42,7 +42,7 @@ class Meters(Generic[M]):
         self._limits = Limits(kind, {})
 
     def set(self, quotas: Mapping[QuotaKey, Mapping[str, float]]) -> None:
-        """What was counted so far stays counted."""
+        """Replace the limits; usage counted so far is kept."""
         self._limits = Limits(self._kind, quotas)
 
     def of(self, user: str, client_id: str) -> Metered[M] | None:
@@ -59,17 +59,17 @@ class Meters(Generic[M]):
 
 
 class MutationQuota(Protocol):
-    """What one request may change in the cluster: partitions made and deleted."""
+    """How many partitions a request may create and delete."""
 
     def spend(self, partitions: int) -> None:
-        """Raises ThrottlingQuotaExceeded, where the client understands that."""
+        """Raises ThrottlingQuotaExceeded if the client understands that error."""
 
     @property
     def throttle_ms(self) -> int: ...
 
 
 class BucketQuota:
-    """Strict: what comes when tokens are owed is refused. Older clients, who do not know that error, only rest."""
+    """Strict: a request is refused while the bucket is below zero. Older clients do not know the error: they wait."""
 
     def __init__(self, bucket: Metered[TokenBucket], now_ms: Callable[[], int], *, strict: bool) -> None:
         self._bucket, self._limit = bucket
@@ -108,7 +108,7 @@ class ClientQuotas:
             meters.set(quotas)
 
     def produced(self, user: str, client_id: str, size: int) -> int:
-        """Count bytes that came in. Returns for how many milliseconds the client must rest."""
+        """Count received bytes. Returns for how many milliseconds to throttle the client."""
         found = self._produced.of(user, client_id)
         if found is None:
             return 0
@@ -117,7 +117,7 @@ class ClientQuotas:
         return found.meter.excess_ms(found.limit, now_ms)
 
     def consume(self, user: str, client_id: str, size: int) -> int:
-        """Count bytes that are about to go out, unless the client must rest first: then they must not go."""
+        """Count bytes about to be sent. If the client must be throttled, they are not counted and must not be sent."""
         found = self._consumed.of(user, client_id)
         if found is None:
             return 0
@@ -129,14 +129,14 @@ class ClientQuotas:
         return excess_ms
 
     def consumable_bytes(self, user: str, client_id: str) -> int | None:
-        """The most that one fetch may carry: more than the windows hold could never be sent at all."""
+        """The largest answer to a fetch: one above the quota of all windows together could never be sent."""
         found = self._consumed.of(user, client_id)
         if found is None:
             return None
         return int(found.limit * (self._windows.samples - 1) * self._windows.size_ms / MILLISECONDS)
 
     def worked(self, user: str, client_id: str, seconds: float) -> int:
-        """Count time that was spent on a request, as percent of a thread. At most one window's rest is asked for."""
+        """Count the time spent on a request, as a percentage of a thread. Throttles for at most one window."""
         found = self._requests.of(user, client_id)
         if found is None:
             return 0

@@ -1,4 +1,4 @@
-"""How fast one address may open connections: `connection_creation_rate` (KIP-612)."""
+"""Limits how fast an address may open connections: `connection_creation_rate` (KIP-612)."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -6,7 +6,7 @@ from typing import Final
 from barnabas.quotas.rate import Rate, Windows
 
 ADDRESSES_MAX: Final = 20_000
-"""That are remembered at a time; the one unseen for longest gives way."""
+"""Beyond this, the least recently seen address is dropped."""
 
 
 class ConnectionRates:
@@ -16,11 +16,11 @@ class ConnectionRates:
         self._rates: dict[str, Rate] = {}
 
     def set(self, limits: Mapping[str | None, float]) -> None:
-        """By address; None is every other address. What was counted so far stays counted."""
+        """Limits by address; None is every other address. Connections counted so far are kept."""
         self._limits = limits
 
     def enter(self, address: str, now_ms: int) -> int:
-        """Count a connection. Where it comes too soon it does not count: the milliseconds after which it is closed."""
+        """Count a connection. Above the limit it is not counted; returns the milliseconds after which to close it."""
         limit = self._limits.get(address, self._limits.get(None))
         if limit is None:
             return 0

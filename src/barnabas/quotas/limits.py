@@ -1,15 +1,15 @@
-"""Whose limit is it? A quota is set for a user, a client id, both, or the default of either; the closest one counts.
+"""Which limit applies to a client. A quota is set for a user, a client id, both, or their defaults; the closest wins.
 
 In order:
 
     user and client id          shared by that user's connections with that client id
-    user and any client id      the same, each client id for itself
+    user and any client id      the same, each client id separately
     user                        shared by all of the user's connections
-    any user and client id      each user with that client id for itself
+    any user and client id      each user with that client id separately
     any user and any client id
-    any user                    each user for itself
+    any user                    each user separately
     client id                   shared by all connections with that client id
-    any client id               each client id for itself
+    any client id               each client id separately
 """
 
 from collections.abc import Mapping
@@ -27,18 +27,18 @@ CONNECTION_CREATION_RATE: Final = "connection_creation_rate"
 USER, CLIENT_ID, IP = "user", "client-id", "ip"
 
 ANONYMOUS: Final = "ANONYMOUS"
-"""Every client of a listener that asks nobody who they are."""
+"""Every client of a listener without authentication."""
 
 
 class Share(NamedTuple):
-    """Those who count as one under a limit; an empty text stands for all."""
+    """The clients that share a limit; an empty string stands for all."""
 
     user: str
     client_id: str
 
 
 class Limits:
-    """The limits of one kind, as `consumer_byte_rate`."""
+    """The limits of one kind, such as `consumer_byte_rate`."""
 
     def __init__(self, kind: str, quotas: Mapping[QuotaKey, Mapping[str, float]]) -> None:
         self._limits = {key: limits[kind] for key, limits in quotas.items() if kind in limits}

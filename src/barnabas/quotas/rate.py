@@ -1,8 +1,8 @@
-"""A rate over the last few windows of time, counted as Kafka counts it: a quota means the same here and there.
+"""A rate over the last few time windows, measured as in Kafka, so that a quota means the same.
 
-Time is cut into windows. What happens is added to the current one; a window as old as all of them together is begun
-anew. The rate divides the sum by the time since the oldest window began, and while there are not yet enough windows,
-by the time that enough of them would span: a client that has just come may spend a whole span's worth at once.
+Values are added to the current window; a window that is older than all windows together is reset. The rate is the sum
+divided by the time since the oldest window began. Until there are enough windows, the sum is divided by the time that
+all of them would span: a new client may use the quota of that whole time at once.
 """
 
 from typing import Final, NamedTuple
@@ -30,7 +30,7 @@ MILLISECONDS: Final = 1000
 
 
 class Rate:
-    """Per second. The clock may stand still between two calls, but not run backwards."""
+    """Per second. Time may stand still between two calls, but not go back."""
 
     def __init__(self, windows: Windows) -> None:
         self._windows = windows
@@ -69,6 +69,6 @@ class Rate:
         return max(elapsed_ms + max(lacking, 0) * self._windows.size_ms, 1)
 
     def excess_ms(self, limit: float, now_ms: int) -> int:
-        """How long to rest until the rate is back at the limit; 0 if it is not above."""
+        """How long to throttle until the rate is back at the limit; 0 if it is not above."""
         rate = self.measure(now_ms)
         return 0 if rate <= limit else round((rate - limit) / limit * self.span_ms(now_ms))

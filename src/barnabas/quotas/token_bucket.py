@@ -1,6 +1,6 @@
-"""A bucket of tokens (KIP-599): it fills at a steady rate up to a burst, and a client spends from it.
+"""A token bucket (KIP-599): it fills at a steady rate up to the burst size, and requests take tokens from it.
 
-It may be spent below zero, once: whoever finds it so waits until it has filled up to zero again.
+A request may take it below zero; the next ones have to wait until it has filled up to zero again.
 """
 
 import math
@@ -12,7 +12,7 @@ class TokenBucket:
     def __init__(self, windows: Windows) -> None:
         self._burst_seconds = windows.samples * windows.size_ms / MILLISECONDS
         self._tokens = math.inf
-        """A new bucket is full, however much that is."""
+        """A new bucket is full, whatever its size."""
         self._updated_ms = 0
 
     def spend(self, tokens: float, limit: float, now_ms: int) -> None:
@@ -20,7 +20,7 @@ class TokenBucket:
         self._tokens = min(burst, self._tokens - tokens)
 
     def debt_ms(self, limit: float, now_ms: int) -> int:
-        """How long until there is nothing owed; 0 while tokens are left."""
+        """How long until the bucket is back at zero; 0 unless it is below."""
         self._refill(limit, now_ms)
         return round(-self._tokens / limit * MILLISECONDS) if self._tokens < 0 else 0
 

@@ -108,7 +108,7 @@ class Dispatcher:
     async def _handle_pieces(self, route: Route, context: RequestContext, pieces: Pieces, cut: Sequence[Any]) -> Any:
         responses = []
         for piece in cut:
-            await self._broker.turns.wait()  # a piece may take long enough for others to notice
+            await self._broker.time_slices.wait()  # a piece may take long enough for others to notice
             response = route.handle(context, piece)
             responses.append(await response if hasattr(response, "__await__") else response)
         return pieces.join(responses)
@@ -139,18 +139,18 @@ class Dispatcher:
         assert route.write is not None
         out = bytearray()
         writing = route.write(out, response)
-        turn = self._broker.turns.begin()
+        time_slice = self._broker.time_slices.begin()
         for _ in writing:
-            if turn.is_over():
+            if time_slice.is_over():
                 return self._finish(route, correlation_id, writing, out)
         return _with_prefix(route, correlation_id, [bytes(out)])
 
     async def _finish(self, route: Route, correlation_id: int, writing: Iterator[None], out: bytearray) -> Buffers:
-        turns = self._broker.turns
-        turn = await turns.wait()
+        time_slices = self._broker.time_slices
+        time_slice = await time_slices.wait()
         for _ in writing:
-            if turn.is_over():
-                await turns.next(turn)
+            if time_slice.is_over():
+                await time_slices.next(time_slice)
         return _with_prefix(route, correlation_id, [bytes(out)])
 
     def _route(self, api_key: int, api_version: int) -> Route:
