@@ -1,4 +1,4 @@
-"""What all tests share: no test is judged by how long it took, on a machine that others use too."""
+"""What all tests share. No test asserts how long something took: other processes use the machine too."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""What tests of the archive do to a broker and to files, in a line each."""
+"""Helpers for tests of the archive: one-line operations on a broker and on files."""
 
 import time
 from collections.abc import Iterable

@@ -7,6 +7,6 @@ from barnabas.testing import Broker
 
 @pytest.fixture(scope="session")
 def broker() -> Iterator[Broker]:
-    """Shared: each test takes topics of its own."""
+    """Shared: each test uses its own topics."""
     with Broker() as running:
         yield running

@@ -1,4 +1,4 @@
-"""`barnabas archive ...`, run in this process and, where it follows, in its own."""
+"""`barnabas archive ...`, run in this process; with --follow, in its own process."""
 
 import json
 import signal

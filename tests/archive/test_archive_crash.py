@@ -1,4 +1,4 @@
-"""An archiver that dies after any step leaves a manifest that is true, and the next one goes on from it."""
+"""An archiver that dies after any step leaves a correct manifest, and the next one continues from it."""
 
 import os
 import signal
@@ -71,7 +71,7 @@ class _Stop(BaseException):
 def test_an_error_after_any_step_of_the_first_file(
     broker: Broker, barnabas_topic: str, tmp_path: Path, step: Step
 ) -> None:
-    """The same without a manifest to begin with, and with a file that is cut in the middle of a run."""
+    """The same without a manifest at the start."""
     from barnabas.archive.run import Watcher
 
     broker.create_topic(barnabas_topic)

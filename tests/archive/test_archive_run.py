@@ -1,4 +1,4 @@
-"""The archiver against a real broker: what lands in files, and what it refuses."""
+"""The archiver against a real broker: what it writes to files, and what it refuses."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -87,7 +87,7 @@ def test_only_committed_records_and_never_past_the_last_stable_offset(
     write_transaction(servers, barnabas_topic, [b"no"], commit=False)
     first = archived(servers, barnabas_topic, tmp_path)
     assert values_of(tmp_path, first) == [b"a", b"b"]
-    assert first.tiered_through == {0: 5}  # two markers and an aborted record lie behind and between
+    assert first.tiered_through == {0: 5}  # two markers and an aborted record are in between and after
     write_transaction(servers, barnabas_topic, [b"no"], commit=False)
     only_aborted = archived(servers, barnabas_topic, tmp_path)
     assert only_aborted.partitions[0].pieces[1:] == (Piece(5, 7),)
@@ -190,7 +190,7 @@ def test_one_topic_that_fails_does_not_stop_the_others(broker: Broker, barnabas_
 def _following(
     broker: Broker, topic: str, history: Path, between: list[Callable[[], None]], rules: RollRules
 ) -> Manifest:
-    """Follow; between two rounds something happens, and after the last of it the archiver is told to stop."""
+    """Run with --follow; an action runs after each round, and after the last one the archiver stops."""
     left = list(between)
     is_over = False
 
@@ -240,7 +240,7 @@ def test_partitions_that_are_added_later_are_archived_too(broker: Broker, barnab
 
 
 def test_files_say_where_offsets_lie(broker: Broker, barnabas_topic: str, tmp_path: Path) -> None:
-    """What a reader skips by: statistics of offsets and times, and of typed columns."""
+    """The statistics by which a reader skips row groups: offsets, timestamps and typed columns."""
     import pyarrow.parquet as pq
 
     broker.create_topic(barnabas_topic)

@@ -49,7 +49,7 @@ def test_what_the_log_has_deleted_is_not_compared(broker: Broker, barnabas_topic
 
 
 def _rewrite(history: Path, topic: str, table: pa.Table) -> None:
-    """Another file under the first one's name, which the manifest believes."""
+    """Replace the first file by another one, and update the manifest to match."""
     import hashlib
     import json
 

@@ -1,4 +1,4 @@
-"""Typed columns: the quick way and the careful way must say the same."""
+"""Typed columns: the fast decoder and the plain one must give the same values."""
 
 import json
 from typing import Any

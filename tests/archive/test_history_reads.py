@@ -1,4 +1,4 @@
-"""Batch reads with option("history"): files and log meet at one offset. No JVM: what Spark would call is called."""
+"""Batch reads with option("history"): files and log meet at one offset. No JVM: tests call what Spark would call."""
 
 import json
 from collections.abc import Iterator

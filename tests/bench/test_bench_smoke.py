@@ -1,4 +1,4 @@
-"""The benchmarks run: one of them for real, in its smallest size, against Barnabas alone."""
+"""Smoke tests of the benchmarks: one of them runs in its smallest size, against Barnabas alone."""
 
 import json
 import os

@@ -1,6 +1,6 @@
-"""Spoils a sound history in one way, and says how the checker must call it.
+"""Plants one anomaly in a valid history, and names what the checker must report.
 
-Each takes the run and returns whether it found a place for its anomaly; it changes `run.events`.
+Each function takes the run and returns whether it could plant its anomaly; it changes `run.events`.
 """
 
 from collections import Counter
@@ -40,7 +40,7 @@ def pick(run: SoundRun, candidates: list[Any]) -> Any:
 
 
 def acked(run: SoundRun) -> list[tuple[str, str, int]]:
-    """(partition, value, offset) of what was acknowledged outside of transactions."""
+    """(partition, value, offset) of records that were acknowledged outside of transactions."""
     in_txn = {value for event in run.events if isinstance(event, Send) and event.txn for value in event.values}
     return [
         (event.partition, value, offset)
@@ -67,7 +67,7 @@ def polls_of(run: SoundRun, prefix: str) -> Iterator[tuple[Poll, str]]:
 
 
 def committed_transactions(run: SoundRun) -> dict[str, list[str]]:
-    """txn: its values, of those that were told to be committed"""
+    """txn: its values, for transactions whose commit was acknowledged"""
     told = {event.txn for event in run.events if isinstance(event, End) and event.outcome == "commit"}
     values: dict[str, list[str]] = {txn: [] for txn in told}
     for event in run.events:
@@ -243,7 +243,7 @@ def drop_from_poll(run: SoundRun, *, first: bool) -> bool:
     poll, partition = chosen
     records = poll.records[partition]
     offset, value = records.pop(0 if first else run.rng.randrange(1, len(records) - 1))
-    # Somebody must have seen it: a reader of its own, so that nothing else is wrong.
+    # Another reader must have seen it, so that nothing else is wrong.
     run.events.append(Client(t=run.tick(), p="witness", isolation="read_committed"))
     committed = value in {
         each for event in run.events if isinstance(event, Poll) and event.p == "m0" for each in values_of(event)

@@ -1,4 +1,4 @@
-"""Makes histories of clients whose broker does everything right: a small broker in memory, and a seed.
+"""Generates valid histories, with a small correct broker in memory and a seed.
 
 Producers, some with transactions, readers of both isolations and a group take turns at random. Answers are lost,
 clients vanish with their transactions open. In the end everything is read.
@@ -36,7 +36,7 @@ MARKER = ""
 
 @dataclass
 class Stored:
-    """The broker's side of it."""
+    """The broker's state."""
 
     records: dict[str, list[tuple[str, str]]] = field(default_factory=lambda: {each: [] for each in PARTITIONS})
     """partition: (value, txn) by offset"""

@@ -1,4 +1,4 @@
-"""Histories short enough to be read: what the checker says about each, with its evidence."""
+"""Short hand-written histories: what the checker reports for each, with its evidence."""
 
 from pathlib import Path
 
@@ -164,7 +164,7 @@ MOVES = Header(workload="by hand", moves={"in": "out"})
 
 
 def moved(*made: str) -> list[AnyEvent]:
-    """One record in `in`, and what a reader sees made from it in `out`."""
+    """One record in `in`, and the records in `out` that a reader sees for it."""
     events: list[AnyEvent] = [sent(1, "order", partition="in-0"), acked(2, partition="in-0", order=0)]
     events += [polled(3, partition="in-0", order=0)]
     for offset, value in enumerate(made):

@@ -1,4 +1,4 @@
-"""A sound history has no anomaly; plant one, and it is found and called by its name."""
+"""A valid history has no anomaly; a planted one is found and named."""
 
 import pytest
 from hypothesis import assume, given, settings

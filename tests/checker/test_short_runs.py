@@ -1,4 +1,4 @@
-"""Each workload for a few seconds, with kills and pauses of the broker and of clients: nothing is found.
+"""Each workload for a few seconds, with kills and pauses of the broker and of clients: no anomalies.
 
     BARNABAS_SEED=7 pytest -s -p no:xdist tests/checker/test_short_runs.py
 
@@ -22,7 +22,7 @@ SECONDS = 4.0
 def test_nothing_is_found(workload: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     seed = int(os.environ.get("BARNABAS_SEED", random.SystemRandom().randrange(1 << 32)))
     options = ["--workload", workload, "--seed", str(seed), "--minutes", str(SECONDS / 60), "--format", "json"]
-    # A broker that takes its time to answer: more kills fall between a write and its answer.
+    # A slow broker: more kills fall between a write and its answer.
     status = main(["run", *options, "--directory", str(tmp_path), "--broken", "answers-late"])
     printed = capsys.readouterr()
     assert printed.out, printed.err

@@ -4,7 +4,7 @@ import io
 import sys
 
 import pytest
-from cli_running import Ran, Run
+from cli_running import CommandResult, Run
 
 from barnabas.cli.main import run
 from barnabas.testing import Broker
@@ -14,9 +14,9 @@ from barnabas.testing import Broker
 def barnabas(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run `barnabas ...`, with `stdin` as its input."""
 
-    def call(*arguments: str, stdin: str = "") -> Ran:
+    def call(*arguments: str, stdin: str = "") -> CommandResult:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
-        return Ran(run(list(arguments)), *capfd.readouterr())
+        return CommandResult(run(list(arguments)), *capfd.readouterr())
 
     return call
 
@@ -25,7 +25,7 @@ def barnabas(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
 def script(barnabas: Run, barnabas_broker: Broker) -> Run:
     """Run `barnabas kafka-... --bootstrap-server ...`."""
 
-    def call(name: str, *arguments: str, stdin: str = "") -> Ran:
+    def call(name: str, *arguments: str, stdin: str = "") -> CommandResult:
         servers = ("--bootstrap-server", barnabas_broker.bootstrap_servers)
         return barnabas(name, *servers, *arguments, stdin=stdin)
 

@@ -1,4 +1,4 @@
-"""The client commands against a broker: what is on stdout, what is on stderr, and the status."""
+"""The client commands against a broker: stdout, stderr and the exit status."""
 
 import io
 import json
@@ -285,7 +285,7 @@ def test_a_group_with_members_is_shown_and_not_reset(
 
 
 def test_a_broker_that_is_not_there_is_said_at_once(command: Command) -> None:
-    with socket.socket() as taken:  # bound and not listening: nobody else can be there
+    with socket.socket() as taken:  # bound but not listening, so that no other process can use the port
         taken.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         failed = command("topic", "list", "--bootstrap-server", address)
@@ -319,9 +319,9 @@ def test_produce_asks_at_a_terminal_before_it_makes_a_topic(command: Command, ba
 
 
 def test_the_first_records_do_not_wait_for_a_producer_id(command: Command, barnabas_topic: str) -> None:
-    """librdkafka asks for an id with every metadata answer, and otherwise only every half second."""
+    """librdkafka requests a producer id after each metadata answer, and otherwise only every half second."""
     command("topic", "create", barnabas_topic)
-    for _ in range(8):  # without care, about half of them are lucky
+    for _ in range(8):  # without the fix, about half of the runs would pass
         sent = command("produce", barnabas_topic, "-X", "debug=eos,queue", "-X", "log_level=7", stdin=lines(3))
         assert sent.status == 0, sent.err
         assert sent.err.index("Acquiring ProducerId") < sent.err.index("flushing")
@@ -368,7 +368,7 @@ def test_a_reader_that_leaves_ends_consume_quietly(command: Command, barnabas_to
 
 @contextmanager
 def barnabas(*arguments: str) -> Iterator["subprocess.Popen[bytes]"]:
-    """The command in a process of its own, gone at the end whatever happens."""
+    """The command in its own process, which is killed at the end."""
     pipe = subprocess.PIPE
     with subprocess.Popen(
         [sys.executable, "-m", "barnabas", *arguments], stdin=pipe, stdout=pipe, stderr=pipe
@@ -381,7 +381,7 @@ def barnabas(*arguments: str) -> Iterator["subprocess.Popen[bytes]"]:
 
 @contextmanager
 def at_a_terminal(*arguments: str) -> Iterator[tuple["subprocess.Popen[bytes]", int]]:
-    """The command with a terminal as its stdin and stderr; what this yields besides is the other end of it."""
+    """The command with a terminal as its stdin and stderr; also yields the other end of the terminal."""
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "barnabas", *arguments]
     with subprocess.Popen(command, stdin=theirs, stdout=subprocess.PIPE, stderr=theirs) as process:

@@ -1,4 +1,4 @@
-"""What `barnabas group describe` says of a group in one line."""
+"""The summary line of `barnabas group describe`."""
 
 import pytest
 

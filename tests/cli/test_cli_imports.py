@@ -1,4 +1,4 @@
-"""What is not needed is not imported: that is why `serve` starts and `--help` answers in a blink."""
+"""Heavy modules are imported only when needed, so that `serve` and `--help` start fast."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Where a reset leads, and what is said when it leads nowhere."""
+"""The target offsets of a reset, and the errors when there are none."""
 
 import pytest
 

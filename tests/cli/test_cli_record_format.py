@@ -1,4 +1,4 @@
-"""How records look on stdout."""
+"""The format of records on stdout."""
 
 import json
 from typing import Any

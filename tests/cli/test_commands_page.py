@@ -14,7 +14,7 @@ from barnabas.testing import Broker
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "commands.md"
 _CONSOLE = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
-# The first group's consumers wait for others that never come: not here.
+# No delay for the first rebalance of a group.
 PROPERTIES = {"group.initial.rebalance.delay.ms": "0"}
 
 

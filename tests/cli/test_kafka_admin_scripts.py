@@ -59,7 +59,7 @@ def test_settings_of_brokers(script: Run) -> None:
     assert both == [
         "Dynamic configs for broker 1 are:",
         "Default configs for brokers in the cluster are:",
-        # Eligible leader replicas are counted by it, so the cluster has one for all brokers.
+        # With eligible leader replicas there is a cluster-wide value.
         "  min.insync.replicas=1 sensitive=false synonyms={DYNAMIC_DEFAULT_BROKER_CONFIG:min.insync.replicas=1}",
     ]
     assert "  listeners=" in script("kafka-configs", "--broker", "1", "--describe", "--all").good()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cli_running import Ran, Run
+from cli_running import CommandResult, Run
 
 from barnabas.testing import Broker
 
@@ -140,7 +140,7 @@ def test_a_partition_is_moved_to_another_directory(barnabas: Run, two_directorie
     two_directories.create_topic("t", partitions=2)
     plan = tmp_path / "plan.json"
 
-    def reassign(*arguments: str) -> Ran:
+    def reassign(*arguments: str) -> CommandResult:
         servers = ("--bootstrap-server", two_directories.bootstrap_servers)
         return barnabas("kafka-reassign-partitions", *servers, *arguments)
 

@@ -1,4 +1,4 @@
-"""The console scripts: what goes in comes out, and lands where the Java client puts it."""
+"""The console scripts: a round trip of records, with the Java client's partitions."""
 
 import struct
 from pathlib import Path

@@ -22,7 +22,7 @@ def topic(script: Run, barnabas_topic: str) -> str:
 
 @contextmanager
 def member(broker: Broker, group: str, topic: str, **config: str) -> Iterator[Consumer]:
-    """It has read all and committed."""
+    """A member that has read everything and committed."""
     consumer = Consumer(
         {
             "bootstrap.servers": broker.bootstrap_servers,

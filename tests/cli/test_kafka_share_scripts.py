@@ -4,7 +4,7 @@ import json
 import uuid
 
 import pytest
-from cli_running import Ran, Run
+from cli_running import CommandResult, Run
 from confluent_kafka import ShareConsumer
 
 from barnabas.testing import Broker
@@ -22,14 +22,14 @@ def topic(script: Run, barnabas_topic: str) -> str:
 
 @pytest.fixture
 def group(script: Run) -> str:
-    """One that begins with the first record."""
+    """A group that starts at the first record."""
     name = f"group-{uuid.uuid4().hex[:8]}"
     setting = ("--add-config", "share.auto.offset.reset=earliest")
     script("kafka-configs", "--alter", "--entity-type", "groups", "--entity-name", name, *setting).good()
     return name
 
 
-def consume(script: Run, group: str, topic: str, *arguments: str) -> Ran:
+def consume(script: Run, group: str, topic: str, *arguments: str) -> CommandResult:
     return script(
         "kafka-console-share-consumer", "--group", group, "--topic", topic, "--timeout-ms", "20000", *arguments
     )

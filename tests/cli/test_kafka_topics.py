@@ -1,4 +1,4 @@
-"""kafka-topics: the lines that Kafka's TopicCommand prints, where it prints them."""
+"""kafka-topics: the same lines as Kafka's TopicCommand, on the same streams."""
 
 import re
 

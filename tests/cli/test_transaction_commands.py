@@ -1,4 +1,4 @@
-"""`barnabas txn` and kafka-transactions: what is open, what hangs, and how it is ended."""
+"""`barnabas txn` and kafka-transactions: open and hanging transactions, and how to end them."""
 
 import contextlib
 import json
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.clients
 
 @pytest.fixture
 def open_transaction(barnabas_broker: Broker, barnabas_topic: str) -> Iterator[str]:
-    """A transactional id, which is also the name of the topic that it has written to and not finished."""
+    """A transactional id with an open transaction; the topic it has written to has the same name."""
     barnabas_broker.create_topic(barnabas_topic)
     producer = Producer({"bootstrap.servers": barnabas_broker.bootstrap_servers, "transactional.id": barnabas_topic})
     producer.init_transactions(20)
@@ -71,7 +71,7 @@ def test_the_script_says_the_same(script: Run, open_transaction: str) -> None:
     producers = ("describe-producers", "--topic", open_transaction, "--partition", "0")
     head, producer = script("kafka-transactions", *producers).good().splitlines()
     assert (producer.split()[0], producer.split()[-1]) == (row[2], "0")
-    # The coordinator knows of it, so it does not hang, however old.
+    # Its coordinator knows it, so it is not hanging, however old it is.
     hanging = ("find-hanging", "--topic", open_transaction, "--max-transaction-timeout", "-1")
     assert len(script("kafka-transactions", *hanging).good().splitlines()) == 1
 

@@ -10,7 +10,7 @@ from barnabas.testing import Broker
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[Broker]:
-    """Shared: each test takes topics and groups of its own."""
+    """Shared: each test uses its own topics and groups."""
     with Broker() as running:
         yield running
 

@@ -1,7 +1,7 @@
-"""A listener that does as a test tells it: speaks TLS, takes logins, or breaks off wherever a real broker could not.
+"""A scripted listener: speaks TLS, accepts logins, or disconnects at points where a real broker never would.
 
-Each connection is served by a thread. What goes wrong in there is raised when the listener is closed, unless it is that
-the client went away.
+Each connection is served by a thread. Its errors are raised when the listener is closed, unless the client has
+disconnected.
 """
 
 import contextlib
@@ -160,9 +160,9 @@ def _serve_one(peer: Peer, request: Request) -> None:
 
 
 class Scripted:
-    """Answers each API with the next of the responses laid out for it, and with the last one from then on.
+    """Answers each API with the next of its scripted responses, and repeats the last one.
 
-    None hangs up instead.
+    None closes the connection instead.
     """
 
     def __init__(self, **responses: list[object]) -> None:
@@ -182,7 +182,7 @@ class Scripted:
 
 
 class Logins:
-    """Serves who has logged in with a mechanism that is there: users have passwords, or their name as token."""
+    """Serves clients that have logged in with a supported mechanism: with a password, or their name as token."""
 
     def __init__(self, users: dict[str, str], mechanisms: tuple[str, ...], *, session_ms: int = 0) -> None:
         self._users = users
@@ -190,7 +190,7 @@ class Logins:
         self._session = datetime.timedelta(milliseconds=session_ms)
         self.logged_in: list[str] = []
         self.forge_proof = False
-        """Claim to know a password without knowing it."""
+        """Send an invalid server signature."""
 
     def serve(self, peer: Peer) -> None:
         request = peer.request()
@@ -198,7 +198,7 @@ class Logins:
             peer.answer(request, api_versions())
             request = peer.request()
         if request.api_name != "sasl_handshake":
-            return  # as Kafka does: it hangs up
+            return  # as in Kafka: it closes the connection
         mechanism = request.body.mechanism
         known = mechanism in self._mechanisms
         code = ErrorCode.none if known else ErrorCode.unsupported_sasl_mechanism

@@ -1,7 +1,7 @@
-"""A cluster of two brokers with one topic, that keeps what is produced as Kafka does and fails as it is told.
+"""A cluster of two brokers with one topic, which stores batches like Kafka and fails as scripted.
 
-It knows what matters to a producer: leaders, sequences (five batches are remembered per producer and partition), and
-the ways in which an answer can be lost. Each produced batch meets the next fault of `faults`:
+It simulates what matters to a producer: leaders, sequences (five batches are remembered per producer and partition),
+and lost answers. Each produced batch gets the next fault of `faults`:
 
     None                    it is appended
     an error code           it is refused
@@ -82,7 +82,7 @@ class _Partition:
             for one in ours:
                 if (one.base_sequence, one.record_count) == (header.base_sequence, header.record_count):
                     return ErrorCode.none, one.base_offset
-            # Who is not known may begin anywhere: his records may have been deleted.
+            # An unknown producer may start with any sequence: its records may have been deleted.
             if ours and header.base_sequence != ours[-1].last_sequence + 1:
                 return ErrorCode.out_of_order_sequence_number, -1
         offset = len(self.records)
@@ -95,7 +95,7 @@ class FaultyLog:
     def __init__(
         self, *, partitions: int = 1, produce_version: int = 13, bytes_max: int = 1 << 20, together: int = 1
     ) -> None:
-        """`together`: after the first, so many produce requests must have come before any is answered, each time."""
+        """`together`: after the first, answers are held back until so many produce requests have come, each time."""
         self.partitions = [_Partition() for _ in range(partitions)]
         self.faults: deque[Fault] = deque()
         self.topic_id = uuid.uuid4()
@@ -120,7 +120,7 @@ class FaultyLog:
         return [record.value for record in self.partitions[partition].records]
 
     def wait_for(self, records: int, partition: int = 0) -> None:
-        """For those that nobody acknowledges."""
+        """For records with acks=0."""
         with self._lock:
             assert self._lock.wait_for(lambda: len(self.partitions[partition].records) >= records, timeout=30)
 

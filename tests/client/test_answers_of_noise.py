@@ -1,4 +1,4 @@
-"""Bytes that no broker would send are an error that says so, never a crash of another kind."""
+"""Malformed answers raise the declared error, never another one."""
 
 import contextlib
 import socket

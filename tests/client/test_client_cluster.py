@@ -1,4 +1,4 @@
-"""The way to topics, leaders and offsets, with a broker that comes and goes."""
+"""Finding topics, leaders and offsets, with a broker that restarts."""
 
 import threading
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ def create(name: str) -> CreateTopicsRequest:
 
 
 @pytest.fixture
-def mortal() -> Iterator[Broker]:
+def killable_broker() -> Iterator[Broker]:
     with Broker(process=True) as running:
         yield running
 
@@ -93,13 +93,13 @@ def test_calls_do_not_mix_with_requests_under_way(cluster: Cluster) -> None:
     assert cluster.connection(1) is connection
 
 
-def test_a_broker_that_was_killed_is_found_again(mortal: Broker) -> None:
-    mortal.create_topic("kept")
-    with Cluster(client_settings({"bootstrap.servers": mortal.bootstrap_servers})) as cluster:
+def test_a_broker_that_was_killed_is_found_again(killable_broker: Broker) -> None:
+    killable_broker.create_topic("kept")
+    with Cluster(client_settings({"bootstrap.servers": killable_broker.bootstrap_servers})) as cluster:
         assert cluster.leader("kept", 0) == 1
         connection = cluster.connection(1)
-        mortal.kill()
-        back = threading.Timer(0.3, mortal.start)
+        killable_broker.kill()
+        back = threading.Timer(0.3, killable_broker.start)
         back.start()
         try:
             assert cluster.offsets([("kept", 0)], LATEST)["kept", 0].error is ErrorCode.none
@@ -109,30 +109,30 @@ def test_a_broker_that_was_killed_is_found_again(mortal: Broker) -> None:
         assert cluster.leader("kept", 0, refresh=True) == 1
 
 
-def test_a_connection_that_died_meanwhile_is_noticed_before_it_is_used(mortal: Broker) -> None:
-    with Cluster(client_settings({"bootstrap.servers": mortal.bootstrap_servers}), patience_s=0) as cluster:
+def test_a_connection_that_died_meanwhile_is_noticed_before_it_is_used(killable_broker: Broker) -> None:
+    with Cluster(client_settings({"bootstrap.servers": killable_broker.bootstrap_servers}), patience_s=0) as cluster:
         cluster.topics(())
-        mortal.kill()
-        mortal.start()
-        # Asked once, as this must not be asked twice; and answered, as the old connection was not tried.
+        killable_broker.kill()
+        killable_broker.start()
+        # Sent once, as this request must not be repeated; and answered, as the old connection was not used.
         (made,) = cluster.call("create_topics", create("made")).topics
         assert made.error_code == ErrorCode.none
 
 
-def test_a_paused_broker_is_told_and_found_again(mortal: Broker) -> None:
-    properties = {"bootstrap.servers": mortal.bootstrap_servers, "request.timeout.ms": "200"}
+def test_a_paused_broker_is_told_and_found_again(killable_broker: Broker) -> None:
+    properties = {"bootstrap.servers": killable_broker.bootstrap_servers, "request.timeout.ms": "200"}
     with Cluster(client_settings(properties), patience_s=0) as cluster:
         cluster.topics(())
-        mortal.pause()
+        killable_broker.pause()
         with pytest.raises(ClientError, match="silent for too long"):
             cluster.topics(())
-        mortal.resume()
-    with Cluster(client_settings({"bootstrap.servers": mortal.bootstrap_servers})) as cluster:
+        killable_broker.resume()
+    with Cluster(client_settings({"bootstrap.servers": killable_broker.bootstrap_servers})) as cluster:
         assert cluster.topics(()) == {}
 
 
-def test_patience_ends(mortal: Broker) -> None:
-    with Cluster(client_settings({"bootstrap.servers": mortal.bootstrap_servers}), patience_s=0.5) as cluster:
-        mortal.kill()
+def test_patience_ends(killable_broker: Broker) -> None:
+    with Cluster(client_settings({"bootstrap.servers": killable_broker.bootstrap_servers}), patience_s=0.5) as cluster:
+        killable_broker.kill()
         with pytest.raises(CannotConnect, match="cannot reach"):
             cluster.topics()

@@ -1,4 +1,4 @@
-"""Logins of every mechanism that we speak, against a listener that judges them."""
+"""Logins with every supported mechanism, against a listener that checks them."""
 
 import base64
 import json
@@ -147,7 +147,7 @@ def test_a_login_that_is_about_to_end_is_made_anew() -> None:
     with FakeKafka(logins.serve) as listener:
         properties = {"sasl_mechanism": "PLAIN", "sasl_username": "alice", "sasl_password": USERS["alice"]}
         with cluster(listener, **properties) as connected:
-            while logins.logged_in != ["alice", "alice"]:  # if it were not made anew, this would not end in time
+            while logins.logged_in != ["alice", "alice"]:  # without a new login, this would not end in time
                 assert connected.topics() == {}
 
 

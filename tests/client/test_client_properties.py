@@ -1,4 +1,4 @@
-"""Kafka's properties in, settings or a clear refusal out."""
+"""Kafka's client properties become settings, or a clear error."""
 
 import pickle
 

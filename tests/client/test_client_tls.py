@@ -1,4 +1,4 @@
-"""TLS against a listener with the certificates made for it: who is trusted, who is not, and how that is told."""
+"""TLS against a listener with its own certificates: what is trusted, what is not, and the error messages."""
 
 import ssl
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ def listener() -> Iterator[FakeKafka]:
 
 @pytest.fixture(scope="module")
 def strict_listener() -> Iterator[FakeKafka]:
-    """Lets in only who shows a certificate."""
+    """Requires a client certificate."""
     with FakeKafka(serve_plainly, tls=server_side(wants_certificate=True)) as running:
         yield running
 
@@ -99,7 +99,7 @@ def test_a_certificate_for_another_name_is_not_accepted_unless_names_do_not_matt
         unchecked = {**TRUST, "ssl.endpoint.identification.algorithm": ""}
         with cluster(listener.bootstrap_servers, unchecked) as connected:
             assert connected.topics() == {}
-        # Names do not matter, but trust does.
+        # The host name is not checked, but the certificate is.
         with (
             cluster(listener.bootstrap_servers, {"ssl.endpoint.identification.algorithm": ""}) as connected,
             pytest.raises(AuthenticationFailed, match="is not trusted"),
@@ -144,7 +144,7 @@ def test_who_must_show_a_certificate_and_does_not_is_told(strict_listener: FakeK
         pytest.raises(ClientError) as caught,
     ):
         connected.topics()
-    # A listener that resets the connection right after its alert may take the alert away with it.
+    # If a listener resets the connection right after its alert, the alert may be lost.
     assert isinstance(caught.value, AuthenticationFailed | ConnectionError)
     if isinstance(caught.value, AuthenticationFailed):
         assert "ssl.keystore" in caught.value.hint

@@ -1,4 +1,4 @@
-"""What is asked again, where, and what is not: against a listener that answers by a script."""
+"""Which requests are retried, and on which broker: against a scripted listener."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -69,7 +69,7 @@ def committed(group_code: ErrorCode = NONE, code: ErrorCode = NONE, offset: int 
 
 
 def run(responses: Callable[[int], dict[str, list[Any]]], ask: Callable[[Cluster], Any]) -> tuple[Any, list[str]]:
-    """What came of asking, and what was asked. The responses are made when the listener's port is known."""
+    """The result, and the requests that were sent. The responses are built once the listener's port is known."""
     scripts: list[Scripted] = []
 
     def serve(peer: Peer) -> None:

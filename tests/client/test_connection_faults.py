@@ -1,4 +1,4 @@
-"""Whatever the other side sends, a caller gets the answer to its question or a clear error, in bounded time."""
+"""Whatever the broker sends, a caller gets its answer or a clear error, in bounded time."""
 
 import pickle
 import struct
@@ -26,7 +26,7 @@ def cluster(servers: str, **properties: str) -> Cluster:
 
 
 def answering_metadata(answer: Answer) -> Callable[[Peer], None]:
-    """A listener whose greeting is fine."""
+    """A listener with a valid ApiVersions answer."""
 
     def serve(peer: Peer) -> None:
         peer.answer(peer.request(), api_versions())
@@ -81,7 +81,7 @@ def test_broken_answers(answer: Answer, error: type[ClientError], told: str) -> 
             connected.topics()
         assert listener.bootstrap_servers in str(caught.value)
         assert caught.value.hint
-        # It does not go on with a connection of which nobody knows where it stands.
+        # It does not reuse a connection in an unknown state.
         before = listener.connections
         with pytest.raises(error):
             connected.topics()

@@ -1,4 +1,4 @@
-"""The producer against a real broker: also one that is killed, paused and started again meanwhile."""
+"""The producer against a real broker, which is also killed, paused and restarted."""
 
 import threading
 from collections.abc import Iterator
@@ -128,7 +128,7 @@ def _restart(broker: Broker, end: str) -> None:
 
 @pytest.mark.crash
 def test_a_broker_that_does_not_answer_for_a_while() -> None:
-    """It has taken the requests, and answers nobody any more: they are sent again, and recognised."""
+    """The broker is killed before it answers: the batches are sent again, and detected as duplicates."""
     with Broker(process=True) as broker:
         broker.create_topic("t")
         properties = {

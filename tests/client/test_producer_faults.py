@@ -1,4 +1,4 @@
-"""Whatever happens on the way, what was handed over is in the log once, and in order."""
+"""Whatever fails on the way, every batch is in the log once, and in order."""
 
 import random
 from collections.abc import Callable, Iterator
@@ -59,7 +59,7 @@ def produce(log: FaultyLog, count: int = 12, settings: ProducerSettings = ONE_EA
     ],
 )
 def test_errors_that_pass_are_waited_for(log: FaultyLog, code: ErrorCode) -> None:
-    """The batches behind the failed one arrive out of sequence, and are sent again, too."""
+    """The batches after the failed one are out of sequence, and are sent again, too."""
     log.fail(None, None, code, None, None, code, code)
     produce(log)
     assert log.values() == numbered(range(24))
@@ -81,7 +81,7 @@ def test_connections_that_end(log: FaultyLog, appended: bool) -> None:
 
 
 def test_a_restarted_broker_remembers_only_the_last_batch(log: FaultyLog) -> None:
-    """Those before it are refused as out of order when they come again, and are there all the same."""
+    """The batches before it are refused as out of order when they are retried, although they are in the log."""
     log.fail(None, None, None, Forgot(), None, None, None, Appended(ErrorCode.request_timed_out), None, Forgot())
     with cluster_of(log) as cluster, Producer(cluster, settings=ONE_EACH) as producer:
         for number in range(20):
@@ -108,14 +108,14 @@ def test_every_kind_of_version(version: int) -> None:
 
 @pytest.mark.parametrize("in_flight", [3, 5])
 def test_several_requests_are_under_way(in_flight: int) -> None:
-    """The broker answers none before so many have come: who waits for answers in between, waits for ever."""
+    """The broker holds its answers back until so many requests have come: waiting in between would deadlock."""
     with FaultyLog(together=in_flight) as log:
         produce(log, 1 + 15, ProducerSettings(request_bytes_max=1, in_flight_max=in_flight))
         assert log.values() == numbered(range(32))
 
 
 def test_the_first_batch_goes_alone(log: FaultyLog) -> None:
-    """A broker that does not know us takes any sequence: the second batch, too, though the first has failed."""
+    """A broker that does not know the producer accepts any sequence, even the second batch after the first failed."""
     log.fail(ErrorCode.not_enough_replicas, None, ErrorCode.request_timed_out)
     produce(log)
     assert log.values() == numbered(range(24))
@@ -166,7 +166,7 @@ def test_a_broker_that_has_forgotten_the_producer_gets_a_new_one(log: FaultyLog)
             producer.send(TOPIC, 0, batch(b"%d" % number))
         producer.flush()
         assert producer.identity == ProducerIdentity(2, 0)
-    # nothing is lost; what was under way when the id was lost may be there twice, under both ids
+    # nothing is lost; batches in flight when the id was lost may be there twice, under both ids
     assert set(log.values()) >= set(numbered(range(6)))
     assert next(header.base_sequence for header in log.partitions[0].headers if header.producer_id == 2) == 0
 

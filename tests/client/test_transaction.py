@@ -1,4 +1,4 @@
-"""Transactions by the blocking client: take over, write, end, list; with both ways of transactions."""
+"""Transactions with the blocking client: take over, write, end, list; with transaction.version 1 and 2."""
 
 import time
 import uuid

@@ -1,6 +1,6 @@
-"""A line between clients and a broker that loses answers: the request arrives, the answer never does.
+"""A proxy between clients and a broker that loses answers: the request arrives, the answer never does.
 
-That is when an idempotent producer sends the same batch again, and the broker must know it for the same.
+Then an idempotent producer sends the same batch again, and the broker must detect the duplicate.
 """
 
 import socket
@@ -15,7 +15,7 @@ _PRODUCE = 0
 class AnswerCuttingProxy:
     def __init__(self, *, every: int) -> None:
         self._every = every
-        """Of so many produce requests, one is left without its answer."""
+        """One of so many produce requests gets no answer."""
         self._produces = 0
         self.cuts = 0
         self._listener = socket.create_server(("127.0.0.1", 0))

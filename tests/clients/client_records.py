@@ -31,12 +31,12 @@ class Seen(NamedTuple):
 
 
 class Client(Protocol):
-    """A Kafka client as a judge: what it can write, that it writes and gets acknowledged, and what it reads back."""
+    """A Kafka client under test: what it can write, its writes with acknowledgements, and its reads."""
 
     name: str
 
     def writable(self, records: Iterable[Sent]) -> list[Sent]:
-        """The records as near as this client can express them."""
+        """The records as this client can write them."""
 
     def write(self, servers: str, topic: str, records: Sequence[Sent], *, codec: str = "none") -> list[int]:
         """Write and wait for the acknowledgements: the offset of each record."""
@@ -75,7 +75,7 @@ def in_order(seen: Iterable[Seen]) -> list[Seen]:
 
 
 def wait_until(condition: Callable[[], object], what: str, *, deadline_s: float = DEADLINE_S) -> None:
-    """Wait for what another process brings about and cannot tell us."""
+    """Wait for a condition that another process brings about."""
     give_up = time.monotonic() + deadline_s
     while not condition():
         assert time.monotonic() < give_up, f"not within {deadline_s:.0f} s: {what}"

@@ -15,7 +15,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)
     import kafka as kafka
 
-# So that a killed member is missed soon.
+# So that a killed member is removed soon.
 SHORT_SESSIONS = {"group.min.session.timeout.ms": "100"}
 
 
@@ -46,7 +46,7 @@ def group() -> str:
 
 @pytest.fixture(autouse=True)
 def _sockets_that_clients_leave_open() -> Iterator[None]:
-    """kafka-python and aiokafka leave some to the collector: it shall find them here, not in another test."""
+    """kafka-python and aiokafka leave some to the garbage collector: collect them here, not in another test."""
     yield
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)

@@ -1,7 +1,7 @@
 """Read, process, write, exactly once: the same small application with each client.
 
-An application of this kind treats every error alike: it throws its clients away, makes new ones, and goes on where the
-group's committed offsets say. It is done when they say that all is read. `progress` is called after each transaction.
+Such an application handles all errors the same way: it closes its clients, creates new ones, and continues from the
+group's committed offsets. It is done when everything is committed. `progress` is called after each transaction.
 """
 
 import asyncio
@@ -91,7 +91,7 @@ def _closed_in_time(writer: Any) -> Iterator[None]:
 
 
 def _in_time(call: Callable[[], None]) -> None:
-    """kafka-python waits for ever where a broker was killed at the wrong moment; then its user begins anew."""
+    """kafka-python may wait for ever if a broker is killed at the wrong moment; then the application restarts."""
     outcome: list[BaseException | None] = []
 
     def run() -> None:
@@ -199,7 +199,7 @@ class AioKafkaProcessor:
 
 
 class InItsOwnProcess:
-    """For a client whose threads go on for ever where a broker was killed at the wrong moment: they end with it."""
+    """For a client whose threads may never end if a broker is killed at the wrong moment: the process ends them."""
 
     def __init__(self, processor: Processor) -> None:
         self._processor = processor
@@ -207,28 +207,28 @@ class InItsOwnProcess:
 
     def run(self, job: Job) -> None:
         context = multiprocessing.get_context("spawn")
-        told, telling = context.Pipe(duplex=False)
-        child = context.Process(target=_run_and_tell, args=(self._processor, job._replace(progress=_nothing), telling))
+        receiver, sender = context.Pipe(duplex=False)
+        child = context.Process(target=_run_and_report, args=(self._processor, job._replace(progress=_nothing), sender))
         child.start()
-        telling.close()
+        sender.close()
         try:
             with suppress(EOFError):
                 while True:
-                    told.recv()
+                    receiver.recv()
                     job.progress()
             child.join()
         finally:
             child.kill()
-            told.close()
+            receiver.close()
         assert child.exitcode == 0
 
 
 def _nothing() -> None:
-    """What a job does after a transaction until somebody says more."""
+    """The default: do nothing after a transaction."""
 
 
-def _run_and_tell(processor: Processor, job: Job, telling: Connection) -> None:
-    processor.run(job._replace(progress=partial(telling.send, "a transaction")))
+def _run_and_report(processor: Processor, job: Job, sender: Connection) -> None:
+    processor.run(job._replace(progress=partial(sender.send, "a transaction")))
     os._exit(0)  # without waiting for threads
 
 

@@ -7,7 +7,7 @@ from group_process import Group, Member
 
 
 def come_and_go(members: Group, feed: Feed) -> None:
-    """The fourth stays. Nobody is missed meanwhile, however busy the machine is."""
+    """The fourth member stays. No session times out meanwhile, however busy the machine is."""
     patience = {"session_timeout_ms": "30000"}
     with feed.flowing():
         first = members.join(**patience)

@@ -1,4 +1,4 @@
-"""Writes to all partitions of a topic, knows what was acknowledged, and holds a group to it."""
+"""Writes to all partitions of a topic, remembers what was acknowledged, and checks what a group has read."""
 
 import uuid
 from collections import Counter
@@ -53,7 +53,7 @@ class Feed:
         self.assert_in_order(members)
 
     def assert_read_by(self, members: Group) -> None:
-        """All of it, and nothing else; again only what somebody took and could not commit."""
+        """Everything and nothing else; records may repeat only if a member read but could not commit them."""
         self.wait_until_read_by(members)
         assert set(members.processed()) == set(self.acknowledged)
         self.assert_in_order(members)

@@ -1,9 +1,9 @@
-"""A member of a consumer group, as a process of its own: it can be killed.
+"""A member of a consumer group, in its own process, so that it can be killed.
 
     python group_member.py '{"client": "confluent-kafka", "servers": ..., "group": ..., "topic": ..., "assignor": ...}'
 
-It processes a record by telling it on stdout, then commits, then takes the next. It tells its assignment whenever that
-changes. SIGTERM makes it leave the group in good order. One JSON document per line:
+It processes a record by printing it on stdout, then commits, then takes the next. It prints its assignment whenever
+that changes. SIGTERM makes it leave the group cleanly. One JSON document per line:
 {"assigned": [0, 1]} or {"partition": 0, "offset": 7, "value": "..."}.
 """
 
@@ -18,18 +18,18 @@ from functools import partial
 from typing import Any
 
 SESSION_TIMEOUT_MS = 1500
-"""Short, so that a killed member is soon missed."""
+"""Short, so that a killed member is removed soon."""
 HEARTBEAT_INTERVAL_MS = 100
 
 leaving = False
 
 
-def tell(**event: Any) -> None:
+def print_event(**event: Any) -> None:
     print(json.dumps(event), flush=True)
 
 
-def tell_record(partition: int, offset: int, value: bytes) -> None:
-    tell(partition=partition, offset=offset, value=value.decode())
+def print_record(partition: int, offset: int, value: bytes) -> None:
+    print_event(partition=partition, offset=offset, value=value.decode())
 
 
 def leave(*_: Any) -> None:
@@ -40,7 +40,7 @@ def leave(*_: Any) -> None:
 def confluent_kafka(
     servers: str, group: str, topic: str, assignor: str, instance: str | None, migrates: bool = False
 ) -> None:
-    """`migrates`: its group changes the protocol, and with it the generation while the member goes on reading."""
+    """`migrates`: its group changes the protocol, and with it the generation, while the member keeps reading."""
     from client_confluent import consumer
     from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
@@ -52,7 +52,7 @@ def confluent_kafka(
         else:
             member.assign(partitions)
         held.update(each.partition for each in partitions)
-        tell(assigned=sorted(held))
+        print_event(assigned=sorted(held))
 
     def revoked(member: Any, partitions: Any) -> None:
         for partition in {each.partition for each in partitions} & uncommitted.keys():
@@ -62,7 +62,7 @@ def confluent_kafka(
         else:
             member.unassign()
         held.difference_update(each.partition for each in partitions)
-        tell(assigned=sorted(held))
+        print_event(assigned=sorted(held))
 
     def commit(partition: int) -> None:
         """A cooperative member goes on reading through a rebalance. A commit that meets one is made good later: with
@@ -96,7 +96,7 @@ def confluent_kafka(
             continue
         if message.error():
             raise RuntimeError(message.error())
-        tell_record(message.partition(), message.offset(), message.value())
+        print_record(message.partition(), message.offset(), message.value())
         uncommitted[message.partition()] = message.offset() + 1
         commit(message.partition())
     member.close()
@@ -112,17 +112,17 @@ def consumer_protocol(servers: str, group: str, topic: str, assignor: str, insta
     def assigned(member: Any, partitions: Any) -> None:
         member.incremental_assign(partitions)
         held.update(each.partition for each in partitions)
-        tell(assigned=sorted(held))
+        print_event(assigned=sorted(held))
 
     def revoked(member: Any, partitions: Any) -> None:
         for place in [each for each in uncommitted if each[1] in {each.partition for each in partitions}]:
             commit(*place)
         member.incremental_unassign(partitions)
         held.difference_update(each.partition for each in partitions)
-        tell(assigned=sorted(held))
+        print_event(assigned=sorted(held))
 
     def commit(name: str, partition: int) -> None:
-        """The member's epoch may have just moved on: then the next commit makes it good."""
+        """The member's epoch may have just changed: then the next commit succeeds."""
         try:
             member.commit(offsets=[TopicPartition(name, partition, uncommitted[name, partition])], asynchronous=False)
         except KafkaException as error:
@@ -144,7 +144,7 @@ def consumer_protocol(servers: str, group: str, topic: str, assignor: str, insta
             continue
         if message.error():
             raise RuntimeError(message.error())
-        tell_record(message.partition(), message.offset(), message.value())
+        print_record(message.partition(), message.offset(), message.value())
         uncommitted[message.topic(), message.partition()] = message.offset() + 1
         commit(message.topic(), message.partition())
     member.close()
@@ -162,10 +162,10 @@ def kafka_python(servers: str, group: str, topic: str, assignor: str, instance: 
 
     class Listener(ConsumerRebalanceListener):
         def on_partitions_revoked(self, revoked: Any) -> None:
-            tell(assigned=sorted(each.partition for each in member.assignment() - set(revoked)))
+            print_event(assigned=sorted(each.partition for each in member.assignment() - set(revoked)))
 
         def on_partitions_assigned(self, assigned: Any) -> None:
-            tell(assigned=sorted(each.partition for each in member.assignment()))
+            print_event(assigned=sorted(each.partition for each in member.assignment()))
 
     with closing(
         consumer(
@@ -184,7 +184,7 @@ def kafka_python(servers: str, group: str, topic: str, assignor: str, instance: 
             try:
                 for records in member.poll(timeout_ms=1000, max_records=1).values():
                     for record in records:
-                        tell_record(record.partition, record.offset, record.value)
+                        print_record(record.partition, record.offset, record.value)
                     member.commit()
             except KafkaConnectionError:
                 # It leaves it to us to try again. What is not committed now is committed with the next.
@@ -215,7 +215,7 @@ async def _aiokafka(servers: str, group: str, topic: str, assignor: str, instanc
                 rebalances += 1
 
         async def on_partitions_assigned(self, assigned: Any) -> None:
-            tell(assigned=sorted(each.partition for each in assigned))
+            print_event(assigned=sorted(each.partition for each in assigned))
 
     async with consumer(
         servers,
@@ -236,7 +236,7 @@ async def _aiokafka(servers: str, group: str, topic: str, assignor: str, instanc
                         member.seek(partition, records[0].offset)
                         continue
                     for record in records:
-                        tell_record(record.partition, record.offset, record.value)
+                        print_record(record.partition, record.offset, record.value)
                     await member.commit({partition: records[-1].offset + 1})
 
 

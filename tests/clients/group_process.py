@@ -74,7 +74,7 @@ class Member:
         self._group = group
         self.assigned: list[int] = []
         self.assignments = 0
-        """How often it was told its partitions."""
+        """How often it got an assignment."""
         self.processed: list[Processed] = []
         self._ending = False
         self._process = subprocess.Popen(
@@ -91,12 +91,12 @@ class Member:
             thread.start()
 
     def leave(self) -> None:
-        """In good order: SIGTERM, and wait for status 0."""
+        """Leave cleanly: SIGTERM, and wait for exit status 0."""
         self._end(signal.SIGTERM)
         assert self._process.returncode == 0, self.stderr()
 
     def kill(self) -> None:
-        """SIGKILL: the broker has to find out by itself."""
+        """SIGKILL: the broker notices only by the session timeout."""
         self._end(signal.SIGKILL)
 
     def died(self) -> bool:

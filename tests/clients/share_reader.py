@@ -58,7 +58,7 @@ def take(
     *,
     timeout_s: float = DEADLINE_S,
 ) -> list[bytes]:
-    """The values of so many records, each acknowledged as `answer` says, and all of that committed."""
+    """The values of so many records, each acknowledged as `answer` returns, and committed."""
     values: list[bytes] = []
     deadline = time.monotonic() + timeout_s
     while len(values) < count and time.monotonic() < deadline:

@@ -1,4 +1,4 @@
-"""Groups, administered: listed, described, deleted, their offsets moved."""
+"""Group administration: list, describe, delete, move offsets."""
 
 import asyncio
 from contextlib import closing

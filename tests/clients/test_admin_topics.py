@@ -1,4 +1,4 @@
-"""Topics and configs, administered with each client's own tools."""
+"""Administration of topics and configs with each client's own API."""
 
 import asyncio
 from collections.abc import Iterator

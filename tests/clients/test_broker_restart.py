@@ -1,4 +1,4 @@
-"""The broker goes away and comes back, while clients are at work."""
+"""The broker restarts while clients are working."""
 
 import asyncio
 import gc

@@ -22,7 +22,7 @@ QUICK = {
     "group.consumer.heartbeat.interval.ms": "100",
     "group.consumer.assignment.interval.ms": "0",
 }
-# ... and a killed one is missed soon.
+# ... and a killed one is removed soon.
 SHORT_SESSIONS = {
     **QUICK,
     "group.consumer.min.session.timeout.ms": "2000",
@@ -38,8 +38,8 @@ def broker() -> Iterator[Broker]:
 
 
 @pytest.fixture(scope="module")
-def patient() -> Iterator[Broker]:
-    """Whoever is away for a while is not missed."""
+def default_timeouts_broker() -> Iterator[Broker]:
+    """A broker with the default session timeout: a member may be away for a while."""
     with Broker(process=True, properties=QUICK) as broker:
         yield broker
 
@@ -72,10 +72,10 @@ def test_killed_members_are_missed_and_their_partitions_taken_over(
         are_killed(members, feed)
 
 
-def test_a_static_member_comes_back_to_its_partitions(patient: Broker, topic: str, group: str) -> None:
-    patient.create_topic(topic, partitions=PARTITIONS)
-    feed = Feed(patient.bootstrap_servers, topic, PARTITIONS)
-    with group_of("consumer-protocol", patient.bootstrap_servers, group, topic, "uniform") as members:
+def test_a_static_member_comes_back_to_its_partitions(default_timeouts_broker: Broker, topic: str, group: str) -> None:
+    default_timeouts_broker.create_topic(topic, partitions=PARTITIONS)
+    feed = Feed(default_timeouts_broker.bootstrap_servers, topic, PARTITIONS)
+    with group_of("consumer-protocol", default_timeouts_broker.bootstrap_servers, group, topic, "uniform") as members:
         come_back(members, feed, Member.leave)
 
 
@@ -124,22 +124,24 @@ def test_a_group_changes_its_protocol_and_back_while_it_works(
             newer.leave()
             members.wait_for_share((back, 6))
             wait_until(lambda: described(servers, group)[0] is ConsumerGroupType.CLASSIC, "the group is classic again")
-        # A classic member whose commit meets the change reads again what it had read.
+        # A classic member whose commit coincides with the change reads some records again.
         feed.wait_until_read_by(members)
         assert set(members.processed()) == set(feed.acknowledged)
 
 
-def test_the_group_lives_on_after_the_broker_was_killed(patient: Broker, topic: str, group: str) -> None:
-    patient.create_topic(topic, partitions=PARTITIONS)
-    feed = Feed(patient.bootstrap_servers, topic, PARTITIONS)
-    with group_of("consumer-protocol", patient.bootstrap_servers, group, topic, "uniform") as members:
+def test_the_group_lives_on_after_the_broker_was_killed(
+    default_timeouts_broker: Broker, topic: str, group: str
+) -> None:
+    default_timeouts_broker.create_topic(topic, partitions=PARTITIONS)
+    feed = Feed(default_timeouts_broker.bootstrap_servers, topic, PARTITIONS)
+    with group_of("consumer-protocol", default_timeouts_broker.bootstrap_servers, group, topic, "uniform") as members:
         first, second = members.join(), members.join()
         members.wait_for_share((first, 3), (second, 3))
         feed.send()
         feed.wait_until_read_by(members)
         told = first.assignments
-        patient.kill()
-        patient.start()
+        default_timeouts_broker.kill()
+        default_timeouts_broker.start()
         feed.send()
         feed.wait_until_read_by(members)
         assert (len(first.assigned), len(second.assigned)) == (3, 3)

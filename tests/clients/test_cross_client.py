@@ -1,4 +1,4 @@
-"""What one client writes, with whatever codec, every client reads: contents, keys, headers, timestamps, order."""
+"""Every client reads what any other wrote, with every codec: contents, keys, headers, timestamps, order."""
 
 import time
 
@@ -31,7 +31,7 @@ def test_every_client_reads_what_one_wrote(broker: Broker, topic: str, writer: C
 
 
 def expected(records: list[Sent], offsets: list[int], seen: list[Seen]) -> list[Seen]:
-    """The records as they should be read. A timestamp the client chose itself is only held to be of today."""
+    """The records as they should be read. A timestamp that the client set itself only has to be of today."""
     chosen = {(record.partition, record.offset): record.timestamp for record in seen}
     now = int(time.time() * 1000)
     assert all(abs(now - timestamp) < 2 * CLOCK_SKEW_MS for timestamp in chosen.values())

@@ -1,4 +1,4 @@
-"""Where consumers stand: commits, resets, seeks, lookups by time."""
+"""Consumer positions: commits, resets, seeks, lookups by time."""
 
 import asyncio
 from contextlib import closing

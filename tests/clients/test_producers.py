@@ -68,7 +68,7 @@ def test_records_without_acknowledgement_arrive_too(broker: Broker, topic: str) 
 
 @pytest.fixture(scope="module")
 def lossy() -> Iterator[tuple[Broker, AnswerCuttingProxy]]:
-    """A broker whose address, as it tells it, is that of a proxy which loses every third answer to a produce."""
+    """A broker that advertises a proxy, which loses every third answer to a produce request."""
     with answer_cutting_proxy(every=3) as proxy:
         told = {"advertised.listeners": f"PLAINTEXT://127.0.0.1:{proxy.port}"}
         with Broker(process=True, properties=told) as broker:
@@ -126,7 +126,7 @@ def test_large_messages_pass_where_the_topic_allows_them(broker: Broker, topic: 
     broker.create_topic(topic, config={"max.message.bytes": "20000000"})
     large = [Sent(0, None, os.urandom(8_000_000)), Sent(0, None, os.urandom(3_000_000))]
     deliver(servers, topic, large, **{"message.max.bytes": 20_000_000})
-    # Larger than the consumers' fetch limits: the first batch comes anyway, so that nobody is stuck.
+    # Larger than the consumers' fetch limits: the first batch is returned anyway, so that no consumer is stuck.
     for reader in (ConfluentKafka(), KafkaPython(), AioKafka()):
         assert [seen.value for seen in reader.read(servers, topic, {0: 2})] == [each.value for each in large]
 

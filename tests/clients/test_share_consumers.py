@@ -98,7 +98,7 @@ def test_who_leaves_gives_back(servers: str, queue: str, group: str) -> None:
 def test_who_is_killed_gives_back_before_its_locks_time_out(
     broker: Broker, servers: str, topic: str, group: str
 ) -> None:
-    # One partition, which all members have: what is assigned to a member is so until its session ends.
+    # One partition, which is assigned to all members until their sessions end.
     broker.create_topic(topic)
     configure_group(servers, group)
     fill(servers, topic, COUNT)

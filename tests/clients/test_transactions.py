@@ -1,4 +1,4 @@
-"""Transactions as clients make them: what is committed is read, what is aborted is not, and zombies write nothing."""
+"""Transactions with real clients: committed records are read, aborted ones are not, and zombies are fenced."""
 
 import asyncio
 from collections.abc import Iterator
@@ -35,8 +35,8 @@ def transactional_id(topic: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def impatient() -> Iterator[Broker]:
-    """Ends transactions soon after their time is over."""
+def fast_timeouts_broker() -> Iterator[Broker]:
+    """A broker that aborts timed-out transactions quickly."""
     properties = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "100"}
     with Broker(process=True, properties=properties) as broker:
         yield broker
@@ -176,7 +176,7 @@ def test_an_open_transaction_outlives_the_broker(topic: str, transactional_id: s
 
 @pytest.mark.crash
 def test_a_producer_that_dies_leaves_nothing_behind(topic: str, transactional_id: str) -> None:
-    """Its successor, on another broker process, ends what it left open."""
+    """Its successor, on another broker process, aborts its open transaction."""
     with Broker(process=True) as broker:
         servers = broker.bootstrap_servers
         broker.create_topic(topic)
@@ -199,7 +199,7 @@ def is_fenced(error: KafkaException) -> bool:
 
 
 def write_and_be_refused(zombie: Producer, topic: str, value: bytes) -> KafkaException:
-    """librdkafka takes the refusal for fatal, and its binding raises that out of whatever is called next."""
+    """librdkafka treats the error as fatal, and its binding raises it from the next call, whatever that is."""
     try:
         zombie.produce(topic, value, partition=0)
         zombie.flush(DEADLINE_S)
@@ -251,10 +251,10 @@ def test_other_clients_see_that_they_are_fenced(broker: Broker, topic: str, tran
 
 
 def test_a_transaction_that_takes_too_long_is_aborted_and_its_producer_fenced(
-    impatient: Broker, topic: str, transactional_id: str
+    fast_timeouts_broker: Broker, topic: str, transactional_id: str
 ) -> None:
-    servers = impatient.bootstrap_servers
-    impatient.create_topic(topic)
+    servers = fast_timeouts_broker.bootstrap_servers
+    fast_timeouts_broker.create_topic(topic)
     slow = transactional(servers, transactional_id, **{"transaction.timeout.ms": 1000})
     slow.begin_transaction()
     slow.produce(topic, b"too slow", partition=0)
@@ -262,7 +262,7 @@ def test_a_transaction_that_takes_too_long_is_aborted_and_its_producer_fenced(
     other = producer(servers)
     other.produce(topic, b"plain", partition=0)
     assert other.flush(DEADLINE_S) == 0
-    # A reader gets on as soon as the transaction was aborted for its producer.
+    # A consumer continues once the broker has aborted the transaction.
     with consumer(servers, "reader", **{"isolation.level": COMMITTED, **RECONNECT}) as reader:
         reader.assign([TopicPartition(topic, 0, 0)])
         assert [message.value() for message in take(reader, 1)] == [b"plain"]

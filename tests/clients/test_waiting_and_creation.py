@@ -22,7 +22,7 @@ LONG_WAIT_MS = 20_000
 
 
 def test_a_waiting_consumer_is_woken_by_the_record(broker: Broker, topic: str) -> None:
-    """It would wait much longer than this test may take, were it not woken."""
+    """Without being woken, it would wait much longer than this test may take."""
     servers = broker.bootstrap_servers
     broker.create_topic(topic)
     patient = {"fetch.wait.max.ms": LONG_WAIT_MS, "fetch.min.bytes": 1, "socket.timeout.ms": 3 * LONG_WAIT_MS}
@@ -74,7 +74,7 @@ def test_kcat_creates_a_topic_by_writing_to_it(servers: str, topic: str) -> None
 
 @pytest.fixture(scope="module")
 def strict_servers() -> Iterator[str]:
-    """Of a broker that creates no topics by itself, and gives those it creates three partitions."""
+    """A broker without auto-creation of topics, with num.partitions=3."""
     with Broker(process=True, properties={"auto.create.topics.enable": "false", "num.partitions": "3"}) as broker:
         yield broker.bootstrap_servers
 

@@ -1,4 +1,4 @@
-"""The clients as transactional producers, and as readers of committed and of all records, in one shape."""
+"""The clients as transactional producers and as consumers with both isolation levels, behind one interface."""
 
 import asyncio
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ class TransactionalClient(Protocol):
         """One transaction after the other, all by one producer."""
 
     def read(self, servers: str, topic: str, isolation: str) -> list[bytes]:
-        """Everything that a reader of this kind can have of partition 0 now."""
+        """Everything that a consumer with this isolation level can read from partition 0 now."""
 
 
 class ConfluentTransactions:
@@ -45,7 +45,7 @@ class ConfluentTransactions:
             if transaction.commit:
                 writer.commit_transaction(DEADLINE_S)
             else:
-                writer.flush(DEADLINE_S)  # or what was not sent yet would never be aborted
+                writer.flush(DEADLINE_S)  # or unsent records would never be aborted
                 writer.abort_transaction(DEADLINE_S)
 
     def read(self, servers: str, topic: str, isolation: str) -> list[bytes]:

@@ -39,7 +39,7 @@ def registration(broker_id: int, *, clean_shutdown: bool = True) -> BrokerRegist
 
 
 def applied(image: ClusterImage, decision: Decision[object]) -> ClusterImage:
-    """What the records make of the image, after a trip over the wire."""
+    """The image after replaying the records, encoded and decoded."""
     records = [decode_metadata_record(encode_metadata_record(record)) for record in decision.records]
     return replay(image, records, offset=image.offset + len(records))[0]
 

@@ -1,4 +1,4 @@
-"""The shell: decisions in order, each against an image that holds the ones before."""
+"""The controller's shell: decisions in order, each based on an image that includes the ones before."""
 
 import asyncio
 import random
@@ -17,7 +17,7 @@ from barnabas.wire.messages.delete_topics import DeleteTopicsRequest
 
 
 class Committing:
-    """A metadata log that commits after a few turns of the loop."""
+    """A metadata log that commits after a few iterations of the event loop."""
 
     def __init__(self) -> None:
         self.image = EMPTY_IMAGE

@@ -1,4 +1,4 @@
-"""Who leads and who holds a partition, where there is a choice: clusters of several brokers, some of them away."""
+"""Leaders and replicas of partitions in clusters of several brokers, some of them offline."""
 
 from dataclasses import replace
 
@@ -56,7 +56,7 @@ def elect(image: ClusterImage, kind: int, *, everything: bool = False) -> tuple[
 def test_a_partition_that_is_led_as_preferred_needs_no_election(three: ClusterImage) -> None:
     assert elect(three, PREFERRED) == ([ErrorCode.election_not_needed], three)
     assert elect(three, UNCLEAN) == ([ErrorCode.election_not_needed], three)
-    # Asked for all partitions, only those are told where something happened.
+    # For all partitions, the answer lists only those where an election took place.
     assert elect(three, PREFERRED, everything=True) == ([], three)
 
 

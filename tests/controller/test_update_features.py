@@ -1,4 +1,4 @@
-"""Features: levels that everybody must know, lowered only on request."""
+"""Features: all brokers must support a level, and downgrades need a request."""
 
 import pytest
 from cluster_images import applied, cluster

@@ -1,4 +1,4 @@
-"""A group shard driven by members of consumer groups. Topics come and go as told; jobs are done when told."""
+"""A group shard driven by members of consumer groups. The test changes topics and runs jobs."""
 
 import uuid
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ def topic_id(name: str, generation: int = 0) -> uuid.UUID:
 
 
 class Topics:
-    """The cluster, as far as groups look at it."""
+    """The part of the cluster that groups use."""
 
     def __init__(self) -> None:
         self.image = ClusterImage(brokers={1: BrokerImage(id=1, epoch=1, rack=None)}, offset=0)
@@ -118,14 +118,14 @@ class ConsumerCore(Core):
         return self.beat(member, 0, *topics, **fields)
 
     def assigned(self, answer: Answer) -> dict[str, tuple[int, ...]] | None:
-        """By topic names; None where the answer tells nothing."""
+        """By topic names; None if the answer has no assignment."""
         assignment = answer.response.assignment
         if assignment is None:
             return None
         return {self.topics.name(topic.topic_id): topic.partitions for topic in assignment.topic_partitions}
 
     def settled(self, *members: str, group: str = "g", rounds: int = 10) -> dict[str, dict[str, tuple[int, ...]]]:
-        """Heartbeats of members that do what they are told, until the group is stable."""
+        """Send heartbeats of members that follow their assignments, until the group is stable."""
         owned: dict[str, dict[str, tuple[int, ...]]] = {}
         for _ in range(rounds):
             self.run_jobs()

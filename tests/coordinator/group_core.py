@@ -1,4 +1,4 @@
-"""A group shard driven by hand: time moves when told, records are committed at once or when told."""
+"""A group shard driven by the test: the test moves time, and records are committed at once or when the test says so."""
 
 import random
 from collections.abc import Callable
@@ -98,7 +98,7 @@ def commit_request(
 
 
 class Answer:
-    """What became of a request: a response, an error, or still waiting."""
+    """The outcome of a request: a response, an error, or still waiting."""
 
     def __init__(self) -> None:
         self.outcome: Any = WAITING
@@ -121,7 +121,7 @@ class Answer:
 
 
 class Core:
-    """As the runtime: decide, append, replay, release. `hold` keeps commits back; `refuse` fails appends."""
+    """Like the runtime: decide, append, replay, release. `hold` delays commits; `refuse` fails appends."""
 
     def __init__(self, settings: GroupSettings | None = None) -> None:
         self.settings = settings or GroupSettings()
@@ -129,7 +129,7 @@ class Core:
         self.shard = self.new_shard()
         self.log: list[KeyValue] = []
         self.jobs: list[Job] = []
-        """Handed out and not done yet."""
+        """Started and not done yet."""
         self.now = Now(START_MS, 0)
         self.parked: dict[Parked[Any], Answer] = {}
         self.hold = False
@@ -232,7 +232,7 @@ class Core:
         return other
 
     def hand_over(self, other: Any) -> None:
-        """What another coordinator knows too."""
+        """State that a new coordinator gets too."""
 
     # The clients' part
 

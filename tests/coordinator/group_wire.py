@@ -1,4 +1,4 @@
-"""Group handlers as a client sees them: requests and responses go through bytes of a version."""
+"""Group handlers over the wire: requests and responses are encoded in a version."""
 
 import asyncio
 import importlib

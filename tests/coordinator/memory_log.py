@@ -1,4 +1,4 @@
-"""A coordinator's log in memory: commits at once, when told, or not at all."""
+"""A coordinator's log in memory: commits at once, when the test says so, or not at all."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Sequence
@@ -17,7 +17,7 @@ class MemoryLog:
         self.held: list[asyncio.Future[None]] = []
         self.refuse: KafkaError | None = None
         self.reading: asyncio.Event | None = None
-        """Set it to let readers go on."""
+        """Set it to let reads continue."""
 
     def append(
         self,

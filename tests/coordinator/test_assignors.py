@@ -1,4 +1,4 @@
-"""The server-side assignors: complete, balanced, sticky, and what Kafka's give."""
+"""The server-side assignors: complete, balanced, sticky, and equal to Kafka's."""
 
 import uuid
 from collections.abc import Mapping
@@ -105,7 +105,7 @@ def test_uniform_moves_only_what_balance_asks_for(
 def test_mixed_subscriptions_are_as_even_as_one_move_can_tell(
     group: tuple[dict[uuid.UUID, int], dict[str, frozenset[uuid.UUID]]],
 ) -> None:
-    """No partition could go to another subscriber who has at least two less."""
+    """No partition could move to another subscriber with at least two fewer."""
     given_spec = spec(*group)
     assigned = assign_uniform(given_spec)
     load = sizes(assigned)
@@ -136,7 +136,7 @@ def test_range_leaves_the_last_without() -> None:
 
 
 def test_uniform_as_kafka_does_it() -> None:
-    """Kafka's own example: two members, then a third, which gets what the others have too much."""
+    """Kafka's own example: two members, then a third, which gets the surplus of the others."""
     both = frozenset({A, B})
     first = assign_uniform(spec({A: 3, B: 3}, {"1": both, "2": both}))
     assert sizes(first) == {"1": 3, "2": 3}

@@ -1,4 +1,4 @@
-"""ConsumerGroupHeartbeat and ConsumerGroupDescribe over the wire; and what OffsetFetch asks of members."""
+"""ConsumerGroupHeartbeat and ConsumerGroupDescribe over the wire; and the member checks of OffsetFetch."""
 
 from datetime import timedelta
 from typing import Any
@@ -145,7 +145,7 @@ async def test_answers_wait_until_what_they_tell_is_committed() -> None:
     wire.log.hold = True
     first = await wire.start("consumer_group_heartbeat", 1, joining())
     assert not first.done()
-    # It stores nothing itself, and still tells what the first has not stored yet.
+    # It writes no record itself, but its answer contains what the first has not committed yet.
     second = await wire.start(
         "consumer_group_heartbeat", 1, ConsumerGroupHeartbeatRequest(group_id="g", member_id="a", member_epoch=2)
     )

@@ -1,4 +1,4 @@
-"""Joining, living and leaving by ConsumerGroupHeartbeat, one rule at a time."""
+"""Joining, staying and leaving by ConsumerGroupHeartbeat, one rule at a time."""
 
 from datetime import timedelta
 
@@ -379,7 +379,7 @@ def test_who_could_not_be_removed_is_tried_again(core: ConsumerCore) -> None:
 
 
 def test_what_kafka_4_0_stored_of_topics_is_deleted(core: ConsumerCore) -> None:
-    """The hash has taken its place."""
+    """The topic hash has replaced it."""
     core.enter("a", "t")
     key = ConsumerGroupPartitionMetadataKey(group_id="g")
     core.shard.replay(StateRecord(key, StoredPartitionMetadata()))

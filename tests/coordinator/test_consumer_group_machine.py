@@ -1,7 +1,7 @@
 """Random interleavings of members of both protocols, topics, time, lost answers, failing logs and crashes.
 
-Whatever happens: the log gives the state back, nobody has a partition that another has, and once all is quiet every
-member has what the target assignment says, and all of it is assigned.
+Always: replaying the log gives the same state, and no partition has two owners. Once everything is quiet, every member
+has its target assignment, and all partitions are assigned.
 """
 
 import uuid
@@ -31,7 +31,7 @@ def places(held: Any) -> set[Place]:
 
 
 class Consumer:
-    """A member of the new protocol, and what it consumes from."""
+    """A member of the new protocol, and the partitions it consumes."""
 
     def __init__(self, name: str, instance: str | None) -> None:
         self.instance = instance
@@ -40,7 +40,7 @@ class Consumer:
         self.epoch = 0
         self.owned: set[Place] = set()
         self.told: set[Place] | None = None
-        """An assignment that it has heard of and not acted upon."""
+        """An assignment that it has received but not applied."""
         self.topics: tuple[str, ...] = ("t",)
         self.regex = ""
         self.is_in = False
@@ -91,7 +91,7 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
         owned: dict[str, list[int]] = {}
         for topic, partition in sorted(consumer.owned):
             owned.setdefault(self.core.topics.name(topic), []).append(partition)
-        owned.pop("?", None)  # the topic is gone; so is what could be said about it
+        owned.pop("?", None)  # the topic was deleted, so it can't be named
         return self.core.beat(
             consumer.member,
             epoch,
@@ -126,7 +126,7 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
 
     @rule(who=consumers)
     def react(self, who: int) -> None:
-        """It stops what it was told to stop, and starts what it was told to start."""
+        """It revokes and adds partitions as assigned."""
         consumer = self.consumers[who]
         if consumer.told is not None:
             consumer.owned, consumer.told = consumer.told, None

@@ -341,7 +341,7 @@ def test_a_static_member_takes_its_place_along_to_the_new_protocol(core: Mixed) 
 
 
 def test_and_back(core: Mixed) -> None:
-    """The last member of the new protocol comes back with the classic one, and nobody has to rebalance."""
+    """The last member of the new protocol rejoins with the classic one, without a rebalance of the others."""
     core.enter("a", "t", instance_id="i")
     core.classic_join("", instance="j")
     (classic,) = set(core.group().members) - {"a"}

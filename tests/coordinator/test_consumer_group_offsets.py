@@ -1,4 +1,4 @@
-"""Who may commit, fetch and delete the offsets of a consumer group; what expires; what administrators see."""
+"""Offsets of a consumer group: who may commit, fetch and delete them, expiry, and administration."""
 
 from typing import Any
 

@@ -128,7 +128,7 @@ names = st.text(alphabet="ab1.-" + string.ascii_uppercase[:1], max_size=8)
 @given(_patterns(), st.lists(names, max_size=8))
 @example(r"(?:a|\b)*b", ["b", "ab"])
 def test_it_agrees_with_pythons_engine(pattern: str, candidates: list[str]) -> None:
-    """On patterns that mean the same to both, and are short enough for the other."""
+    """On patterns that mean the same to both engines, and are short enough for Python's."""
     reference = re.compile(pattern, re.ASCII)
     expression = Regex(pattern)
     for name in candidates:

@@ -1,4 +1,4 @@
-"""Static members: the place is the instance's, whoever holds it for the moment."""
+"""Static members: the assignment belongs to the instance id, whichever member has it."""
 
 import pytest
 from consumer_core import ConsumerCore

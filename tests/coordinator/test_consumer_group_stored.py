@@ -172,7 +172,7 @@ def test_broken_offsets_are_read_alike(data: bytes) -> None:
 
 @given(st.sampled_from([each[1:] for each in CASES]), st.data())
 def test_broken_records_are_told(case: tuple[str, str | None], data: st.DataObject) -> None:
-    """Cut, changed or with more behind: read, or refused as corrupt, and nothing else."""
+    """Truncated, changed or extended bytes: either read, or refused as corrupt, with no other error."""
 
     def broken(whole: bytes) -> bytes:
         start = data.draw(st.integers(0, len(whole)))

@@ -24,7 +24,7 @@ PROTOCOLS = [
 
 
 class Client:
-    """What a real client remembers: its id, its generation, and the requests it has open."""
+    """The state of a real client: its id, its generation, and its open requests."""
 
     def __init__(self, instance: str | None) -> None:
         self.instance = instance
@@ -39,7 +39,7 @@ class Client:
         self.member, self.generation, self.leads = "", -1, False
 
     def hear(self) -> None:
-        """Take in what has been answered since."""
+        """Process the answers that have come since."""
         if self.joining is not None and not self.joining.is_waiting:
             answer, self.joining = self.joining, None
             if isinstance(answer.outcome, MemberIdHandedOut):
@@ -72,7 +72,9 @@ class GroupMachine(RuleBasedStateMachine):
             answer = client.joining
             client.hear()
             heard = client.joining is None and answer is not None and answer.error == ""
-            if heard and client.leads:  # after an error it may still believe to lead a generation of before a crash
+            if (
+                heard and client.leads
+            ):  # after an error it may still believe that it leads a generation from before a crash
                 self.leaders.setdefault(client.generation, set()).add(client.instance or client.member)
         if "g" not in self.core.shard.groups:
             self.leaders.clear()  # a group of that name would begin with generation 1 again
@@ -87,7 +89,7 @@ class GroupMachine(RuleBasedStateMachine):
 
     @rule(who=st.sets(clients, min_size=1, max_size=4), protocols=st.sampled_from(PROTOCOLS), synced=st.integers(0, 4))
     def form(self, who: set[int], protocols: dict[str, bytes], synced: int) -> None:
-        """What random steps seldom come to: several members that know each other, some with an assignment."""
+        """A state that random steps seldom reach: several members of one generation, some with an assignment."""
         self.core.refuse = None
         if self.core.hold:
             self.held_is_committed()
@@ -179,7 +181,7 @@ class GroupMachine(RuleBasedStateMachine):
 
     @rule()
     def crash(self) -> None:
-        """What was not stored is forgotten: generations may be given anew."""
+        """State that was not stored is lost: generations may be assigned again."""
         self.core = self.core.reloaded()
         self.leaders.clear()
         for client in self.clients:

@@ -86,7 +86,7 @@ def test_a_changed_protocol_is_a_rebalance() -> None:
 
 
 def test_a_changed_subscription_alone_is_none() -> None:
-    """As in Kafka: the leader is to notice that by itself."""
+    """As in Kafka: the leader has to notice that by itself."""
     core = Core()
     static_group(core, "a", "b")
     assert core.join(instance="b", protocols={"range": subscription("t", "u")}).response.generation_id == 1

@@ -1,4 +1,4 @@
-"""Requests that come while a partition is loading: they wait, keep their order, and are answered in good time."""
+"""Requests that come while a partition is loading: they wait, keep their order, and are answered in time."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -23,7 +23,7 @@ from barnabas.wire.messages.offset_delete import OffsetDeleteRequest
 
 
 class LoadingShell(Shell):
-    """Its partition has an offset, 5, in its log, and is being loaded until `finish`."""
+    """Its partition has offset 5 in its log, and is loading until `finish`."""
 
     async def begin(self) -> None:
         await self.groups.load(0)
@@ -108,7 +108,7 @@ async def test_their_order_stays() -> None:
         held.append(asyncio.create_task(shell.fetch()))
     await shell.clock.settle()
     await shell.finish()
-    await shell.commit(99)  # comes as soon as the partition is loaded, and overtakes nobody
+    await shell.commit(99)  # sent as soon as the partition is loaded, and must not overtake the others
     assert [answer for answer in await outcomes(held) if answer is not None] == list(range(10, 20))
     assert await shell.fetch() == 99
 
@@ -121,7 +121,7 @@ async def test_who_waits_too_long_is_told_to_try_again_and_nothing_is_done_after
     listing = asyncio.create_task(shell.groups.list())
     await shell.clock.elapse(HOLD_MS_MAX)
     assert [type(error) for error in await outcomes([*held, listing])] == [CoordinatorLoadInProgress] * 3
-    await heartbeat  # as in Kafka: a member lives until the coordinator knows better
+    await heartbeat  # as in Kafka: a member counts as alive while the coordinator loads
     await shell.finish()
     assert await shell.fetch() == 5
     assert (await shell.groups.describe("g")).members == ()

@@ -1,4 +1,4 @@
-"""Offsets committed in transactions: they wait for the marker, and a reader who wants to be sure waits for them."""
+"""Offsets committed in transactions wait for the marker, and so do fetches with require_stable."""
 
 from typing import Any
 
@@ -205,7 +205,7 @@ step = st.one_of(
 
 @given(st.lists(step, max_size=20))
 def test_the_last_record_that_counts_is_the_offset(steps: list[tuple[str, int | None, int | None]]) -> None:
-    """Against a model that keeps the whole log and looks at it from behind."""
+    """Compared with a model that keeps the whole log and reads it backwards."""
     core = Core()
     log: list[tuple[str, int | None, int | None]] = []
     for number, (kind, partition, producer) in enumerate(steps):

@@ -1,4 +1,4 @@
-"""The share groups' assignor: nobody idle, no partition left out, and little moves."""
+"""The share groups' assignor: no idle member, no unassigned partition, and few moves."""
 
 import uuid
 

@@ -1,4 +1,4 @@
-"""The share coordinator's shell: answers wait for the log, and the log is cut off where nobody needs it."""
+"""The share coordinator's shell: answers wait for the log, and the log is pruned."""
 
 import asyncio
 import uuid
@@ -33,7 +33,7 @@ class Positioned(NamedTuple):
 
 
 class StateLog(MemoryLog):
-    """With offsets, and an end that can be cut off."""
+    """With offsets, and a prefix that can be deleted."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,6 +1,7 @@
 """Share groups under any order of requests: replaying the log gives the same groups, at every step.
 
-Members join, live, leave and time out, topics come and grow, states are given and refused, offsets are set and deleted.
+Members join, stay, leave and time out, topics are created and grow, state is initialised or refused, offsets are set
+and deleted.
 """
 
 import random
@@ -172,7 +173,7 @@ class ShareGroupMachine(RuleBasedStateMachine):
 
     @rule()
     def crash(self) -> None:
-        """Soft state is gone: nobody waits for answers, and sessions begin anew."""
+        """In-memory state is lost: waiting requests are gone, and sessions start again."""
         self.asked.clear()
         self.shard = self.recovered()
         self.carry_out(lambda: self.shard.on_loaded(self.now))

@@ -1,4 +1,4 @@
-"""The share coordinator's core: ranges laid over ranges, fencing, snapshots, and a crash after any record."""
+"""The share coordinator's core: overlapping ranges, fencing, snapshots, and a crash after any record."""
 
 import uuid
 from itertools import pairwise

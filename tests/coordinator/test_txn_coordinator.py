@@ -38,7 +38,7 @@ from barnabas.wire.messages.list_transactions import ListTransactionsRequest
 
 
 class MarkerLog:
-    """The partitions' side: writes at once, later, or not at all."""
+    """The partitions: they write markers at once, later, or not at all."""
 
     def __init__(self) -> None:
         self.written: list[tuple[TopicPartition, EndMarker]] = []
@@ -313,7 +313,7 @@ def stored(log: MemoryLog, upto: int) -> dict[str, Transaction]:
     )
 )
 def test_no_answer_runs_ahead_of_the_log(steps: list[tuple[str, str]]) -> None:
-    """With every commit held back: what an answer says is below the high watermark when it is given."""
+    """With every commit delayed: no answer is sent before its records are below the high watermark."""
 
     async def main() -> None:
         shell = Shell()

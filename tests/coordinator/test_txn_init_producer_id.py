@@ -8,7 +8,7 @@ from barnabas.coordinator.txn.transaction import EPOCH_MAX, ProducerIdAndEpoch
 
 
 def at_epoch(core: Core, epoch: int) -> ProducerIdAndEpoch:
-    """The producer of x, whose epoch has come this far."""
+    """The producer of x, at this epoch."""
     producer = core.init()._replace(producer_epoch=epoch)
     core.shard.transactions["x"] = core.shard.transactions["x"]._replace(producer_epoch=epoch)
     return producer

@@ -1,9 +1,8 @@
-"""Random producers on a random clock, and a crash at any moment: what must hold whatever happens.
+"""Random producers on a random clock, with crashes at any moment, and the invariants that must hold.
 
-After every step, what the log gives back is what the core knows. Epochs never go back. A producer that another one has
-replaced never adds a partition and never ends a transaction. Every transaction has one outcome in all of its
-partitions, however often its markers are sent. The producers are of the old protocol and of the new one, and the level
-of the feature rises from 0 to 2 in between.
+After every step, replaying the log gives the core's state. Epochs never decrease. A fenced producer never adds a
+partition and never ends a transaction. Every transaction has one outcome in all of its partitions, however often its
+markers are sent. Producers use the old and the new protocol, and the feature level rises from 0 to 2 in between.
 """
 
 from hypothesis import settings
@@ -34,13 +33,13 @@ class Transactions(RuleBasedStateMachine):
         super().__init__()
         self.core = Core(transaction_version=0, settings=TransactionSettings(transactional_id_expiration_ms=50_000))
         self.owners: dict[str, Producer] = {}
-        """Who initialised each id last."""
+        """The last producer that initialised each id."""
         self.highest: dict[str, ProducerIdAndEpoch] = {}
         self.outcomes: dict[tuple[int, int], tuple[bool, frozenset[TopicPartition]]] = {}
 
     @rule(target=producers, transactional_id=st.sampled_from(IDS), version=st.sampled_from([0, 2]))
     def start(self, transactional_id: str, version: int) -> Producer:
-        """It asks until it is let in, as clients do."""
+        """It retries until it gets an epoch, as clients do."""
         while True:
             try:
                 identity = self.core.init(transactional_id, timeout_ms=15_000)
@@ -90,7 +89,7 @@ class Transactions(RuleBasedStateMachine):
 
     @rule(transactional_id=st.sampled_from(IDS))
     def epochs_are_nearly_used_up(self, transactional_id: str) -> None:
-        """As if thousands of transactions had gone before. Written down, so that it survives a crash."""
+        """As if there had been thousands of transactions before. Stored, so that it survives a crash."""
         transaction = self.core.shard.transactions.get(transactional_id)
         owner = self.owners.get(transactional_id)
         if transaction is None or owner is None or owner.identity != transaction.producer:

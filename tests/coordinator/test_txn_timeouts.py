@@ -1,4 +1,4 @@
-"""Transactions that take too long are aborted; transactional ids that nobody uses are forgotten."""
+"""Transactions that take too long are aborted; unused transactional ids expire."""
 
 import pytest
 from txn_core import T0, Core, error_of

@@ -1,4 +1,4 @@
-"""A transaction shard driven by hand: records are stored in a list, markers in another, time moves when told."""
+"""A transaction shard driven by the test: records in a list, markers in another, and the test moves time."""
 
 from collections.abc import Callable
 from itertools import count
@@ -21,7 +21,7 @@ T0, T1, T2 = (TopicPartition("t", index) for index in range(3))
 
 
 class CountedIds:
-    """Ids from 1000 on, with as many at hand as `left` says."""
+    """Ids from 1000 on, of which `left` are available at once."""
 
     def __init__(self) -> None:
         self._ids = count(1000)
@@ -121,7 +121,7 @@ class Core:
         self.now_ms = end_ms
 
     def crash(self) -> None:
-        """What the log says is all that is left."""
+        """Only the log survives."""
         self.coordinator_epoch += 1
         self.completions = []
         self.shard = self.replayed()

@@ -1,4 +1,4 @@
-"""Tests of crashes speak to the broker as those of the node do."""
+"""Crash tests use the request helpers of the node tests."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What else goes on while the broker is killed: a group that reads along and commits, topics that come and go."""
+"""Other activity while the broker is killed: a group that reads and commits, topics that are created and deleted."""
 
 import threading
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ GROUP = "followers"
 
 
 class Follower:
-    """A group member that reads along: what it has read must never change, what it has committed must never go back."""
+    """A group member: the records it has read must never change, its committed offsets must never go back."""
 
     def __init__(self, servers: str, topics: list[str]) -> None:
         self.seen: dict[tuple[TopicPartition, int], bytes] = {}
@@ -96,13 +96,13 @@ def committed_offsets(servers: str, partitions: Iterable[TopicPartition]) -> dic
 
 
 class TopicChurn:
-    """Creates and deletes topics, and remembers what was promised."""
+    """Creates and deletes topics, and remembers what was acknowledged."""
 
     def __init__(self, port: int, seed: int) -> None:
         self.created: set[str] = set()
         self.deleted: set[str] = set()
         self.doomed: set[str] = set()
-        """Their deletion was asked for; whether it happened is known of those in `deleted`."""
+        """Their deletion was requested; those in `deleted` were acknowledged."""
         self.failures: list[str] = []
         self._port = port
         self._rng = Random(seed)

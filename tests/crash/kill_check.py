@@ -1,4 +1,4 @@
-"""Reads everything back and holds it against what was acknowledged."""
+"""Reads everything back and compares it with what was acknowledged."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,7 +22,7 @@ class Stored(NamedTuple):
 
 
 def read_partition(servers: str, partition: TopicPartition) -> list[Stored]:
-    """Everything, from offset 0 to the high watermark, without a hole."""
+    """Everything, from offset 0 to the high watermark, without a gap."""
     stored = read_what_is_left(servers, partition)
     assert [each.offset for each in stored] == list(range(len(stored))), f"the offsets of {partition} have holes"
     return stored
@@ -85,7 +85,7 @@ def check_compacted(writer: Writer, partition: TopicPartition, stored: list[Stor
 
 
 def check_retained(writer: Writer, partition: TopicPartition, stored: list[Stored]) -> int:
-    """What retention left is whole, up to the last record; returns how many are gone."""
+    """The records that retention left are complete; returns how many were deleted."""
     numbers = _check_ascending(writer, partition, stored)
     sent = writer.sent[partition]
     assert numbers == list(range(sent - len(numbers), sent)), f"{partition}: {_first_oddity(numbers)}"
@@ -113,7 +113,7 @@ def _first_oddity(numbers: list[int]) -> str:
 
 
 def by_epoch(stored: list[Stored]) -> dict[int, list[Stored]]:
-    """The records of each life of the broker: every unclean end begins a new epoch."""
+    """The records by leader epoch: every unclean restart starts a new one."""
     epochs: dict[int, list[Stored]] = {}
     for each in stored:
         epochs.setdefault(each.leader_epoch, []).append(each)
@@ -126,7 +126,7 @@ def unanswered_writes(
     acknowledged: dict[TopicPartition, int],
     epochs: dict[TopicPartition, int],
 ) -> int:
-    """Records that the broker wrote in the life with these leader epochs and never acknowledged in it."""
+    """Records that the broker wrote in these leader epochs and never acknowledged."""
     return sum(
         each.writer == writer.name and each.number >= acknowledged[partition]
         for partition in writer.partitions
@@ -135,7 +135,7 @@ def unanswered_writes(
 
 
 def count_sound_segments(data_dir: Path, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-    """Segments per partition of a stopped broker, after a look at every batch in them."""
+    """Segments per partition of a stopped broker, after checking every batch in them."""
     segments = dict.fromkeys(partitions, 0)
     for partition in partitions:
         for path in (data_dir / str(partition)).glob("*.log"):

@@ -9,7 +9,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from barnabas.model import TopicPartition
 
-# Clients that come back quickly: a round lasts a few hundred milliseconds.
+# Clients that reconnect quickly: a round lasts a few hundred milliseconds.
 QUICK_RETURN = {
     "reconnect.backoff.ms": 10,
     "reconnect.backoff.max.ms": 60,
@@ -28,7 +28,7 @@ OUTSTANDING_MAX = 150
 class Acknowledged(NamedTuple):
     number: int
     offset: int
-    """-1: the broker no longer knew where it had put this duplicate."""
+    """-1: the broker no longer knew the offset of this duplicate."""
 
 
 class Writer:

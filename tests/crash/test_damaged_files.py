@@ -1,7 +1,7 @@
-"""A broker that finds its files damaged: killed or stopped, harmed, started again, and asked for everything.
+"""A broker with damaged files: killed or stopped, damaged, started again, and read completely.
 
-What a crash may leave behind, or a careless hand: nothing that was acknowledged and is whole may be lost for it, the
-idempotent producer's retries are still recognised, and the log goes on where it ended.
+The damage is what a crash or a mistake may leave. No acknowledged record outside of it may be lost, retries of the
+idempotent producer are still detected, and the log continues at its end.
 """
 
 import os
@@ -19,8 +19,8 @@ from plain_requests import (
     list_offset,
     produce,
     read_all,
+    retry_until_present,
     topic_names,
-    when_it_comes,
 )
 
 from barnabas.records.batch import split_batches
@@ -33,7 +33,7 @@ TOPIC = "t"
 BATCHES = 60
 BATCH_RECORDS = 5
 PRODUCER_ID = 4711
-# Lately: producers that have not written for a day are forgotten.
+# Recent: producers that have not written for a day expire.
 START_MS = time.time_ns() // 1_000_000 - 3_600_000
 CONFIG = {"internal.segment.bytes": "4000", "index.interval.bytes": "200"}
 CHECKPOINTS = (
@@ -91,7 +91,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         broker.start()
         assert stored_values(broker) == EXPECTED
         with broker.connect() as client:
-            list_offset(client, "empty", LATEST)  # touched: all logs are recovered, and this broker can close cleanly
+            list_offset(client, "empty", LATEST)  # opened: all logs are recovered, and this broker can close cleanly
         broker.stop()
     assert (directory / "stopped" / ".kafka_cleanshutdown").exists()
     assert not (directory / "killed" / ".kafka_cleanshutdown").exists()
@@ -130,7 +130,7 @@ def start(data_dir: Path) -> Broker:
 
 
 def check_all_is_well(broker: Broker, *, batches: int = BATCHES) -> None:
-    """Every record by every way to it, the producer's retries, and the next append."""
+    """Every record by offset and by time, the producer's retries, and the next append."""
     assert stored_values(broker) == EXPECTED[: batches * BATCH_RECORDS]
     with broker.connect() as client:
         assert list_offset(client, TOPIC, EARLIEST) == 0
@@ -257,7 +257,7 @@ def test_a_damaged_batch_after_the_recovery_point_ends_the_log(killed_dir: Path)
 
 
 def test_a_clean_start_scans_nothing_and_an_unclean_one_does(stopped_dir: Path) -> None:
-    """A flipped byte shows who has looked: a scan would end the log before it."""
+    """A flipped byte shows whether the log was scanned: a scan would truncate it there."""
     path = logs(stopped_dir)[-1]
     data = bytearray(path.read_bytes())
     first = next(split_batches(bytes(data)))
@@ -293,4 +293,4 @@ def test_what_was_synced_and_acknowledged_is_readable_at_once_after_a_kill(synce
         assert send(synced_broker, number)[0] == ErrorCode.none
     synced_broker.kill()
     synced_broker.start()
-    when_it_comes(lambda: stored_values(synced_broker) == EXPECTED[: 3 * BATCH_RECORDS] or None)
+    retry_until_present(lambda: stored_values(synced_broker) == EXPECTED[: 3 * BATCH_RECORDS] or None)

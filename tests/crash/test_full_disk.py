@@ -1,7 +1,7 @@
-"""A full disk is no damage: writes are refused in words, reads go on, and all is well once there is room again.
+"""A full disk does no damage: writes get a clear error, reads continue, and everything works once there is room.
 
-The same story is told by a broker process on a small file system, where mounting one is permitted, and always by a
-broker in this process on a disk in memory.
+The same tests run with a broker process on a small file system, if mounting one is permitted, and always with a broker
+in this process on a disk in memory.
 """
 
 import asyncio
@@ -125,7 +125,7 @@ def test_a_full_disk_refuses_writes_and_nothing_else(stage: Stage) -> None:
         assert commit_offset(client, "g", TOPIC, 11) == ErrorCode.none
 
         stage.disk.fill()
-        # What is left of a page that was begun may still take a batch, and then no more.
+        # The rest of the last page may still hold one batch.
         refused = [answer for answer in (send(client) for _ in range(10)) if answer[0] != ErrorCode.none]
         assert len(refused) >= 5
         for code, message in refused:
@@ -159,7 +159,7 @@ def create_topics_until_refused(client: Client) -> None:
 
 
 def test_a_broker_that_cannot_start_on_a_full_disk_says_so_and_starts_when_there_is_room(stage: Stage) -> None:
-    """Every start is an election, which must be written down."""
+    """Every start is an election, which must be stored."""
     values = [b"%d" % number for number in range(20)]
     with stage.connect() as client:
         create_topic(client, TOPIC, config=CONFIG)

@@ -1,8 +1,8 @@
-"""SIGKILL at random moments under load: what was acknowledged is there, once, in order.
+"""SIGKILL at random moments under load: every acknowledged record is there, once, in order.
 
     BARNABAS_SEED=7 BARNABAS_KILL_ROUNDS=500 pytest -s tests/crash/test_kill_under_load.py
 
-repeats a failure (as far as threads and processes let themselves be repeated) or soaks.
+repeats a failure (as far as threads and processes can be repeated) or soaks.
 """
 
 import os
@@ -68,7 +68,7 @@ KILLS_AT_START_OF_TEN = 3
 
 class Life(NamedTuple):
     epochs: dict[TopicPartition, int]
-    """The leader epochs of this life: every unclean end begins new ones."""
+    """The leader epochs of this run of the broker: every unclean restart starts new ones."""
     acknowledged: list[dict[TopicPartition, int]]
     """How much each writer had acknowledged when it ended."""
 
@@ -167,7 +167,7 @@ def test_killed_again_and_again(tmp_path: Path) -> None:
 
 
 def _was_compacted(data_dir: Path) -> bool:
-    """Whether a record has gone: then the offsets of the batches have holes."""
+    """Whether a record was removed: then the offsets of the batches have gaps."""
     headers = [
         batch.header
         for path in sorted((data_dir / "__consumer_offsets-0").glob("*.log"))
@@ -177,7 +177,7 @@ def _was_compacted(data_dir: Path) -> bool:
 
 
 def _wait_until_it_flows(writers: list[Writer]) -> None:
-    """Until a writer of each kind has an answer from this life of the broker."""
+    """Wait until a writer of each kind has an answer from this run of the broker."""
     for kind in (True, False):
         of_kind = [writer for writer in writers if writer.idempotent is kind]
         _wait_for_change(

@@ -1,4 +1,4 @@
-"""A broker ends at the named steps of its work: a sample here, all of them in `make soak`.
+"""Crashes at the named steps of a broker's work: a sample here, all of them in `make soak`.
 
     BARNABAS_SEED=7 pytest tests/crash/test_named_steps.py
 

@@ -1,9 +1,9 @@
-"""SIGKILL under a share group at work: nothing that was accepted comes again, and nothing else is lost.
+"""SIGKILL under an active share group: accepted records are not delivered again, and no other record is lost.
 
     BARNABAS_SEED=7 BARNABAS_KILL_ROUNDS=200 pytest -s tests/crash/test_share_kill.py
 
-Members speak the protocol themselves, because a client's buffer would hide when a record was handed out. An acceptance
-counts from the moment its answer is there. A fetch that was sent later must not bring the record again.
+Members speak the protocol themselves, because a client's buffer would hide when a record was delivered. A record counts
+as accepted once the acknowledgement is answered. A later fetch must not return the record again.
 """
 
 import os
@@ -40,7 +40,7 @@ Place = tuple[int, int]
 
 
 class Ledger:
-    """What members were told."""
+    """The answers that members got."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -72,7 +72,7 @@ class Worker:
                 with self._broker.connect(timeout_s=5) as client:
                     self._work(client)
             except OSError:
-                time.sleep(0.01)  # it was killed, and will be back
+                time.sleep(0.01)  # the broker was killed, and will restart
 
     def _work(self, client: Client) -> None:
         member = ShareMember(client, GROUP)
@@ -146,7 +146,7 @@ def test_nothing_accepted_comes_again_and_nothing_else_is_lost() -> None:
                     sizes = [rng.randint(1, 30) for _ in range(rng.randint(1, 8))]
                     produce(client, "work", *sizes, partition=partition)
                     written[partition] += sum(sizes)
-            time.sleep(rng.uniform(0.05, 0.6))  # not to wait for anything: when the kill comes is the point
+            time.sleep(rng.uniform(0.05, 0.6))  # a random pause, not a wait: the moment of the kill is the point
             broker.kill()
             broker.restart()
         deadline = time.monotonic() + 60
@@ -161,7 +161,7 @@ def test_nothing_accepted_comes_again_and_nothing_else_is_lost() -> None:
     assert ledger.failures == []
     assert places <= ledger.done | given_up, f"{len(places - ledger.done)} records were never handed out again"
     assert places <= ledger.handed_out, f"{len(places - ledger.handed_out)} records were never handed out"
-    # An answer that a kill took along leaves its records done without our knowing: some, not many.
+    # If a kill loses an answer, its records are done without the test's knowledge: some, not many.
     assert len(ledger.done) > 0.5 * len(places)
 
 

@@ -1,4 +1,4 @@
-"""`demo` lies beside `tests` and is not installed: found whether pytest runs as a module or as a command."""
+"""`demo` is next to `tests` and not installed: makes it importable, however pytest is run."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A small log, made without a broker, and the outputs that a right pipeline makes of it."""
+"""A small log, made without a broker, and the outputs of a correct pipeline for it."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Outputs are read as strangers read them: committed records, and the files that the table lists."""
+"""Outputs are read as any consumer would: committed records, and the files that the table lists."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The proof must be able to fail: each flaw is seen as what it is."""
+"""The proof can fail: each kind of error is detected and named."""
 
 from collections.abc import Callable
 from dataclasses import replace

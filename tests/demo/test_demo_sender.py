@@ -1,4 +1,4 @@
-"""The sender and the judge's reading of the log, with a broker that is killed while the sender works."""
+"""The sender, and how the proof reads the log, with a broker that is killed while the sender works."""
 
 import time
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The simulation does what it says, and the pipeline, the sender and the judge mean the same by their numbers."""
+"""The simulation works as described, and the pipeline, the sender and the proof use the same constants."""
 
 import itertools
 from pathlib import Path
@@ -36,7 +36,7 @@ def test_so_much_goes_wrong_as_planned() -> None:
 
 
 def test_no_row_that_counts_is_behind_the_watermark_though_partitions_are_apart() -> None:
-    """Three ticks of the sender are what partitions may be apart."""
+    """Partitions may differ by at most three ticks of the sender."""
     from demo.sender import TICK_S
 
     plan = Plan()

@@ -1,9 +1,9 @@
 """A shell for the commands of a page, as a reader has it.
 
-Only ports are other ones, and nothing but the loopback is listened on. A command that never ends by itself, as a reader
-would leave it in a terminal, runs in the background: a broker until the page ends, kills it or starts another in
-its place, anything else until the block after its own has run. Output that a page shows must come, with other numbers
-perhaps; where it depends on what others do at the same time, the command is tried again for a while.
+Only ports differ, and nothing listens except on the loopback. A command that does not end by itself runs in the
+background: a broker until the page ends, kills it or starts another, any other command until the next block has run.
+The output on the page must appear, perhaps with other numbers; if it depends on other processes, the command is retried
+for a while.
 """
 
 import os
@@ -34,7 +34,7 @@ class Shell:
     """One bash, as a reader has it."""
 
     def __init__(self, home: Path, environment: Mapping[str, str] | None = None) -> None:
-        """`environment`: what a reader has set before. With BARNABAS_BOOTSTRAP_SERVER, a broker is there already."""
+        """`environment`: variables that are set before. With BARNABAS_BOOTSTRAP_SERVER, a broker is running already."""
         self._home = home
         self._has_broker = "BARNABAS_BOOTSTRAP_SERVER" in (environment or {})
         self.patience_s = PATIENCE_S
@@ -86,7 +86,7 @@ class Shell:
             self._expect(command, expected)
 
     def _leave_running(self, command: str) -> None:
-        """In another terminal, so to speak: a shell's own background does not hear Ctrl-C."""
+        """As in another terminal: a shell's background job does not get Ctrl-C."""
         _, exported = self._ask("echo $BARNABAS_BOOTSTRAP_SERVER")
         self._to_interrupt.append(
             subprocess.Popen(
@@ -163,7 +163,7 @@ def _comparable(line: str) -> str:
 
 
 def blocks_of(page: str) -> list[list[tuple[str, list[str]]]]:
-    """Of each block its commands, each with the output that the page shows."""
+    """The commands of each block, each with the output on the page."""
     return [commands_of(text) for text in _CONSOLE.findall((ROOT / page).read_text())]
 
 
@@ -178,7 +178,7 @@ def commands_of(text: str) -> list[tuple[str, list[str]]]:
 
 
 def run_story(page: str, shell: Shell) -> None:
-    """A page whose commands and files follow one another: a file stands below its name, which is a comment."""
+    """A page whose commands and files depend on each other: a file's block begins with a comment that is its name."""
     for kind, text in _BLOCK.findall((ROOT / page).read_text()):
         if kind == "console":
             shell.run_block(commands_of(text))

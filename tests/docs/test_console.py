@@ -1,4 +1,4 @@
-"""The commands in the documentation run as they are written: page by page, from the top to the bottom, in one shell.
+"""The commands in the documentation run as written: page by page, from top to bottom, in one shell.
 
 The tutorial runs in `make interop`: it starts Spark for many of its commands.
 """
@@ -12,7 +12,7 @@ from page_shell import ROOT, Shell, blocks_of
 
 PAGES = ("docs/getting-started.md", "docs/configuration.md", "docs/operations.md", "docs/pipelines.md")
 PAGES_WITH_SPARK = ("docs/spark-operations.md",)
-"""Their Python is a program in a file; the block begins with a comment that is the file's name."""
+"""Pages whose Python is a program in a file; the block begins with a comment that is the file's name."""
 PATIENCE_WITH_SPARK_S = 240.0
 """A JVM and a Python worker start before the first batch, on a machine that may be busy."""
 

@@ -1,4 +1,4 @@
-"""The Python in the documentation runs as it is written, page by page, against a broker of its own."""
+"""The Python in the documentation runs as written, page by page, each with its own broker."""
 
 import inspect
 import re

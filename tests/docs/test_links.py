@@ -1,4 +1,4 @@
-"""Every link in the documentation leads somewhere, and every picture is well-formed."""
+"""Every link in the documentation has a target, and every picture is well-formed."""
 
 import re
 import xml.etree.ElementTree as ElementTree
@@ -17,7 +17,7 @@ _HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
 
 
 def anchors(page: Path) -> set[str]:
-    """As they are made from headings: lower case, blanks to dashes, punctuation dropped."""
+    """Made from headings: lower case, spaces to dashes, punctuation dropped."""
     headings = _HEADING.findall(_CODE.sub("", page.read_text()))
     return {re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-") for heading in headings}
 
@@ -42,7 +42,7 @@ def test_links_resolve(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_code_that_is_named_is_there(page: Path) -> None:
-    """A link like [`Partition.append`](.../partition.py) names something that stands in that file."""
+    """A link like [`Partition.append`](.../partition.py) names something that is defined in that file."""
     for name, path in _NAMED_CODE.findall(page.read_text()):
         source = (page.parent / path).read_text()
         for part in name.removeprefix(f"{Path(path).stem}.").split("."):

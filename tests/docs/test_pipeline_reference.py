@@ -1,4 +1,4 @@
-"""docs/pipelines.md tells every key that the reader of pipeline.yaml knows, and its example is a good project."""
+"""docs/pipelines.md lists every key of pipeline.yaml, and its example is a valid project."""
 
 import importlib.util
 import re

@@ -1,4 +1,4 @@
-"""Inputs that once did harm, each with what it did."""
+"""Inputs that once caused a failure, each with its effect."""
 
 import pytest
 from fuzz.targets import TARGETS

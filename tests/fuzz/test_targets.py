@@ -1,7 +1,7 @@
-"""Every reader of bytes from outside, fed with damaged ones: only the errors it declares, and soon.
+"""Every parser of bytes from outside, with damaged input: only the errors it declares, and quickly.
 
-The targets are those of `fuzz/`, which `make fuzz` runs for as long as one likes. Here each gets a few thousand inputs,
-of another seed in each run; the one that fails is printed by hypothesis.
+The targets are those of `fuzz/`, which `make fuzz` runs for as long as you like. Here each gets a few thousand inputs,
+with another seed in each run; hypothesis prints the failing one.
 """
 
 import random

@@ -91,7 +91,7 @@ class AdminBroker:
         )
 
     async def ask(self, api_name: str, request: object, version: int | None = None) -> Any:
-        """The handler's answer as a client reads it: after a trip over the wire."""
+        """The handler's answer as a client reads it, encoded and decoded."""
         import importlib
 
         api = next(api for api in APIS if api.name == api_name)

@@ -232,7 +232,7 @@ def test_a_broker_is_described_with_what_was_altered(make: Make) -> None:
         everyones = await described(admin, describing(BROKER, "", synonyms=True))
         assert [(config.name, config.value) for config in everyones.configs] == [
             ("log.retention.ms", "9"),
-            ("min.insync.replicas", "1"),  # since eligible leader replicas are counted by it
+            ("min.insync.replicas", "1"),  # a cluster-wide value, because of eligible leader replicas
         ]
 
     run(scenario())
@@ -269,7 +269,7 @@ def test_describe_cluster(make: Make) -> None:
         for version in range(3):
             response = await admin.ask("describe_cluster", DescribeClusterRequest(), version)
             assert (response.cluster_id, response.controller_id) == ("cluster", 1)
-            # Bound to every address, the broker is found where the client found it.
+            # Bound to all addresses, the broker returns the one the client connected to.
             assert [(broker.broker_id, broker.host) for broker in response.brokers] == [
                 (1, "10.0.0.1"),
                 (2, "host2"),

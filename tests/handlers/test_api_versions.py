@@ -1,4 +1,4 @@
-"""Which features a client is told of."""
+"""The features in ApiVersions."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Incremental fetch sessions: named once, told only what is new, bounded."""
+"""Incremental fetch sessions: partitions named once, only changes sent, a bounded cache."""
 
 import random
 import uuid

@@ -1,4 +1,4 @@
-"""The rest of the broker listener on a single node: each answer is the one that Apache Kafka 4.3.1 gave to the same."""
+"""The other APIs of the broker listener on a single node: the same answers as from Apache Kafka 4.3.1."""
 
 import datetime
 import hashlib
@@ -104,7 +104,7 @@ def test_there_are_no_tokens(client: Client) -> None:
     ):
         client.send(api, version, request)
         client.forget()
-        # kio cannot read a time of -1, which is what Kafka tells where there is none: the code comes first.
+        # kio cannot read the timestamp -1, which Kafka sends for none: read the code, which comes first.
         frame = client.receive_frame()
         assert int.from_bytes(frame[5:7], "big") == refused, api
 
@@ -555,7 +555,7 @@ def test_client_metrics_are_a_resource(client: Client) -> None:
     }
     assert [(each.name, each.source) for each in found["metrics"].synonyms] == [("metrics", 7)]
     assert resources(client, CLIENT_METRICS) == {(CLIENT_METRICS, "sub")}
-    # While there is a subscription, clients are told that they can push.
+    # While there is a subscription, the telemetry APIs are advertised.
     software = ApiVersionsRequest(client_software_name="x", client_software_version="1")
     assert {71, 72} <= {each.api_key for each in client.call("api_versions", 4, software).api_keys}
     version_0 = client.call("list_config_resources", 0, ListConfigResourcesRequest())

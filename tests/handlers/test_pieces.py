@@ -1,4 +1,4 @@
-"""A long list is cut into pieces that together are the list, and their answers into the one answer."""
+"""A long list is cut into pieces, and the answers are joined into one."""
 
 from collections import Counter
 from operator import attrgetter

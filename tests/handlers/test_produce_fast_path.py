@@ -86,7 +86,7 @@ class Served:
         return self.admin.broker.replicas.get(topic, index)
 
     def answer(self, payload: bytes) -> bytes | str:
-        """All bytes of the answer, or why there is none."""
+        """The bytes of the answer, or the error."""
         buffer = bytearray(BEFORE + payload + BEHIND)
         start, end = len(BEFORE), len(BEFORE) + len(payload)
         if self.has_fast_path:
@@ -105,7 +105,7 @@ class Served:
             return str(refusal)
 
     def logs(self) -> dict[str, object]:
-        """Everything that appends leave behind."""
+        """All state that appends change."""
         found: dict[str, object] = {}
         for partition in self.admin.broker.replicas:
             if (log := partition.opened_log) is not None:
@@ -128,7 +128,7 @@ def runner() -> Iterator[asyncio.Runner]:
 
 @pytest.fixture(scope="module")
 def both(runner: asyncio.Runner) -> tuple[Served, Served]:
-    """Two brokers that are given the same requests: whatever came before, they must agree."""
+    """Two brokers that get the same requests: their answers must be equal."""
     return Served(runner, Path("/logs"), has_fast_path=True), Served(runner, Path("/logs"), has_fast_path=False)
 
 
@@ -193,7 +193,7 @@ def test_so_is_the_next_batch_of_an_idempotent_producer(served: Served) -> None:
 
 
 def test_whoever_waits_for_bytes_is_told(served: Served) -> None:
-    class Told:
+    class Watcher:
         def __init__(self) -> None:
             self.sizes: list[int] = []
 
@@ -203,12 +203,12 @@ def test_whoever_waits_for_bytes_is_told(served: Served) -> None:
         def wake(self) -> None:
             raise AssertionError("nothing but an append has happened")
 
-    told = Told()
-    served.partition("plain").watch(told)
+    watcher = Watcher()
+    served.partition("plain").watch(watcher)
     batch = build_batch(records_of(2))
     served.answer(payload_of(request_of("plain", batch)))
     assert served.took_fast_path
-    assert told.sizes == [len(batch)]
+    assert watcher.sizes == [len(batch)]
 
 
 # --- what it leaves alone
@@ -370,7 +370,7 @@ OTHERWISE: dict[str, st.SearchStrategy[Any]] = {
 
 @st.composite
 def requests(draw: st.DrawFn) -> dict[str, Any]:
-    """An ordinary request, but for some things about it."""
+    """An ordinary request with some unusual fields."""
     unusual = draw(st.lists(st.sampled_from(list(OTHERWISE)), max_size=3, unique=True))
     return ORDINARY | {name: draw(OTHERWISE[name]) for name in unusual}
 

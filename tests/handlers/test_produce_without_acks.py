@@ -1,4 +1,4 @@
-"""acks=0: no answer to what went well, and a closed connection for what did not."""
+"""acks=0: no answer on success, and a closed connection on an error."""
 
 import datetime
 

@@ -1,4 +1,4 @@
-"""Clients push their metrics: what they are asked for, what is refused, what is kept, and how it reads in the log."""
+"""Client telemetry: subscriptions, refused pushes, what is kept, and the log lines."""
 
 import asyncio
 import gzip
@@ -135,14 +135,14 @@ def test_when_the_subscriptions_change_the_client_asks_again(world: World) -> No
     world.subscribe(a={"metrics": "n", "interval.ms": "1000"})
     with pytest.raises(UnknownSubscriptionId):
         world.push(subscription, b"x")
-    # At once: it is not its fault.
+    # At once: the client did nothing wrong.
     assert world.get(subscription.client_instance_id).requested_metrics == ("n",)
 
 
 def test_after_its_last_push_a_client_is_gone(world: World) -> None:
     subscription = world.get()
     assert world.push(subscription, b"x") is ErrorCode.none
-    # The last one need not wait for its turn.
+    # The last push (terminating) need not wait for the interval.
     assert world.push(subscription, b"bye", terminating=True) is ErrorCode.none
     with pytest.raises(InvalidRequest):
         world.push(subscription, b"again", terminating=True)
@@ -177,7 +177,7 @@ def test_what_is_kept_is_bounded(world: World, monkeypatch: pytest.MonkeyPatch) 
     kept = world.admin.broker.telemetry
     assert len(kept) == 10
     assert sum(len(instance.pushed) for instance in kept._instances.values()) <= 250
-    # Those who have not been seen for long go first, however few there are.
+    # Clients that were not seen for long are removed first, even if there is room.
     world.pass_ms(3 * 300_000 + 1)
     world.get()
     assert len(kept) == 1

@@ -1,4 +1,4 @@
-"""Transactional requests field by field: what producers of every kind are answered, in every state of a transaction."""
+"""Transactional requests field by field: the answers to all kinds of producers, in every state of a transaction."""
 
 import datetime
 import time
@@ -207,7 +207,7 @@ def test_ids_that_do_not_belong_together_are_refused(producer: Producer, version
     assert producer.produce(foreign, version=version) == [ErrorCode.invalid_producer_id_mapping]
     mixed = producer.produce(producer.batch(), producer.batch(epoch=7), version=version)
     assert mixed == [ErrorCode.invalid_producer_id_mapping] * 2
-    # Its coordinator may still be reading what it knows; every client tries this again.
+    # Its coordinator may still be loading; every client retries this.
     while (unknown := producer.produce(producer.batch(), version=version, transactional_id="nobody-knows-it")) == [
         ErrorCode.not_enough_replicas
     ]:
@@ -325,7 +325,7 @@ def test_producers_are_described(producer: Producer) -> None:
 
 
 def test_a_hanging_transaction_is_aborted_by_hand(producer: Producer) -> None:
-    """As kafka-transactions does it: with the epoch and the coordinator epoch that DescribeProducers tells."""
+    """Like kafka-transactions: with the epoch and the coordinator epoch from DescribeProducers."""
     producer.send()
     assert producer.latest(isolation=1) == 0
     state = producer.described()

@@ -1,4 +1,4 @@
-"""What a transaction's coordinator is asked, in every version: the answers, and the errors as old clients know them."""
+"""Requests to the transaction coordinator in every version: the answers, and the error codes for old clients."""
 
 import datetime
 import uuid
@@ -51,7 +51,7 @@ class Identity(NamedTuple):
     epoch: int
 
 
-class Asking:
+class TxnRequests:
     """Requests of a producer, and the names of the errors that come back."""
 
     def __init__(self, client: Client) -> None:
@@ -165,13 +165,13 @@ def broker() -> Iterator[Broker]:
 
 
 @pytest.fixture
-def ask(broker: Broker) -> Iterator[Asking]:
+def ask(broker: Broker) -> Iterator[TxnRequests]:
     with broker.connect() as client:
-        yield Asking(client)
+        yield TxnRequests(client)
 
 
 @pytest.mark.parametrize("version", versions("init_producer_id"))
-def test_init_producer_id(ask: Asking, version: int) -> None:
+def test_init_producer_id(ask: TxnRequests, version: int) -> None:
     id = f"init-{version}"
     first, second = (ask.init(id, version) for _ in range(2))
     assert (first.error_code.name, first.producer_epoch) == ("none", 0)
@@ -190,7 +190,7 @@ def test_init_producer_id(ask: Asking, version: int) -> None:
 
 
 @pytest.mark.parametrize("version", versions("add_partitions_to_txn"))
-def test_add_partitions_to_txn(ask: Asking, version: int) -> None:
+def test_add_partitions_to_txn(ask: TxnRequests, version: int) -> None:
     who = ask.started()
     assert ask.add(who, version, {"t": (0, 1)}) == {("t", 0): "none", ("t", 1): "none"}
     assert ask.add(who, version, {"t": (0, 9), "u": (0,)}) == {
@@ -216,7 +216,7 @@ def test_add_partitions_to_txn(ask: Asking, version: int) -> None:
 
 @pytest.mark.parametrize("version", versions("end_txn"))
 @pytest.mark.parametrize("commit", [True, False])
-def test_end_txn(ask: Asking, version: int, commit: bool) -> None:
+def test_end_txn(ask: TxnRequests, version: int, commit: bool) -> None:
     who = ask.started()
     ask.add(who, 5 if version >= 5 else 3, {"t": (0,)})
     ended = ask.end(who, version, commit=commit)
@@ -232,7 +232,7 @@ def test_end_txn(ask: Asking, version: int, commit: bool) -> None:
 
 
 @pytest.mark.parametrize("version", versions("add_offsets_to_txn"))
-def test_add_offsets_to_txn(ask: Asking, version: int) -> None:
+def test_add_offsets_to_txn(ask: TxnRequests, version: int) -> None:
     who = ask.started()
     assert ask.add_offsets(who, version) == "none"
     described = ask.client.call("describe_transactions", 0, DescribeTransactionsRequest(transactional_ids=(who.id,)))
@@ -244,7 +244,7 @@ def test_add_offsets_to_txn(ask: Asking, version: int) -> None:
 
 @pytest.mark.parametrize("version", versions("txn_offset_commit"))
 @pytest.mark.parametrize("commit", [True, False])
-def test_txn_offset_commit(ask: Asking, version: int, commit: bool) -> None:
+def test_txn_offset_commit(ask: TxnRequests, version: int, commit: bool) -> None:
     group = f"group-{version}-{commit}"
     who = ask.started()
     if version < 5:
@@ -263,7 +263,7 @@ def test_txn_offset_commit(ask: Asking, version: int, commit: bool) -> None:
 
 
 @pytest.mark.parametrize("version", versions("txn_offset_commit"))
-def test_zombies_and_strangers_commit_no_offsets(ask: Asking, version: int) -> None:
+def test_zombies_and_strangers_commit_no_offsets(ask: TxnRequests, version: int) -> None:
     group = f"zombies-{version}"
     who = ask.started()
     if version < 5:
@@ -280,7 +280,7 @@ def test_zombies_and_strangers_commit_no_offsets(ask: Asking, version: int) -> N
 
 
 @pytest.mark.parametrize("version", versions("list_transactions"))
-def test_list_and_describe(ask: Asking, version: int) -> None:
+def test_list_and_describe(ask: TxnRequests, version: int) -> None:
     who = ask.started(f"listed-{version}")
     ask.add(who, 3, {"t": (0, 1)})
 
@@ -311,7 +311,7 @@ def test_what_is_pending_survives_a_kill(tmp_path: Path) -> None:
     with Broker(process=True, data_dir=tmp_path / "data") as broker:
         broker.create_topic("t")
         with broker.connect() as client:
-            ask = Asking(client)
+            ask = TxnRequests(client)
             find_coordinators(client)
             open_one, decided = ask.started("open"), ask.started("decided")
             assert ask.commit_offsets(open_one, 5, {"t": {0: 5}}, "one") == {("t", 0): "none"}
@@ -320,7 +320,7 @@ def test_what_is_pending_survives_a_kill(tmp_path: Path) -> None:
         broker.kill()
         broker.restart()
         with broker.connect() as client:
-            ask = Asking(client)
+            ask = TxnRequests(client)
             ended = ask.end(decided, 5)
             assert (ended.error_code, ended.producer_epoch) == (ErrorCode.none, decided.epoch + 1)
             assert ask.offset("t", "two", stable=True) == 7
@@ -334,7 +334,7 @@ def test_the_level_of_the_feature_says_how_it_is_stored_and_how_a_zombie_is_fenc
     with Broker(data_dir=tmp_path / "data") as broker:
         broker.create_topic("t")
         with broker.connect() as client:
-            ask = Asking(client)
+            ask = TxnRequests(client)
             find_coordinators(client)
             if level != 2:
                 update = FeatureUpdateKey(feature="transaction.version", max_version_level=level, upgrade_type=2)

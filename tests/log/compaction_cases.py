@@ -75,7 +75,7 @@ def records_of(log: PartitionLog) -> list[Record]:
 
 
 def record_at(log: PartitionLog, offset: int) -> Record | None:
-    """The record that a reader gets who asks for `offset`: that one, or the next that exists."""
+    """The record that a fetch at `offset` returns: that one, or the next that exists."""
     while (found := log.locate(offset, max_bytes=1, end_offset=log.log_end_offset)) is not None:
         for batch in split_batches(found.read()):
             assert batch.header.last_offset >= offset
@@ -87,7 +87,7 @@ def record_at(log: PartitionLog, offset: int) -> Record | None:
 
 
 def values_of(records: Sequence[Record]) -> dict[bytes, bytes]:
-    """What a table built from the records holds."""
+    """The table built from the records: the last value of each key."""
     table = {record.key: record.value for record in records if record.key is not None}
     return {key: value for key, value in table.items() if value is not None}
 

@@ -1,4 +1,4 @@
-"""What the tests of this room share: batches by the dozen, logs on a simulated disk, reading a log whole."""
+"""Helpers for the tests of this room: batches, logs on a simulated disk, reading a whole log."""
 
 import random
 import uuid
@@ -49,7 +49,7 @@ def make_batch(
 
 
 def verified(log: PartitionLog, producer_id: int, *, epoch: int = 0, sequence: int = 0) -> VerificationGuard | None:
-    """What lets a transactional batch in: its coordinator was asked, and agreed."""
+    """A guard for a transactional batch that its coordinator has verified."""
     return log.begin_verification(producer_id, epoch, sequence, supports_epoch_bump=False, now_ms=NOW_MS)
 
 

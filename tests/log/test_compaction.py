@@ -1,4 +1,4 @@
-"""What stays and what goes, and in which shape."""
+"""Compaction: which records are kept, which are removed, and the resulting batches."""
 
 from dataclasses import replace
 
@@ -221,7 +221,7 @@ def test_a_marker_goes_when_its_records_are_gone_and_its_horizon_has_passed(disk
         seen.append((markers_of(log), log.aborted_transactions(0, 100)))
         later_ms += RETENTION_MS
     assert seen == [
-        ([first, second, third], [(7, 0, first, first + 1)]),  # the records were still there when it began
+        ([first, second, third], [(7, 0, first, first + 1)]),  # the records were still there when the round began
         ([first, second, third], []),  # now the markers have a horizon
         ([third], []),
         ([third], []),

@@ -1,4 +1,4 @@
-"""Random logs: what compaction promises holds for all of them, also when the power goes in the middle."""
+"""Random logs: the guarantees of compaction hold for all of them, also after a power cut in the middle."""
 
 import random
 from dataclasses import dataclass, replace
@@ -83,7 +83,7 @@ def test_promises(rounds: list[tuple[list[Write], int]], map_bytes: int) -> None
             continue
         assert done.finished is not None
         end_offset = done.finished.end_offset
-        # Offsets, order and content of what is left are the old ones; nothing is touched where nothing may be.
+        # Offsets, order and content of what remains are unchanged; records beyond the dirty range are untouched.
         old = {record.offset: record for record in before}
         assert all(old[record.offset] == record for record in after)
         assert [record.offset for record in after] == sorted({record.offset for record in after})
@@ -102,12 +102,12 @@ def test_promises(rounds: list[tuple[list[Write], int]], map_bytes: int) -> None
         for offset in range(log.log_end_offset):
             assert record_at(log, offset) == next((r for r in after if r.offset >= offset), None)
         assert log.verify() == []
-        # Whoever opens it next finds the same, and remembers the producers.
+        # Reopening the log gives the same records and producer state.
         assert_reopens(disk, log, after, producers)
 
 
 def assert_reopens(disk: SimulatedDisk, log: PartitionLog, records: list[Record], producers: dict[int, int]) -> None:
-    """From a copy without snapshots or indexes, as after the worst of crashes."""
+    """From a copy without snapshots or indexes, as after the worst crash."""
     copy = "/copy/topic-0"
     disk.make_dirs(copy)
     for name in disk.list_dir(log.directory):
@@ -171,7 +171,7 @@ def test_a_crash_at_any_step_leaves_the_log_before_or_after_a_swap(lost: str) ->
         assert log.verify() == []
         assert log.producers.producers[7].last_sequence == 59
         assert not [name for name in disk.list_dir(log.directory) if name.endswith((".cleaned", ".swap", ".deleted"))]
-        # The interrupted work is done again, and ends where it would have.
+        # The interrupted round runs again, with the same result.
         log.high_watermark = log.log_end_offset
         clean(disk, store)
         assert records_of(log) == states[-1]

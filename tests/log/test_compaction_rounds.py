@@ -1,4 +1,4 @@
-"""Which log is cleaned when, and what happens when the world changes under a cleaning."""
+"""Which log is cleaned when, and what happens when the log changes during a cleaning."""
 
 import errno
 from collections.abc import Iterator
@@ -91,7 +91,7 @@ def truncated(disk: SimulatedDisk, store: LogStore, log: PartitionLog) -> None:
 
 
 def truncated_between_segments(disk: SimulatedDisk, store: LogStore, log: PartitionLog) -> None:
-    """The first segment is as it was, but what made its records superfluous is gone."""
+    """The first segment is unchanged, but the records that superseded its records are gone."""
     log.truncate_to(log.segments[1].base_offset, NOW_MS)
     put(log, (b"other", b"v"))
 
@@ -138,7 +138,7 @@ def test_a_log_that_changed_meanwhile_is_left_alone(disk: SimulatedDisk, change:
 
 
 def test_a_reader_is_not_led_through_emptied_segments_one_by_one(disk: SimulatedDisk) -> None:
-    """librdkafka takes ten answers without a record for a record too large to be answered, and tells its user so."""
+    """After ten answers without a record, librdkafka reports a record that is too large to fetch."""
     store, log = new_log(disk)
     dirty(log, 200)
     put(log, (b"other", b"v"))
@@ -149,7 +149,7 @@ def test_a_reader_is_not_led_through_emptied_segments_one_by_one(disk: Simulated
     assert found is not None
     (first, *_) = split_batches(found.read())
     assert first.header.record_count > 0
-    # Where nothing else follows, the last of them still tells the reader how far it has come.
+    # If nothing follows, the last empty batch still advances the reader.
     last = read_header(emptied[-1].file.read_at(0, HEADER_SIZE))
     found = log.locate(0, max_bytes=1 << 20, end_offset=last.next_offset)
     assert found is not None
@@ -251,7 +251,7 @@ def test_a_directory_that_fails_during_the_swap_goes_offline(disk: SimulatedDisk
 
 
 def test_a_worker_that_lost_its_broker_removes_nothing(disk: SimulatedDisk) -> None:
-    """What lies there may be another worker's by now, about to be swapped in by another broker."""
+    """The files may belong to another worker by now, and another broker is about to swap them in."""
     store, log = new_log(disk)
     dirty(log)
     _, compaction = begin(disk, store)

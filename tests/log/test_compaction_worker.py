@@ -1,4 +1,4 @@
-"""The real process on a real disk: it does what the core does, and may be killed at any moment."""
+"""The real process on a real disk: the same result as the core, and it may be killed at any moment."""
 
 import os
 import signal
@@ -89,7 +89,7 @@ def test_a_killed_worker_loses_nothing(tmp_path: Path) -> None:
     swapped = records_of(log)
     assert len(swapped) < len(before)
 
-    # The broker dies with it, before it could tidy up.
+    # The broker dies too, before it could clean up.
     os.close(os.open(f"{log.directory}/{7:020d}.log.cleaned", os.O_CREAT | os.O_WRONLY))
     for file in log.detach():
         file.close()

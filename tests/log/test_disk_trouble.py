@@ -1,4 +1,4 @@
-"""Full disks, failing disks: what clients are told, what goes on, what is still there afterwards."""
+"""Full and failing disks: the errors for clients, what still works, and what is there afterwards."""
 
 import errno
 
@@ -28,7 +28,7 @@ def test_a_full_disk_refuses_the_append_and_keeps_the_log(written: int) -> None:
 
 
 def test_a_disk_that_fills_up_byte_by_byte() -> None:
-    """Whatever the write is that does not fit any more (batch, index, snapshot, new segment), the log stays whole."""
+    """Whichever write does not fit any more (batch, index, snapshot, new segment), the log stays valid."""
     disk = SimulatedDisk()
     log = open_log(disk)
     acknowledged = 0

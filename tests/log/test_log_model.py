@@ -1,4 +1,4 @@
-"""A log over many lives against a model: what can be read is what was appended and not taken away since.
+"""A log over many restarts compared with a model: exactly the appended and not deleted records can be read.
 
 After a power cut anything that was not flushed may be lost, from the end only; what was flushed must be there.
 """
@@ -49,7 +49,7 @@ class Producer:
         )
 
     def start_over(self) -> None:
-        """What a client does once the broker has forgotten something: a new epoch."""
+        """What a client does once the broker has lost its state: a new epoch."""
         self.epoch += 1
         self.next_sequence = 0
         self.sent.clear()
@@ -65,9 +65,9 @@ class LogMachine(RuleBasedStateMachine):
         self.now_ms = NOW_MS
         self.leader_epoch = 0
         self.content: dict[int, bytes] = {}
-        """Base offset to batch, as it should be read, log start or not."""
+        """Base offset to the expected batch, also below the log start."""
         self.ever: dict[int, set[bytes]] = {}
-        """Everything that was ever at an offset: what a power cut may bring back is in here."""
+        """Everything that was ever at an offset: a power cut may bring it back."""
         self.flushed_to = 0
         self.log_start_ever = 0
         self.producers = [Producer(producer_id) for producer_id in range(3)]
@@ -201,7 +201,7 @@ class LogMachine(RuleBasedStateMachine):
         self.flushed_to = min(self.flushed_to, offset)
 
     def check_producers(self) -> None:
-        """The last surviving batch of each is still recognised; then each starts over."""
+        """The last surviving batch of each is still detected as a duplicate; then each starts over."""
         for producer in self.producers:
             known = [
                 (batch, offset)
@@ -253,7 +253,7 @@ class LogMachine(RuleBasedStateMachine):
 
     @rule(seed=st.integers(0, 2**32), operations=st.integers(1, 40))
     def power_cut_while_working(self, seed: int, operations: int) -> None:
-        """In the middle of whatever comes next."""
+        """In the middle of the next operation."""
         self.disk.power_cut_at = self.disk.operations + operations
         flushed_to = self.flushed_to
         try:
@@ -271,7 +271,7 @@ class LogMachine(RuleBasedStateMachine):
         self.after_a_crash()
 
     def after_a_crash(self) -> None:
-        """Whatever survived was once written there, and nothing that was flushed is missing."""
+        """Everything that survived was once written there, and nothing that was flushed is missing."""
         log = self.log
         assert log.log_end_offset >= self.flushed_to
         survived = {batch.header.base_offset: bytes(batch.data) for batch in read_all(log)}

@@ -39,7 +39,7 @@ def flush(log: PartitionLog) -> int:
 
 
 class Mover:
-    """What `replication.log_moves` does, step by step and without a loop; remembers what was synced."""
+    """The steps of `replication.log_moves`, without an event loop; remembers what was synced."""
 
     def __init__(self, disk: SimulatedDisk) -> None:
         self.disk = disk

@@ -1,4 +1,4 @@
-"""The log directories of a broker: what is in them, what a restart finds, what is checkpointed."""
+"""The log directories of a broker: their contents, restarts, checkpoints."""
 
 import random
 import subprocess

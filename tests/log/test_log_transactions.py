@@ -1,4 +1,4 @@
-"""Transactions in one partition: who may write, who is fenced, what readers of committed records see and after what."""
+"""Transactions in one partition: who may write, who is fenced, and what read_committed consumers see when."""
 
 import pytest
 from log_fixtures import DIRECTORY, NOW_MS, SMALL, append_marker, fill, make_batch, open_log, verified
@@ -122,7 +122,7 @@ def test_verification_can_be_switched_off() -> None:
 
 
 def test_a_marker_takes_the_guard_of_a_late_batch_away() -> None:
-    """The transaction timed out and was aborted while the question was on its way: a zombie opens nothing."""
+    """The transaction timed out and was aborted during its verification: a zombie can't open a new one."""
     log = open_log(SimulatedDisk())
     guard = verified(log, 9)
     end(log, commit=False)

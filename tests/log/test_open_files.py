@@ -1,4 +1,4 @@
-"""However many files a broker has, so many are open; whoever reads one meanwhile reads that one and no other."""
+"""The number of open files is bounded; a reader of a file that is closed and reopened reads the same file."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Who wrote what last: retries, gaps, epochs, wrapping sequences, expiry, snapshots."""
+"""Producer state: retries, gaps, epochs, wrapping sequences, expiry, snapshots."""
 
 import pytest
 from hypothesis import given
@@ -86,7 +86,7 @@ def test_a_silent_producer_is_forgotten() -> None:
 
 @pytest.mark.parametrize("clean", [True, False])
 def test_a_producer_of_old_records_is_known_after_a_restart(clean: bool) -> None:
-    """Its records are of last year, but it is here now, and what was not answered before the restart comes again."""
+    """Its records have old timestamps, but the producer is active, and retries unanswered batches after the restart."""
     disk = SimulatedDisk()
     log = open_log(disk)
     last_year = NOW_MS - 366 * 24 * 3_600_000

@@ -1,4 +1,4 @@
-"""Opening a log after a crash, or after somebody damaged its files."""
+"""Opening a log after a crash, or with damaged files."""
 
 import pytest
 from log_fixtures import DIRECTORY, NOW_MS, SMALL, fill, make_batch, offsets_of, open_log, read_all
@@ -160,7 +160,7 @@ def test_missing_or_damaged_indexes_are_rebuilt(kind: str, damage: str, slot: in
         found = log.locate(offset, max_bytes=1, end_offset=60)
         assert found is not None
         assert offsets_of(list(split_batches(found.read()))) == [(offset, offset)]
-    if damage != "far":  # a time index may end early or late, within reason
+    if damage != "far":  # a time index may end a little early or late
         located = log.offset_for_timestamp(NOW_MS + 30)
         assert located is not None
         assert located.offset == 30

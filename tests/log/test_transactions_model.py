@@ -1,7 +1,7 @@
-"""Transactions over many lives of a log against a plain model: who reads committed records gets those and no others.
+"""Transactions over many restarts of a log compared with a model: read_committed consumers get exactly those records.
 
-The model is the list of batches that were appended, and one walk over it that says which transaction each belongs to
-and how that ended. The log must agree after every step, whatever was rolled, compacted, deleted, cut off, or killed.
+The model is the list of appended batches, and one pass over it that finds each batch's transaction and its outcome. The
+log must agree after every step, whatever was rolled, compacted, deleted, truncated, or killed.
 """
 
 import random
@@ -36,7 +36,7 @@ class Sent:
 
 
 @dataclass
-class Told:
+class WalkResult:
     """What the walk finds."""
 
     open: dict[int, list[Sent]]
@@ -46,20 +46,20 @@ class Told:
     """Offsets of records that may be read."""
 
 
-def walk(batches: list[Sent]) -> Told:
-    told = Told({}, [], set())
+def walk(batches: list[Sent]) -> WalkResult:
+    result = WalkResult({}, [], set())
     for batch in batches:
         if batch.producer_id < 0:
-            told.committed.update(range(batch.base, batch.last + 1))
+            result.committed.update(range(batch.base, batch.last + 1))
         elif batch.commit is None:
-            told.open.setdefault(batch.producer_id, []).append(batch)
+            result.open.setdefault(batch.producer_id, []).append(batch)
         else:
-            written = told.open.pop(batch.producer_id, [])
+            written = result.open.pop(batch.producer_id, [])
             if written:
-                told.ended.append((written[0].base, batch.base))
+                result.ended.append((written[0].base, batch.base))
             if batch.commit:
-                told.committed.update(offset for each in written for offset in range(each.base, each.last + 1))
-    return told
+                result.committed.update(offset for each in written for offset in range(each.base, each.last + 1))
+    return result
 
 
 class Producer:
@@ -81,7 +81,7 @@ class TransactionsMachine(RuleBasedStateMachine):
         self.producers = [Producer(n, n) for n in range(PRODUCERS)]
         self.now_ms = NOW_MS
         self.is_exact = True
-        """No start of an open transaction was deleted, and no end forgotten that was not committed."""
+        """No start of an open transaction was deleted, and no uncommitted end was lost."""
 
     @initialize()
     def start(self) -> None:
@@ -183,7 +183,7 @@ class TransactionsMachine(RuleBasedStateMachine):
     # Lives
 
     def end_has_moved(self) -> None:
-        """Whatever was lost is forgotten here too, and the producers go on as clients would: in a new epoch."""
+        """The model drops what the log has lost, and the producers continue as clients would: in a new epoch."""
         self.is_exact = False
         self.batches = [batch for batch in self.batches if batch.last < self.log.log_end_offset]
         for producer in self.producers:
@@ -220,7 +220,7 @@ class TransactionsMachine(RuleBasedStateMachine):
     # Always
 
     def readable(self, start: int, end: int) -> Iterator[int]:
-        """As a client reads committed records from `start`: it is given batches and the list of aborted ones."""
+        """Read as a read_committed client does, from `start`: batches, and the list of aborted transactions."""
         aborted = sorted(self.log.aborted_transactions(start, end), key=lambda each: each.first_offset)
         skipping: set[int] = set()
         for batch in read_all(self.log):
@@ -251,14 +251,14 @@ class TransactionsMachine(RuleBasedStateMachine):
     @invariant()
     def the_last_stable_offset_waits_for_the_open_ones_and_no_others(self) -> None:
         log = self.log
-        told = walk(self.batches)
+        result = walk(self.batches)
         surely_open = [
             next(each.base for each in written if each.last >= log.log_start_offset)
-            for written in told.open.values()
+            for written in result.open.values()
             if written[-1].last >= log.log_start_offset
         ]
-        waited_for = [written[0].base for written in told.open.values()]
-        waited_for += [first for first, marker in told.ended if marker >= log.high_watermark]
+        waited_for = [written[0].base for written in result.open.values()]
+        waited_for += [first for first, marker in result.ended if marker >= log.high_watermark]
         latest = min([log.high_watermark, *surely_open])
         earliest = max(min([log.high_watermark, *waited_for]), log.log_start_offset)
         if self.is_exact:

@@ -173,7 +173,7 @@ def test_times_lead_to_records() -> None:
     log.high_watermark = 50
     log.delete_records(40)
     for target in (0, 1, 500, 998, 999, 1000):
-        # Segments whose largest time is below are passed over, and so are batches: the first record by offset wins.
+        # Segments and batches whose max timestamp is smaller are skipped: the first record by offset is returned.
         expected = next((n for n in range(40, 200) if times[n] >= target), None)
         found = log.offset_for_timestamp(NOW_MS + target)
         assert (found.offset if found else None) == expected

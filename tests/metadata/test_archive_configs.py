@@ -1,4 +1,4 @@
-"""`barnabas.archive.enable`: refused where it could not be kept."""
+"""`barnabas.archive.enable`: refused if the broker can't archive the topic."""
 
 import pytest
 

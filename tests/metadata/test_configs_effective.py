@@ -31,7 +31,7 @@ def test_a_topics_retention_follows_kafkas_precedence() -> None:
         entry = effective_topic_config("retention.ms", overrides, broker)
         return entry.value, entry.source
 
-    # Kafka says so of what was set in another unit, and shows no synonyms.
+    # As Kafka reports a value that was set in another unit, without synonyms.
     assert retention() == ("3600000", ConfigSource.DEFAULT)
     static["log.retention.minutes"] = "2"
     assert retention() == ("120000", ConfigSource.DEFAULT)

@@ -1,4 +1,4 @@
-"""Replay: one record at a time or all at once, from the log or from a snapshot, the same facts come out."""
+"""Replay: one record at a time or all at once, from the log or from a snapshot, the image is the same."""
 
 import copy
 import uuid
@@ -63,7 +63,7 @@ def topic_id(number: int) -> uuid.UUID:
 
 @st.composite
 def histories(draw: st.DrawFn) -> list[MetadataRecord]:
-    """Records that follow from one another, over few enough names that they meet."""
+    """Valid sequences of records, over few enough names that they interact."""
     image = EMPTY_IMAGE
     records: list[MetadataRecord] = []
     few = st.integers(0, 3)

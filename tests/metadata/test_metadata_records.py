@@ -1,4 +1,4 @@
-"""Every metadata record survives a round trip, and bytes written by Apache Kafka read as what Kafka says they are."""
+"""Every metadata record survives a round trip, and Apache Kafka's bytes decode to what Kafka's dump shows."""
 
 import base64
 import dataclasses

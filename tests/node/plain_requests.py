@@ -1,4 +1,4 @@
-"""Requests spelled out over `barnabas.testing.client`, for tests that must know exactly what was asked and answered."""
+"""Explicit requests over `barnabas.testing.client`, for tests that check exact requests and answers."""
 
 import datetime
 import time
@@ -105,7 +105,7 @@ def alter_topic(client: Client, name: str, config: Mapping[str, str]) -> None:
 
 
 def commit_offset(client: Client, group: str, topic: str, offset: int) -> ErrorCode:
-    """As a consumer does that is in no group: no member id, no generation."""
+    """Like a consumer without group membership: no member id, no generation."""
     find_coordinator(client, group)
     position = OffsetCommitRequestPartition(partition_index=0, committed_offset=offset)
     request = OffsetCommitRequest(
@@ -130,8 +130,8 @@ def find_coordinator(client: Client, group: str) -> None:
     assert client.call("find_coordinator", 3, FindCoordinatorRequest(key=group)).error_code == ErrorCode.none
 
 
-def when_it_comes(look: Callable[[], T | None], *, timeout_s: float = 20.0) -> T:
-    """What `look` gives as soon as it gives something."""
+def retry_until_present(look: Callable[[], T | None], *, timeout_s: float = 20.0) -> T:
+    """Retry `look` until it returns something."""
     deadline = time.monotonic() + timeout_s
     while (found := look()) is None:
         assert time.monotonic() < deadline, "it does not come"

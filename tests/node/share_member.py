@@ -1,4 +1,4 @@
-"""A member of a share group over `barnabas.testing.client`: it says exactly what a test tells it to."""
+"""A member of a share group over `barnabas.testing.client`: it sends exactly what a test says."""
 
 import uuid
 from collections.abc import Mapping, Sequence
@@ -72,7 +72,7 @@ class ShareMember:
         version: int = 2,
         **limits: Any,
     ) -> ShareFetchResponse:
-        """The first fetch names the partitions; later ones need not."""
+        """Only the first fetch has to name the partitions."""
         sent = self.session_epoch if epoch is None else epoch
         topics: tuple[FetchTopic, ...] = ()
         if topic_id is not None:
@@ -145,7 +145,7 @@ def acquired(response: ShareFetchResponse) -> list[tuple[int, int, int]]:
 
 
 def values(response: ShareFetchResponse) -> list[bytes | None]:
-    """Of the acquired records: a batch may have others."""
+    """The values of the acquired records: a batch may have others."""
     return [
         record.value
         for topic in response.responses
@@ -157,7 +157,7 @@ def values(response: ShareFetchResponse) -> list[bytes | None]:
 
 
 def error_of(response: Any) -> tuple[ErrorCode, ErrorCode]:
-    """Of the whole response, and of its first partition."""
+    """The error code of the response, and that of its first partition."""
     partition = response.responses[0].partitions[0] if response.responses else None
     code = ErrorCode.none if partition is None else partition.error_code
     return response.error_code, code
@@ -192,7 +192,7 @@ def topic_id(client: Client, topic: str) -> uuid.UUID:
 
 
 def find_coordinator(client: Client, group: str) -> None:
-    """Makes the group coordinator's topic, as every client does before it joins."""
+    """Creates the group coordinator's topic, as every client does before it joins."""
     for _ in range(100):
         request = FindCoordinatorRequest(key_type=0, coordinator_keys=(group,))
         if client.call("find_coordinator", 6, request).coordinators[0].error_code == ErrorCode.none:

@@ -1,4 +1,4 @@
-"""The broker keeps histories of the topics that ask for one."""
+"""The broker archives the topics with `barnabas.archive.enable`."""
 
 import asyncio
 import os
@@ -31,7 +31,7 @@ def _until(condition: Callable[[], bool]) -> None:
 
 
 def _is_reading(history: Path, topic: str) -> bool:
-    """Rows have come, and wait in a file that is not full."""
+    """Rows have been read, and are in a file that is not full yet."""
     return any((history / topic).glob(".0-*.tmp"))
 
 

@@ -1,4 +1,4 @@
-"""What a clean stop leaves in the files for the next process, ours or Apache Kafka's."""
+"""The files after a clean stop, for the next process, ours or Apache Kafka's."""
 
 import asyncio
 import json

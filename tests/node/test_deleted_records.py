@@ -1,4 +1,4 @@
-"""Records that a client was told are deleted stay deleted, however the broker ends."""
+"""Deleted records stay deleted after the answer, however the broker ends."""
 
 import datetime
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A fetch that waits is woken by what is appended after its first look, however soon."""
+"""A waiting fetch is woken by every append after its first read, however soon."""
 
 import asyncio
 import datetime

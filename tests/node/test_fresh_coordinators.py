@@ -1,4 +1,4 @@
-"""The first requests to a coordinator, sent while it loads its partitions: a client is not told to try again."""
+"""The first requests to a coordinator, sent while it is loading: no client has to retry."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -94,7 +94,7 @@ def transaction_requests(transactional_id: str) -> Iterator[Request]:
 
 
 def error_codes(message: Any) -> set[ErrorCode]:
-    """All that stand anywhere in a response."""
+    """All error codes anywhere in a response."""
     if isinstance(message, ErrorCode):
         return {message}
     parts: tuple[Any, ...] = ()

@@ -1,4 +1,4 @@
-"""Cycles among old objects are collected when the process has grown by much, and not before."""
+"""Cycles among old objects are collected once the process has grown a lot, and not before."""
 
 import asyncio
 import gc

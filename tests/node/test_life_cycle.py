@@ -1,4 +1,4 @@
-"""Starting and stopping `barnabas serve`: what it says, what it leaves behind, and how it refuses."""
+"""Starting and stopping `barnabas serve`: its output, its files, and its errors."""
 
 import signal
 import socket
@@ -18,7 +18,7 @@ MARKER = ".kafka_cleanshutdown"
 
 
 def serve(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    """Run `barnabas serve` where it is expected to give up by itself."""
+    """Run `barnabas serve`, which is expected to fail."""
     command = [sys.executable, "-m", "barnabas", "serve", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
 
@@ -78,7 +78,7 @@ def test_a_signal_ends_it_with_status_0_although_clients_are_connected(tmp_path:
 
 
 def test_a_stop_after_a_crash_is_clean_once_every_log_was_recovered(tmp_path: Path) -> None:
-    """A log is recovered when it is first touched: until then its directory cannot be called clean."""
+    """A log is recovered when it is first opened: until then its directory does not count as clean."""
     with Broker(process=True, data_dir=tmp_path / "data") as broker:
         broker.create_topic("t", partitions=4)
         with broker.connect() as client:
@@ -111,7 +111,7 @@ def test_a_port_that_is_taken(tmp_path: Path) -> None:
         port = taken.getsockname()[1]
         result = serve("--listen", f"127.0.0.1:{port}", "--data-dir", str(tmp_path / "data"))
     assert_refused(result, f"127.0.0.1:{port} is in use", "--listen")
-    # What the attempt left behind does not stand in the way of the next one.
+    # The failed attempt does not prevent the next one.
     with Broker(process=True, data_dir=tmp_path / "data") as broker:
         assert broker.is_running()
 

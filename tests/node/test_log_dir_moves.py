@@ -1,4 +1,4 @@
-"""Partitions move between log directories: while they are written, over stops and kills, and where they cannot."""
+"""Partitions move between log directories: during writes, across restarts and kills, and moves that are refused."""
 
 import os
 import time
@@ -47,7 +47,7 @@ def move(client: Client, path: str, topic: str, *partitions: int) -> list[ErrorC
 
 
 def places(client: Client) -> set[tuple[str, int, str, bool]]:
-    """Topic, partition, directory, and whether it is there only in the future."""
+    """Topic, partition, directory, and whether it is a future replica."""
     answer = client.call("describe_log_dirs", 5, DescribeLogDirsRequest(topics=None))
     return {
         (topic.name, each.partition_index, directory.log_dir, each.is_future_key)

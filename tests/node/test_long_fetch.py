@@ -53,7 +53,7 @@ def append(broker: Broker, value: bytes) -> None:
 
 
 def ask(broker: Broker, *, times: int, max_bytes: int, max_wait_s: float = 0) -> "FetchAnswer | Awaitable[FetchAnswer]":
-    """The same partition many times over, which to the broker is many partitions."""
+    """The same partition many times, which counts as many partitions."""
     asked = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=max_bytes)
     request = FetchRequest(
         max_wait=datetime.timedelta(seconds=max_wait_s),

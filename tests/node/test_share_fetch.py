@@ -1,4 +1,4 @@
-"""ShareFetch and ShareAcknowledge over the wire: sessions, locks, acknowledgements, and what a restart remembers."""
+"""ShareFetch and ShareAcknowledge over the wire: sessions, locks, acknowledgements, and restarts."""
 
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -48,7 +48,7 @@ def test_what_is_accepted_does_not_come_again(world: ShareWorld, topic: uuid.UUI
     first_fetch(member, topic)
     answer = member.acknowledge(topic, (0, 2, [ACCEPT]))
     assert error_of(answer) == (ErrorCode.none, ErrorCode.none)
-    # The rest is acknowledged with the next fetch, which brings what that releases.
+    # The rest is acknowledged with the next fetch, which returns the records that this releases.
     response = member.fetch(topic, (3, 4, [RELEASE, ACCEPT]))
     assert acquired(response) == [(3, 3, 2)]
     world.clock.advance(LOCK_MS)
@@ -269,7 +269,7 @@ def test_a_restart_remembers_what_was_done(world: ShareWorld, topic: uuid.UUID) 
 
 
 def test_a_group_begins_where_it_began_also_after_a_restart(world: ShareWorld, topic: uuid.UUID) -> None:
-    """By default that is the end of the log as its first member found it."""
+    """By default that is the end of the log when its first member joined."""
     produce(world.connect(), "t", 3)
     member = world.member("late")
     member.fetch(topic, epoch=0)

@@ -1,4 +1,4 @@
-"""What a start does before the first connection: strays are set aside, large logs recovered by workers."""
+"""What a start does before the first connection: stray directories are renamed, large logs recovered by workers."""
 
 import datetime
 from pathlib import Path

@@ -40,7 +40,7 @@ class World:
         self.client = client
 
     async def ask(self, request: Callable[..., T], *arguments: Any, **options: Any) -> T:
-        """The blocking client, off the loop that the broker runs on; what is due at once happens meanwhile."""
+        """Call the blocking client in a thread, while the broker's event loop runs."""
         answer = asyncio.ensure_future(asyncio.to_thread(request, self.client, *arguments, **options))
         while not answer.done():
             await self.clock.elapse(0)

@@ -1,4 +1,4 @@
-"""Rates and buckets: a limit is kept over time, whatever the pattern, and matches Kafka's own figures."""
+"""Rates and buckets: a limit holds over time for every pattern, and matches Kafka's own figures."""
 
 import pytest
 from hypothesis import given
@@ -35,7 +35,7 @@ def test_the_span_grows_with_time_and_keeps_to_the_windows() -> None:
     for second in range(30):
         rate.record(100, START_MS + second * 1000)
     now_ms = START_MS + 29_000
-    # The twelfth window is as old as eleven together, and was begun anew.
+    # The twelfth window replaces the first.
     assert rate.span_ms(now_ms) == 10_000
     assert rate.measure(now_ms) == 110
     assert rate.span_ms(now_ms + 999) == 10_999
@@ -68,7 +68,7 @@ def test_whoever_rests_as_told_keeps_the_limit_in_the_long_run(limit: int, steps
         rate.record(size, now_ms)
         sent, largest = sent + size, max(largest, size)
         now_ms += rate.excess_ms(limit, now_ms) + pause_ms
-    # A span's worth may come at once, and the request that broke the limit was taken as a whole.
+    # A full span may come at once, and the request that exceeded the limit was accepted as a whole.
     assert sent <= limit * (now_ms - START_MS + 12_000) / 1000 + 2 * largest
 
 

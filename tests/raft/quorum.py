@@ -1,4 +1,4 @@
-"""A quorum of one on a simulated disk, with a log of the plainest kind, for the tests of this folder."""
+"""A quorum of one on a simulated disk, with a minimal log, for the tests of this folder."""
 
 import random
 import uuid
@@ -92,7 +92,7 @@ class FileLog:
 
 
 class History:
-    """A state machine whose state is all that it was told; its snapshot is that list."""
+    """A state machine whose state is the list of all its commands; its snapshot is that list."""
 
     def __init__(self) -> None:
         self.records: list[bytes] = []
@@ -136,12 +136,12 @@ class FixedClock:
 
 
 class Quorum:
-    """One replica over its many lives: each `boot` is a new process over the same disk."""
+    """One replica over many restarts: each `boot` is a new process on the same disk."""
 
     def __init__(self, *, snapshot_interval_bytes: int = 1 << 30, workers: Workers | None = None) -> None:
         self.disk = SimulatedDisk()
         self.epochs_begun: list[int] = []
-        """Of every leader that wrote anything, whether it survived or not."""
+        """The epochs of all leaders that wrote anything, whether it survived or not."""
         self.files = QuorumDirectory(self.disk, DIRECTORY)
         self._workers = workers or InlineWorkers()
         self._snapshot_interval_bytes = snapshot_interval_bytes
@@ -149,7 +149,7 @@ class Quorum:
 
     def format(self) -> None:
         self.files.format(VOTERS, now_ms=0)
-        # Directories are made and made durable by whoever formats the machine.
+        # Formatting the machine creates the directories and syncs them.
         self.disk.sync_dir("/data")
         self.disk.sync_dir("/")
 

@@ -1,4 +1,4 @@
-"""The shell over many lives: what was acknowledged stays, in order, under epochs that never return."""
+"""The shell over many restarts: acknowledged records stay, in order, and no epoch is used twice."""
 
 import asyncio
 import contextlib
@@ -257,7 +257,7 @@ def test_lives_and_power_cuts(lives: list[tuple[list[int], bool, int | None, int
 
     def check(seen: list[bytes]) -> None:
         assert seen[: len(acknowledged)] == acknowledged
-        # What follows was never acknowledged: it may be there or not, but in order and as it was.
+        # Later records were never acknowledged: they may be there or not, but in order and unchanged.
         rest = iter(attempted)
         assert all(record in rest for record in seen)
         acknowledged[:] = seen
@@ -273,7 +273,7 @@ def test_lives_and_power_cuts(lives: list[tuple[list[int], bool, int | None, int
 
 
 async def or_power_cut(awaitable: Awaitable[T], alive: Callable[[], bool]) -> T:
-    """The power may go inside a task of the node, where only the loop would hear of it."""
+    """The power cut may happen inside a task of the node, whose error only the event loop would see."""
     waiting = asyncio.ensure_future(awaitable)
     others = asyncio.all_tasks() - {asyncio.current_task()}
     await asyncio.wait({waiting, *others}, return_when=asyncio.FIRST_COMPLETED)

@@ -1,4 +1,4 @@
-"""Snapshots: ours survive, Kafka's are read, damage is told."""
+"""Snapshots: ours survive a round trip, Kafka's are read, damage is reported."""
 
 import uuid
 

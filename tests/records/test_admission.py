@@ -36,7 +36,7 @@ RECORDS = [
 
 
 def altered(data: bytes, **fields: int) -> bytes:
-    """The batch with other header fields and a CRC that is right all the same."""
+    """The batch with other header fields and a valid CRC."""
     return seal(read_header(data)._replace(**fields), data[HEADER_SIZE:])
 
 

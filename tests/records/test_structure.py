@@ -1,4 +1,4 @@
-"""Records that do not fill their batch as its numbers say are found, at a glance, in every codec."""
+"""Records that do not fill their batch exactly are found, in every codec."""
 
 import random
 
@@ -36,7 +36,7 @@ records = st.builds(
 
 
 def walk(body: bytes, count: int) -> bool:
-    """The plain twin of following lengths: do `count` records fill the body?"""
+    """The plain version of following lengths: do `count` records fill the body?"""
     position = 0
     try:
         for _ in range(count):
@@ -50,7 +50,7 @@ def walk(body: bytes, count: int) -> bool:
 
 
 def accepts(body: bytes, count: int) -> bool:
-    """Alike wherever the body lies, and whatever lies behind it."""
+    """The same result for any position of the body, and any bytes after it."""
     alone = is_checked(body, 0, len(body), count)
     behind = body * 2 + b"\x10" * 300  # as if there were more of the same
     assert is_checked(bytearray(b"header" + body + behind), 6, 6 + len(body), count) == alone

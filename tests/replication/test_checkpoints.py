@@ -1,4 +1,4 @@
-"""Rounds of checkpoints: never two at a time, shared by all who wait, and a failure is told to each."""
+"""Rounds of checkpoints: never two at a time, shared by all waiting callers, and each gets a failure."""
 
 import asyncio
 import random

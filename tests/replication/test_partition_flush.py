@@ -1,4 +1,4 @@
-"""When a partition is synced, and what a sync means to a partition that is taken away meanwhile."""
+"""When a partition is synced, and the effect of a sync on a partition that is removed meanwhile."""
 
 import asyncio
 import errno
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class SlowWorkers(InlineWorkers):
-    """Workers that begin when they are told to."""
+    """Workers that start when the test says so."""
 
     def __init__(self) -> None:
         self.may_run = asyncio.Event()
@@ -82,7 +82,7 @@ def test_a_topic_deleted_while_it_is_synced_does_not_take_its_directory_offline(
 
 
 def test_a_sync_that_found_the_disk_full_is_tried_again() -> None:
-    """Nothing else would: the record is in the log, so its producer's retry adds nothing that asks for a sync."""
+    """Nothing else would: the record is in the log, so its producer's retry appends nothing that triggers a sync."""
 
     async def scenario() -> None:
         bench = Bench(LogSettings(flush_messages=1))
@@ -105,7 +105,7 @@ def test_a_sync_that_found_the_disk_full_is_tried_again() -> None:
 
 
 def test_after_a_crash_the_high_watermark_is_never_inside_a_batch() -> None:
-    """The recovery point that is written down may be: it only says where to begin to look."""
+    """The stored recovery point may be: it only says where recovery starts to read."""
 
     async def scenario() -> None:
         bench = Bench(LogSettings(flush_messages=1))

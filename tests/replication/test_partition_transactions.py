@@ -1,4 +1,4 @@
-"""A partition's part in transactions: guards, markers, and when those who read committed records are woken."""
+"""A partition's part in transactions: guards, markers, and when read_committed fetches are woken."""
 
 import pytest
 from one_partition import RULES, led_partition

@@ -1,4 +1,4 @@
-"""The share-partition's core by example: who gets which record, and what becomes of it."""
+"""The share-partition's core by example: which member gets which record, and its state afterwards."""
 
 import pytest
 

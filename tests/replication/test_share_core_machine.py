@@ -1,8 +1,8 @@
 """The share-partition's core against a plain model: any order of acquiring, acknowledging, timing out, losing the head
 of the log and crashing.
 
-The model has one entry per offset. It knows who holds a record and what was persisted; so it notices a record that two
-members have, one that comes again after it was accepted, one that is forgotten, a delivery too many.
+The model has one entry per offset. It knows which member holds a record and what was persisted; so it detects a record
+with two holders, one that is delivered again after it was accepted, a lost one, and a delivery too many.
 """
 
 from dataclasses import dataclass, field
@@ -50,7 +50,7 @@ class Modelled:
     holder: str | None = None
     deadline_ms: int = 0
     done: bool = False
-    """Accepted, rejected, or given up, and persisted as such."""
+    """Accepted, rejected, or past the delivery limit, and persisted as such."""
 
 
 class ShareCoreMachine(RuleBasedStateMachine):
@@ -247,7 +247,7 @@ class ShareCoreMachine(RuleBasedStateMachine):
                 assert record.done or not record.eligible, f"{offset} was forgotten"
 
     def teardown(self) -> None:
-        """Nothing is lost: whoever keeps accepting gets every record that is not done."""
+        """Nothing is lost: a member that keeps accepting gets every remaining record."""
         if not hasattr(self, "core"):
             return
         for transition in self.under_way:

@@ -30,7 +30,7 @@ KEY = SharePartitionKey("g", TOPIC_ID, 0)
 
 
 class FakePersister:
-    """Remembers, unless it is told to refuse or to wait."""
+    """Stores the state, or refuses or waits if the test says so."""
 
     def __init__(self, start_offset: int = -1) -> None:
         self.start_offset = start_offset

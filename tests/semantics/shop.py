@@ -1,8 +1,8 @@
-"""A small application, so that the stories in these tests have somebody to happen to.
+"""A small application for the tests in this folder.
 
 A shop reads orders from a topic and packs each into a parcel: it writes a line to a book, which is a file, or an
-invoice to another topic. It runs as a process of its own, and may be told to die in the middle of an order. When it is
-started again it goes on where its group has committed.
+invoice to another topic. It runs in its own process, and can be told to crash in the middle of an order. After a
+restart it continues from its group's committed offset.
 
     python shop.py BOOTSTRAP TOPIC BOOK HABIT [ORDER]
 
@@ -20,7 +20,7 @@ QUIET = {"log_level": 0}
 
 
 def die_at(moment: str, order: str) -> None:
-    """SIGKILL: no cleaning up, no last words."""
+    """SIGKILL: no cleanup."""
     if moment == order:
         os.kill(os.getpid(), signal.SIGKILL)
 
@@ -36,7 +36,7 @@ def main(bootstrap: str, topic: str, book: str, habit: str, fatal_order: str = "
             "enable.partition.eof": True,
             "session.timeout.ms": 6000,
             "heartbeat.interval.ms": 500,
-            # The next one takes this one's place in the group at once, instead of waiting for it to be given up.
+            # A static member: the next one replaces it in the group at once, without waiting for the session timeout.
             "group.instance.id": "counter",
         }
     )

@@ -115,7 +115,7 @@ def test_sync(barnabas_broker: Broker, barnabas_topic: str) -> None:
 
 
 def test_async(barnabas_broker: Broker, barnabas_topic: str) -> None:
-    """`commit(asynchronous=True)` returns at once. Only the callback tells what became of it.
+    """`commit(asynchronous=True)` returns at once. Only the callback has the result.
 
     The position is named here: without one it commits what `poll` has returned by the time it comes to it.
     """

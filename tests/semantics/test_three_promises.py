@@ -1,4 +1,4 @@
-"""At most once, at least once, exactly once: what a crash in the middle of an order does to each.
+"""At most once, at least once, exactly once: the effect of a crash in the middle of an order on each.
 
 The difference is when the position is committed: before the work, after it, or together with it.
 """
@@ -27,7 +27,7 @@ def place_orders(broker: Broker, topic: str) -> None:
 
 
 def open_the_shop(broker: Broker, topic: str, book: Path | str, habit: str, fatal_order: str = "") -> int:
-    """Its exit status, when it has packed everything or died."""
+    """Returns its exit status, once it has packed everything or crashed."""
     command = [sys.executable, str(SHOP), broker.bootstrap_servers, topic, str(book), habit, fatal_order]
     return subprocess.run(command, timeout=90, check=False).returncode
 
@@ -39,7 +39,7 @@ def test_at_most_once_loses(barnabas_broker: Broker, barnabas_topic: str, tmp_pa
     assert open_the_shop(barnabas_broker, barnabas_topic, book, "before", fatal_order="bread") == -9
     assert open_the_shop(barnabas_broker, barnabas_topic, book, "before") == 0
 
-    # The group stands behind the bread: nobody will ever pack it.
+    # The committed offset is after the bread: it will never be packed.
     assert book.read_text().splitlines() == ["packed apples", "packed cheese"]
 
 
@@ -50,7 +50,7 @@ def test_at_least_once_doubles(barnabas_broker: Broker, barnabas_topic: str, tmp
     assert open_the_shop(barnabas_broker, barnabas_topic, book, "after", fatal_order="bread") == -9
     assert open_the_shop(barnabas_broker, barnabas_topic, book, "after") == 0
 
-    # The group stands before the bread: it is packed again.
+    # The committed offset is before the bread: it is packed again.
     assert book.read_text().splitlines() == ["packed apples", "packed bread", "packed bread", "packed cheese"]
 
 
@@ -68,7 +68,7 @@ def test_exactly_once_does_neither(barnabas_broker: Broker, barnabas_topic: str)
 
     expected = ["invoice for apples", "invoice for bread", "invoice for cheese"]
     assert read_all(barnabas_broker, invoices, "read_committed") == expected
-    # Those who read everything see the invoice of the dead shop too.
+    # A read_uncommitted consumer sees the invoice of the crashed shop too.
     assert sorted(read_all(barnabas_broker, invoices, "read_uncommitted")) == sorted([*expected, expected[1]])
 
 

@@ -1,4 +1,4 @@
-"""`auto.offset.reset`: where a group begins that has no position, or one that is no longer there."""
+"""`auto.offset.reset`: where a group starts without a committed offset, or with one that is out of range."""
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
@@ -52,7 +52,7 @@ def test_earliest(barnabas_broker: Broker, barnabas_topic: str) -> None:
 
 
 def test_latest(barnabas_broker: Broker, barnabas_topic: str) -> None:
-    """From the end: what was there before is never seen. This is the client's default."""
+    """From the end: earlier records are never read. This is the client's default."""
     barnabas_broker.create_topic(barnabas_topic)
     send(barnabas_broker, barnabas_topic, "old")
     consumer = member(barnabas_broker, barnabas_topic, "latest")
@@ -64,7 +64,7 @@ def test_latest(barnabas_broker: Broker, barnabas_topic: str) -> None:
 
 
 def test_none(barnabas_broker: Broker, barnabas_topic: str) -> None:
-    """An error, for those who would rather decide themselves (librdkafka calls it `error`)."""
+    """An error, for applications that decide themselves (librdkafka calls it `error`)."""
     barnabas_broker.create_topic(barnabas_topic)
     send(barnabas_broker, barnabas_topic, "old")
     consumer = member(barnabas_broker, barnabas_topic, "error")
@@ -84,7 +84,7 @@ def test_a_committed_position_is_kept_to(barnabas_broker: Broker, barnabas_topic
 
 
 def test_a_position_that_is_gone(barnabas_broker: Broker, barnabas_topic: str) -> None:
-    """Retention or a deletion went past it: the group begins where the reset says."""
+    """Retention or a deletion has passed it: the group starts where the reset says."""
     barnabas_broker.create_topic(barnabas_topic)
     send(barnabas_broker, barnabas_topic, "zero", "one", "two")
     commit(barnabas_broker, barnabas_topic, 1)
@@ -97,7 +97,7 @@ def test_a_position_that_is_gone(barnabas_broker: Broker, barnabas_topic: str) -
 
 
 def commit(broker: Broker, topic: str, offset: int) -> None:
-    """As somebody who is no member: a group without members takes it from anybody."""
+    """From outside the group: an empty group accepts commits from any client."""
     outsider = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": topic})
     outsider.commit(offsets=[TopicPartition(topic, 0, offset)], asynchronous=False)
     outsider.close()

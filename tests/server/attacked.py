@@ -1,4 +1,4 @@
-"""A broker under attack, and how it is doing."""
+"""A broker under attack, and checks of its health."""
 
 import datetime
 import time
@@ -45,7 +45,7 @@ class Attacked:
         return int(fields["VmHWM"].split()[0]) // 1024
 
     def check_log(self) -> None:
-        """Whatever is our own fault is logged as such."""
+        """Our own defects are logged as such."""
         assert self.broker._process is not None
         with open(self.broker._process._stderr_path, errors="replace") as log:
             text = log.read()
@@ -53,7 +53,7 @@ class Attacked:
         assert "Traceback" not in text, text[-4000:]
 
     def produce(self, topic: str, records: bytes | None, *, version: int = 12, acks: int = -1) -> Any:
-        """The partition's part of the answer."""
+        """The answer for the partition."""
         with self.broker.connect() as client:
             return (
                 client.call("produce", version, produce_request(topic, records, acks=acks))

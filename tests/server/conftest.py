@@ -1,6 +1,6 @@
-"""A broker in a process of its own, to be attacked: it must stay alive, small and prompt, and log no defect.
+"""A broker in its own process, under attack: it must stay alive, small and responsive, and log no defect.
 
-`fuzz` lies beside `tests` and is not installed: found whether pytest runs as a module or as a command.
+`fuzz` is next to `tests` and not installed: makes it importable, however pytest is run.
 """
 
 import sys
@@ -25,7 +25,7 @@ def attacked() -> Iterator[Attacked]:
 
 @pytest.fixture(autouse=True)
 def unharmed(request: pytest.FixtureRequest) -> Iterator[None]:
-    """After each attack the broker answers somebody else, soon, and has not grown."""
+    """After each attack the broker answers another client quickly, and has not grown."""
     yield
     if "attacked" in request.fixturenames:
         request.getfixturevalue("attacked").check_unharmed()

@@ -1,4 +1,4 @@
-"""Requests for `test_request_order`: what a client may send, in a world of its own, and what of the answers to compare.
+"""Requests for `test_request_order`: what a client may send, with its own names, and what to compare of the answers.
 
 A world is a prefix of names. The same steps in two worlds must be answered alike but for ids that the broker chose.
 EndTxn is not among them: Kafka answers it before the markers are written, so what follows it depends on time.
@@ -230,7 +230,7 @@ def init_producer(transactional_id: str) -> Step:
 
 
 def add_to_transaction(transactional_id: str, topic: str) -> Step:
-    """By a producer that is not the right one: what counts is what the coordinator knows when it says so."""
+    """From a wrong producer: the error depends on the coordinator's state at that moment."""
 
     def request(prefix: str) -> object:
         return AddPartitionsToTxnRequest(

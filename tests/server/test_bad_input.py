@@ -1,4 +1,4 @@
-"""Bytes that are no requests, and clients that are none: what each gets, while everybody else is served as before."""
+"""Bytes that are not requests, from clients of other protocols: their answers, while other clients are served."""
 
 import http.client
 import random
@@ -24,7 +24,7 @@ RESET_AT_CLOSE = struct.pack("ii", 1, 0)
 
 
 def ends(client: Client) -> bool:
-    """Does the broker hang up without a word?"""
+    """Whether the broker closes the connection without an answer."""
     try:
         client.receive_frame()
     except CLOSED:

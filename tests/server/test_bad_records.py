@@ -1,4 +1,4 @@
-"""Batches that no leader should take, sent to one: a clear error for each, and nothing appended."""
+"""Invalid batches: a clear error for each, and nothing appended."""
 
 import threading
 import time
@@ -17,7 +17,7 @@ GOOD = build_batch([Record(timestamp=NOW, key=b"k", value=b"value %d" % number) 
 
 
 def altered(data: bytes, **fields: int) -> bytes:
-    """With other fields in the header, and a CRC that fits them."""
+    """With other fields in the header, and a valid CRC."""
     return seal(read_header(data)._replace(**fields), data[HEADER_SIZE:])
 
 

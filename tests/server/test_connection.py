@@ -1,4 +1,4 @@
-"""One connection as the broker sees it: order, bounds, and bytes that no client should send."""
+"""One connection: order, bounds, and invalid bytes."""
 
 import datetime
 import socket
@@ -215,7 +215,7 @@ def test_connections_past_the_limit_are_closed_and_a_departure_makes_room() -> N
         with broker.connect() as refused, pytest.raises((ConnectionClosed, ConnectionResetError)):
             refused.call("api_versions", 4, api_versions())
         clients.pop().close()
-        while True:  # the broker learns of the departure a moment later
+        while True:  # the broker notices the disconnect a moment later
             with broker.connect() as client:
                 try:
                     assert client.call("api_versions", 4, api_versions()).api_keys

@@ -1,4 +1,4 @@
-"""How many connections, from whom, how fast."""
+"""Limits on connections: in total, per address, per second."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A long request is handled in pieces, and what its connection sends behind it waits."""
+"""A long request is handled in pieces, and later requests of its connection wait."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Quotas as clients meet them: how long they are told to rest, and that nothing they send is taken meanwhile."""
+"""Quotas over the wire: throttle times, and that a throttled client's requests are not read meanwhile."""
 
 import contextlib
 import datetime
@@ -24,7 +24,7 @@ from barnabas.wire.messages.produce import PartitionProduceData, ProduceRequest,
 
 SECONDS_5 = datetime.timedelta(seconds=5)
 NO_TIME = datetime.timedelta()
-# Small enough that a few kilobytes break it, and so large that the rest is over in a moment.
+# Small enough for a few kilobytes to exceed it, and large enough for a short throttle time.
 BYTES_PER_SECOND = 20_000
 NO_SUCH = ComponentData(entity_type="shoe-size", match_type=0, match="44")
 
@@ -38,7 +38,7 @@ def broker() -> Iterator[Broker]:
 
 @pytest.fixture
 def limit(broker: Broker) -> Iterator[Callable[..., None]]:
-    """Sets quotas for entities, and takes them away when the test is over."""
+    """Sets quotas for entities, and removes them after the test."""
     done: list[tuple[dict[str, str | None], str]] = []
 
     def alter(entity: dict[str, str | None], kind: str, value: float | None) -> None:
@@ -81,8 +81,8 @@ def fetch(offset: int = 0, *, session: tuple[int, int] = (0, -1), max_bytes: int
     )
 
 
-def assert_unheard(client: Client) -> None:
-    """What is sent now is not answered: the rest has seconds to go yet."""
+def assert_not_answered(client: Client) -> None:
+    """A request sent now is not answered: the throttle time has seconds left."""
     client.send("metadata", 12, MetadataRequest(topics=()))
     client._socket.settimeout(0.1)
     with pytest.raises(TimeoutError):
@@ -97,7 +97,7 @@ def test_a_producer_that_is_too_fast_is_told_and_not_heard(broker: Broker, limit
         answer = client.call("produce", 12, produce(400_000))
         assert answer.responses[0].partition_responses[0].error_code is ErrorCode.none
         assert datetime.timedelta(seconds=8) < answer.throttle_time < datetime.timedelta(seconds=12)
-        assert_unheard(client)
+        assert_not_answered(client)
     with connect(broker, "another") as client:
         assert client.call("produce", 12, produce(400_000)).throttle_time == NO_TIME
 
@@ -107,7 +107,7 @@ def test_a_producer_without_acks_is_not_heard_either(broker: Broker, limit: Call
     with connect(broker, "silent") as client:
         client.send("produce", 12, produce(400_000, acks=0))
         client.forget()
-        assert_unheard(client)
+        assert_not_answered(client)
 
 
 def test_after_its_rest_a_client_is_heard_again(broker: Broker, limit: Callable[..., None]) -> None:
@@ -155,7 +155,7 @@ def test_a_throttled_session_is_not_begun_and_one_that_was_goes_on(broker: Broke
 
 
 def ask(broker: Broker, client_id: str, api: str, version: int, request: object) -> Any:
-    """On a connection of its own: the one that was used before may be resting."""
+    """On a new connection: the one that was used before may be throttled."""
     with connect(broker, client_id) as client:
         return client.call(api, version, request)
 
@@ -185,7 +185,7 @@ def test_partitions_made_too_fast_are_refused(broker: Broker, limit: Callable[..
     deletion = DeleteTopicsRequest(topic_names=("made0",))
     deleted = ask(broker, "admin", "delete_topics", 5, deletion)
     assert deleted.responses[0].error_code is ErrorCode.throttling_quota_exceeded
-    # Older versions do not know the error: they are served, and told to rest.
+    # Older versions do not know the error: they are served, with a throttle time.
     old = ask(broker, "admin", "delete_topics", 4, deletion)
     assert old.responses[0].error_code is ErrorCode.none
     assert old.throttle_time > answer.throttle_time

@@ -1,4 +1,4 @@
-"""Large requests that arrive slowly do not take more memory together than they may; small ones are not kept waiting."""
+"""Large requests that arrive slowly stay within their memory limit; small ones do not wait."""
 
 import socket
 import struct
@@ -18,7 +18,7 @@ MEBIBYTE = 1024 * 1024
 
 
 class Reader:
-    """Wants so many bytes, and tries again when it is told to."""
+    """Needs so many bytes, and retries when it is notified."""
 
     def __init__(self, memory: RequestMemory, size: int) -> None:
         self._memory = memory
@@ -76,7 +76,7 @@ def is_served(client: Client) -> bool:
 
 
 def takes_no_more(client: Client, data: bytes) -> bool:
-    """Whether the broker has stopped reading: what is sent fills the buffers of the kernel, and no more of it goes."""
+    """Whether the broker has stopped reading: the kernel's buffers fill up, and no more can be sent."""
     client._socket.settimeout(1)
     try:
         client.send_bytes(data)

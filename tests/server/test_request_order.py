@@ -1,7 +1,7 @@
 """Requests of one connection take effect in the order in which they were sent, whatever they are.
 
-A client may send several before it reads the first answer. What it is told must be what it would have been told had it
-waited for each answer; only a fetch that waits may find what came behind it.
+A client may send several before it reads the first answer. The answers must be the same as if it had waited for each;
+only a waiting fetch may see later effects.
 """
 
 import datetime

@@ -7,7 +7,7 @@ from barnabas.env.time_slices import TimeSlices
 
 
 def run_together(works: int, steps: int, time_slices: TimeSlices) -> list[tuple[str, int]]:
-    """What was done in which order: steps of several long works, and rounds of the loop that somebody else saw."""
+    """The order of events: steps of several long jobs, and iterations of the loop that another task saw."""
     done: list[tuple[str, int]] = []
 
     async def work(name: str) -> None:

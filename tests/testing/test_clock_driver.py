@@ -54,7 +54,7 @@ def test_what_a_timer_sets_going_is_done_when_advance_returns(driven: Driven) ->
 
     async def chore() -> None:
         await driven.clock.sleep_ms(100)
-        for _ in range(1_000):  # far more turns of the loop than anybody would wait for by count
+        for _ in range(1_000):  # far more iterations of the loop than a fixed count would allow
             await asyncio.sleep(0)
         done.append(driven.clock.monotonic_ms())
 

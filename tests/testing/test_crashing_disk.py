@@ -1,4 +1,4 @@
-"""The disk that ends a broker where it is told to, and the names of the steps."""
+"""The disk that crashes a broker at a given step, and the names of the steps."""
 
 import errno
 

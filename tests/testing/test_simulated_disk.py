@@ -1,4 +1,4 @@
-"""The simulated disk behaves as a real one until it is told to fail, and then loses exactly what was not synced."""
+"""The simulated disk behaves like a real one, and loses exactly the unsynced data in a crash."""
 
 import errno
 import os
@@ -215,7 +215,7 @@ def _outcome(disk: Disk, root: str, step: tuple[object, ...]) -> object:
                 file.close()
         if name == "rename":
             if disk.is_dir(path) or disk.is_dir(f"{root}/{arguments[0]}"):
-                return None  # what may replace a directory is a question we never ask a disk
+                return None  # the broker never replaces directories, so this may differ
             arguments = [f"{root}/{arguments[0]}"]
         if name == "replace_file" and disk.is_dir(path):
             return None

@@ -1,4 +1,4 @@
-"""The blocking client: every version, pipelining, and what happens when the broker hangs up."""
+"""The blocking client: every version, pipelining, and a broker that disconnects."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from barnabas.wire.messages.api_versions import ApiVersionsRequest
 from barnabas.wire.messages.metadata import MetadataRequest
 
 TELEMETRY = {71, 72}
-"""Offered only while somebody has subscribed to clients' metrics."""
+"""Advertised only while there is a client metrics subscription."""
 
 HELLO = ApiVersionsRequest(client_software_name="test", client_software_version="1")
 

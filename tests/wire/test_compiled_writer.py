@@ -26,7 +26,7 @@ ROUNDS = 3
 
 
 def random_message(rng: random.Random, shapes: Any, schema: Any) -> Any:
-    """The API's shape, filled at random with what the schema of one version can say."""
+    """A message of the API's class, with random values that one version can encode."""
     values = {}
     for field in dataclasses.fields(schema):
         is_default = "tag" in field.metadata and rng.random() < 0.5

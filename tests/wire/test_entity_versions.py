@@ -1,4 +1,4 @@
-"""One declaration, many formats: each version has the bytes that it would have if it were declared alone."""
+"""One declaration, many formats: each version has the same bytes as if it were declared alone."""
 
 import pytest
 

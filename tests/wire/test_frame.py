@@ -1,4 +1,4 @@
-"""Headers of requests: what clients send, and what nobody should."""
+"""Request headers: valid and invalid ones."""
 
 import struct
 

@@ -1,4 +1,4 @@
-"""The hand-written encoders say exactly what kio says, for every version."""
+"""The hand-written encoders write the same bytes as kio, for every version."""
 
 import datetime
 import uuid

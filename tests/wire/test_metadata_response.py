@@ -1,4 +1,4 @@
-"""Topics packed by hand say what kio says, for every version."""
+"""The hand-written encoder of topics writes the same bytes as kio, for every version."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The Produce request read by hand says what kio says, and refuses what is none."""
+"""The hand-written Produce decoder agrees with kio, and refuses invalid requests."""
 
 import contextlib
 import datetime

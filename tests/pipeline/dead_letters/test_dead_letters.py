@@ -1,4 +1,4 @@
-"""Dead letters are listed, and go back to where they came from, each once, whatever happens on the way."""
+"""Dead letters are listed, and replayed to their source topics exactly once, whatever fails on the way."""
 
 import json
 import time
@@ -26,7 +26,7 @@ NOW_MS = int(time.time() * 1000)
 
 
 class Crash(BaseException):
-    """Nobody mends anything."""
+    """A crash: no cleanup code runs."""
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +120,7 @@ def test_one_that_dies_again_counts_its_attempts(world: LetterWorld) -> None:
 
 @pytest.mark.parametrize("step", STEPS)
 def test_killed_at_any_step_each_is_sent_once(world: LetterWorld, step: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each process gets a little farther than the one before, and dies; what it has not committed is not to be seen."""
+    """Each process gets a little further than the one before, and dies; uncommitted records stay invisible."""
     monkeypatch.setattr(sending, "LETTERS_MAX", 2)
     wanted = list(range(7))
     for partition in 0, 1:
@@ -149,7 +149,7 @@ def crash_at(step: str, occurrence: int) -> Callable[[str], None]:
 
 
 def test_a_slow_process_is_shut_out(world: LetterWorld) -> None:
-    """A second one begins while the first is about to commit: one of them sends, never both."""
+    """A second replay starts while the first is about to commit: one of them sends, never both."""
     world.write_letters([letter(1, topic=world.topic, timestamp_ms=NOW_MS)])
 
     def another(passed: str) -> None:

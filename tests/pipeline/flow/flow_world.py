@@ -46,7 +46,7 @@ def source_of(format_: Format = Format.JSON, *, schema: str | Schema, **more: An
 
 
 def at(minutes: float) -> str:
-    """A time so many minutes after noon, as it stands in a record."""
+    """A time so many minutes after noon, as text in a record."""
     return (NOON + timedelta(minutes=minutes)).isoformat().replace("+00:00", "Z")
 
 
@@ -57,7 +57,7 @@ def batch_of(
     minutes: float = 0,
     headers: Sequence[tuple[str, bytes]] | None = None,
 ) -> Any:
-    """Records of the topic `telemetry`, which the log took so many minutes after noon."""
+    """Records of the topic `telemetry`, appended so many minutes after noon."""
     count = len(values)
     columns: dict[str, list[Any]] = {
         "key": [b"k"] * count,
@@ -74,7 +74,7 @@ def batch_of(
 
 
 def write_batches(folder: Path, batches: Sequence[Any]) -> None:
-    """As files that a stream reads one by one."""
+    """Write them as files that a stream reads one by one."""
     import os
 
     import pyarrow.parquet as pq
@@ -91,6 +91,6 @@ def headers_of(letter: Any) -> dict[str, str]:
 
 
 def letters_of(frame: "DataFrame") -> dict[int, dict[str, str]]:
-    """By the offset of the record, the headers of its dead letter."""
+    """The headers of each dead letter, by the offset of its record."""
     found = [headers_of(row) for row in frame.collect()]
     return {int(headers["barnabas.dead.offset"]): headers for headers in found}

@@ -1,4 +1,4 @@
-"""What is wrong with the files of a test is told at its line, and differences so that a person sees them."""
+"""Mistakes in the files of a test are reported with their lines, and differences are readable."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`test` and `preview` from one end to the other, but for the start of Spark."""
+"""`test` and `preview` from end to end, except for the start of Spark."""
 
 import json
 from collections import Counter

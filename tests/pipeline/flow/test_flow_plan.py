@@ -1,4 +1,4 @@
-"""A project over records at rest: every format, every fate of a row, and dead letters. Few queries, many checks."""
+"""A project in batch mode: every format, every outcome of a row, and dead letters. Few queries, many checks."""
 
 import json
 from pathlib import Path
@@ -78,14 +78,14 @@ def test_every_record_is_kept_dropped_late_a_duplicate_or_dead(spark: "SparkSess
         row("a", 5),  # 1: the same within ten minutes
         row("b", 0, 13),  # 2: dropped
         row("c", 0, 500),  # 3: dead by a rule
-        row("d", 0, 500, device=""),  # 4: breaks two rules; the first in the file is told
+        row("d", 0, 500, device=""),  # 4: breaks two rules; the first in the file is reported
         row("e", -5),  # 5: late
         row("f", 0, 3.0, extra=[1]),  # 6: kept; fields that nobody declared are no mistake
         "no",  # 7
         row("g", 0) + row("h", 0),  # 8
         row("i", 0, "x"),  # 9
         json.dumps({"id": "j", "value": 1}),  # 10: has no time
-        row(None, 0),  # 11: cannot be told from others
+        row(None, 0),  # 11: has no id for deduplication
         None,  # 12
         b"\xff",  # 13
         row("k", 0, None),  # 14: a rule about null is broken

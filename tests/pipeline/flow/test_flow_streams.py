@@ -1,4 +1,4 @@
-"""What a stream remembers and forgets: duplicates, windows, counts. One query each, a batch for each file."""
+"""State of a stream: duplicates, windows, counts, and when it expires. One query each, a batch for each file."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Why a record does not fit, in words. Needs no Spark."""
+"""The reasons why a record does not match its schema. Needs no Spark."""
 
 import pytest
 from flow_world import source_of

@@ -1,4 +1,4 @@
-"""What the pages for newcomers say can be said, can be said: Spark plans and starts every flow of their projects."""
+"""The projects on the migration pages work: Spark plans and starts every flow."""
 
 import re
 from collections.abc import Callable, Iterator

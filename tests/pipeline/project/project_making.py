@@ -1,4 +1,4 @@
-"""Projects in a folder of their own, written and loaded by a test."""
+"""Write and load a project in its own folder."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -39,7 +39,7 @@ def loaded(folder: Path, yaml: str, *, files: Mapping[str, str] | None = None, *
 
 
 def mistakes(folder: Path, yaml: str, *, files: Mapping[str, str] | None = None, **how: object) -> Sequence[str]:
-    """Each mistake as people see it."""
+    """Each mistake as it is printed."""
     with pytest.raises(ProjectInvalid) as caught:
         loaded(folder, yaml, files=files, **how)
     return [str(problem) for problem in caught.value.problems]

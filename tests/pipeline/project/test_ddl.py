@@ -1,4 +1,4 @@
-"""Schemas in Spark's DDL: what they become, and where a wrong one is wrong."""
+"""Schemas in Spark's DDL: the parsed columns, and the position of errors."""
 
 import pytest
 from hypothesis import given

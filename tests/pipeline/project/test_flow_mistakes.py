@@ -1,4 +1,4 @@
-"""Mistakes in flows and in what ties them to the rest: their exact words and their places."""
+"""Mistakes in flows and their connections: the exact messages and positions."""
 
 from pathlib import Path
 

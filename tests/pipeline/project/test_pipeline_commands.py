@@ -19,8 +19,8 @@ from barnabas.pipeline.project import load
 from barnabas.pipeline.status import FlowStatus, State
 from barnabas.spark.errors import UserError
 
-Ran = tuple[int, str, str]
-Pipeline = Callable[..., Ran]
+CommandResult = tuple[int, str, str]
+Pipeline = Callable[..., CommandResult]
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def pipeline(capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
 
-    def call(*arguments: str) -> Ran:
+    def call(*arguments: str) -> CommandResult:
         return run(["pipeline", *arguments]), *capfd.readouterr()
 
     return call

@@ -1,4 +1,4 @@
-"""Lineage: what is tied to what, and drawings in which everything is there and nothing lies upon anything."""
+"""Lineage: the edges of the graph, and drawings that are complete and without overlaps."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""A pipeline's status: written whole, read by anyone, and judged when its writer cannot."""
+"""A pipeline's status file: written atomically, read by any process, and evaluated when its writer is gone."""
 
 import os
 import signal

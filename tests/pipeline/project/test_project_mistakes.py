@@ -1,4 +1,4 @@
-"""Mistakes in a project and its sources: their exact words and their places. Flows: test_flow_mistakes."""
+"""Mistakes in a project and its sources: the exact messages and positions. Flows: test_flow_mistakes."""
 
 from pathlib import Path
 

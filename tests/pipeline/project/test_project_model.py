@@ -1,4 +1,4 @@
-"""What a good project becomes."""
+"""The model of a valid project."""
 
 from pathlib import Path
 

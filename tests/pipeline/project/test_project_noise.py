@@ -1,4 +1,4 @@
-"""Whatever a file contains, it becomes a project or problems with places: never another error."""
+"""Any file content gives a project or problems with positions, never another error."""
 
 from pathlib import Path
 

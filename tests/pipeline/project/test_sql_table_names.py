@@ -1,4 +1,4 @@
-"""Which tables a query reads is found as Spark would find it, and no text makes the finder fail in another way."""
+"""The tables that a query reads are found as Spark finds them, and no text makes the parser fail otherwise."""
 
 import pytest
 from hypothesis import given
@@ -176,7 +176,7 @@ NOISE = st.sampled_from(
 
 @st.composite
 def queries(draw: st.DrawFn, depth: int = 2) -> tuple[str, list[str]]:
-    """A query, and the tables that it reads, by how it was made."""
+    """A generated query, and the tables that it reads."""
     tables: list[str] = []
     relations = []
     for _ in range(draw(st.integers(1, 3))):

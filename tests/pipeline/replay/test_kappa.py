@@ -1,4 +1,4 @@
-"""Logic changes: the history goes through the new logic beside the old, is compared, and is switched to."""
+"""Changed logic: a new version replays the history beside the old one, is compared, and readers switch to it."""
 
 import json
 import time
@@ -66,7 +66,7 @@ def put(broker: Broker, topic: str, readings: list[tuple[int, str, int, int]]) -
 
 
 def quiet(_: str) -> None:
-    """Nobody listens."""
+    """No output."""
 
 
 def test_replay_compare_switch_and_back(

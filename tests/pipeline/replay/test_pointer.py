@@ -1,4 +1,4 @@
-"""What readers of a pipeline see: one pointer, which moves for all flows at once, and only forward in the log."""
+"""The pointer that readers of a pipeline follow: it moves for all flows at once, and only forward in the log."""
 
 import json
 import shutil
@@ -152,7 +152,7 @@ def test_a_version_that_is_behind_is_not_shown(world: World) -> None:
         ("v2", "upper", False),
         ("v2", "kept", False),
     ]
-    # What readers see runs elsewhere: its group knows how far it is, if anybody does.
+    # The current version runs elsewhere: only its group knows how far it has read.
     shutil.rmtree(world.project.state_folder("v1"))
     with pytest.raises(UserError, match="how far v1, which readers see, has come cannot be told"):
         switch(world.project, version="v2")
@@ -194,7 +194,7 @@ def test_the_commands(world: World) -> None:
 
 
 def test_only_one_can_move_it_at_a_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Somebody switches while another switch is being written: the first one fails, and nothing of it is seen."""
+    """A switch during another switch: the first one fails, and has no effect."""
     publish_first(world.cluster, world.project, "v1", world.project.running_flows())
     flows = world.project.running_flows()
     write = pointer.write
@@ -261,7 +261,7 @@ def test_a_stream_ends_at_the_switch_with_a_word_where_to_go_on(world: World, st
     restarted = streams()
     restarted.stop_at_what_is_there()
     assert restarted.end_of_batch(first, everything=True)[old] == {"0": 5}
-    # Back again: it was never told to end, and goes on.
+    # Back again: the stream was never ended, and continues.
     move(world.cluster, world.project, "v1", world.project.running_flows())
     assert stream.end_of_batch(first, everything=True)[old] == {"0": 7}
 

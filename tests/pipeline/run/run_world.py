@@ -1,4 +1,4 @@
-"""A small project against a broker of the test's own: what goes in, and what readers of committed records get out."""
+"""A small project with the test's own broker: its input, and the output that read_committed consumers get."""
 
 import json
 import time

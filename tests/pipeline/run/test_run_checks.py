@@ -1,4 +1,4 @@
-"""What `run` refuses before Spark is started: each refusal says what is wrong and what to do."""
+"""Errors of `run` before Spark starts: each says what is wrong and what to do."""
 
 import shutil
 import socket
@@ -89,7 +89,7 @@ def test_another_folder_with_the_same_name(broker: Broker, tmp_path: Path) -> No
         owner.check(cluster, moved, "v1", mine)
         owner.register(cluster, moved, "v1", mine, take_over=False)
         shutil.rmtree(moved.state_folder("v1"))
-        owner.check(cluster, moved, "v1", Claims())  # to begin anew, its state was removed
+        owner.check(cluster, moved, "v1", Claims())  # to start again, its state was removed
         claims.write(moved.state_folder("v1"), mine)
         claims.write(second.state_folder("v1"), other)
         owner.register(cluster, second, "v1", other, take_over=True)
@@ -120,7 +120,7 @@ def test_a_run_with_little_to_read_has_spark_prepare_for_little(
 
 
 def test_topics_of_a_version(broker: Broker) -> None:
-    """Made with as many partitions as their source, and known again by their ids."""
+    """Created with as many partitions as their source, and identified by their ids later."""
     wanted = Wanted("made", "flow `f`", ("orders",), has_written=False)
     written = Wanted("made", "flow `f`", ("orders",), has_written=True)
     shared = Wanted("dead", "dead letters", (), has_written=True, is_shared=True)
@@ -174,7 +174,7 @@ def test_columns_of_a_table_may_come_but_not_go() -> None:
 
 
 def test_files_of_unfinished_batches_are_removed(tmp_path: Path) -> None:
-    """Names as Spark writes them down; what is not understood is left alone."""
+    """Names as Spark writes them; unknown ones are ignored."""
     log = tmp_path / "_spark_metadata"
     kept = tmp_path / "day=a%3Ab c" / "part-1.parquet"
     left = tmp_path / "day=a%3Ab c" / "part-2.parquet"
@@ -236,7 +236,7 @@ def test_a_flow_that_is_not_there(broker: Broker, tmp_path: Path) -> None:
 
 
 def test_flows_share_the_cores_by_age() -> None:
-    """In Spark's pool for all that name none: between pools it goes by name, and the last would wait for the first."""
+    """In Spark's default pool: pools are scheduled by name, and the last would wait for the first."""
     file = urlsplit(_CONF["spark.scheduler.allocation.file"])
     pools = ElementTree.parse(file.path).findall("pool")
     assert [(pool.get("name"), pool.findtext("schedulingMode")) for pool in pools] == [("default", "FAIR")]

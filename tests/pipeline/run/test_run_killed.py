@@ -1,4 +1,4 @@
-"""The driver is killed in the middle of its work, and the next run goes on: every row comes out once, everywhere."""
+"""The driver is killed while it works, and the next run continues: every row is written once to every output."""
 
 import os
 import signal
@@ -111,7 +111,7 @@ def all_have_begun(state: Path) -> bool:
 
 
 def check_updates(told: list[dict[str, int]], good: list[int]) -> None:
-    """Counts grow from one update to the next; a batch that was written twice would tell one of them again."""
+    """Counts grow from one update to the next; a batch that was written twice would repeat one of them."""
     for kind in range(3):
         counts = [row["orders"] for row in told if row["kind"] == kind]
         assert len(set(counts)) == len(counts)
@@ -119,7 +119,7 @@ def check_updates(told: list[dict[str, int]], good: list[int]) -> None:
 
 
 def table(folder: Path) -> Counter[tuple[int, int]]:
-    """As anybody reads it who knows nothing of Spark's own list of files."""
+    """Read without Spark's own list of files, like other tools do."""
     files = [file for file in folder.rglob("*.parquet") if "_spark_metadata" not in file.parts]
     found: Counter[tuple[int, int]] = Counter()
     for file in files:

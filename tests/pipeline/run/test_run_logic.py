@@ -28,7 +28,7 @@ def made(folder: Path, yaml: str = MORE, **files: str) -> Project:
 
 
 def start(found: Project) -> None:
-    """As a run does, up to its first batch."""
+    """Start like a run does, up to its first batch."""
     keep_logic(found, "v1")
     offsets = found.checkpoint("large", "v1") / "offsets"
     offsets.mkdir(parents=True)
@@ -95,7 +95,7 @@ def test_before_the_first_batch_everything_may_change(tmp_path: Path) -> None:
 
 
 def test_as_started(tmp_path: Path) -> None:
-    """Queries and functions of then; tables and state where they always were. The project of today may be broken."""
+    """Queries and functions of that version; tables and state in the same place. Today's project may be broken."""
     start(made(tmp_path))
     made(tmp_path, sql__large_dot_sql="SELECT * FROM orders")
     (tmp_path / "pipeline.yaml").write_text("nonsense: [")

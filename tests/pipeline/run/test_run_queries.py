@@ -1,4 +1,4 @@
-"""How a query is started again, stopped and told about; Spark's own query is played by a small object."""
+"""How a query is restarted, stopped and reported; a small fake stands in for Spark's query."""
 
 import threading
 from collections.abc import Callable
@@ -96,7 +96,7 @@ def test_while_the_broker_is_away_it_is_started_again_and_again(stage: Callable[
 
 
 def test_a_broker_that_does_not_answer_blocks_it(stage: Callable[..., Stage]) -> None:
-    """Spark goes on asking for a minute, and says meanwhile that it waits for data."""
+    """Spark retries for a minute, and reports meanwhile that it waits for data."""
     found = stage()
     found.now_played.works = False
     found.query.look(0)
@@ -146,7 +146,7 @@ def test_an_end_that_nobody_asked_for_is_a_failure(stage: Callable[..., Stage]) 
 def test_failures_of_a_batch_that_is_written_by_a_function_stay_short(
     tmp_path: Path, error: str, passing: bool, known: bool
 ) -> None:
-    """Spark's own expression over their text takes its whole stack if they are long; they are judged all the same."""
+    """Spark's regular expression overflows the stack on long texts; they are still classified."""
     found = project(tmp_path, "127.0.0.1:1")
     long = StreamingQueryException(error + "\n\tat org.apache.spark.Some.where(Some.scala:1)" * 2000)
     short = in_short(long, found, "large")

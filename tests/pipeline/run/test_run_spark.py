@@ -1,4 +1,4 @@
-"""Runs with Spark: what comes out, what is told, and mistakes that only Spark can find. One session serves all."""
+"""Runs with Spark: output, status, and mistakes that only Spark can find. One session serves all."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -100,7 +100,7 @@ def test_a_broker_that_is_gone_is_told_until_it_is_back(spark: "SparkSession", b
     seen: list[Health] = []
 
     def act(status: Status) -> bool:
-        """The broker goes when all is read, and comes back when that is seen."""
+        """Stop the broker when everything is read, and restart it when the status shows that."""
         states = {flow.state for flow in status.flows}
         if not seen and all(flow.lag == 0 for flow in status.flows) and states == {State.WAITING}:
             broker.stop()

@@ -1,4 +1,4 @@
-"""What a run shows: a table in a terminal, lines in a log."""
+"""The output of a run: a table in a terminal, lines in a log."""
 
 import io
 import time

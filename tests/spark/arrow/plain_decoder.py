@@ -1,4 +1,4 @@
-"""The plain twin of the decoder: one record at a time, with the records room's own reader."""
+"""The plain version of the decoder: one record at a time, with the decoder of `barnabas.records`."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any

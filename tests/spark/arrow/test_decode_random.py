@@ -1,4 +1,4 @@
-"""The decoder against its plain twin: batches made at random, and batches that were damaged."""
+"""The decoder compared with the plain one: random batches, and damaged ones."""
 
 import random
 from itertools import pairwise
@@ -138,7 +138,7 @@ def test_damage_is_refused_where_the_plain_decoder_refuses_it(
 
 
 def assert_only_ours_may_refuse(content: bytes, rows: list[dict[str, Any]]) -> None:
-    """What no log and no timestamp of Spark's can hold, although a single batch can."""
+    """Values that a single batch can hold, but no log or no timestamp of Spark."""
     headers = [batch.header for batch in split_batches(content)]
     offsets = [offset for header in headers for offset in (header.base_offset, header.last_offset)]
     whole = sum(header.size for header in headers)

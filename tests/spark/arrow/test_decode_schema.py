@@ -1,4 +1,4 @@
-"""The columns are those that Spark expects, and odd batches are met as its Kafka connector meets them."""
+"""The columns are those that Spark expects, and unusual batches are handled as by its Kafka connector."""
 
 from typing import Any
 
@@ -114,7 +114,7 @@ def test_a_claim_of_more_records_than_bytes_is_not_believed() -> None:
 
 @pytest.mark.parametrize(("batches", "count"), [(1, 100), (1, 12_000), (3, 700), (60, 100)])
 def test_runs_of_equal_records_and_lengths_at_random(batches: int, count: int) -> None:
-    """Every way to walk: long runs, runs in many batches, steps abreast, and one by one; and records of 8 KiB."""
+    """Every strategy: long runs, runs in many batches, parallel steps, and one by one; and records of 8 KiB."""
     logs: dict[str, bytes] = {"runs": b"", "random": b"", "giants": b""}
     for number in range(batches):
         like = [Record(timestamp=index // 50, value=b"x" * 20) for index in range(count)]

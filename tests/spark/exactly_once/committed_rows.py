@@ -1,4 +1,4 @@
-"""What a topic with one partition holds, read by its markers and not by a client's isolation level."""
+"""The committed records of a topic with one partition, decided by its markers, not by a client's isolation level."""
 
 from collections import Counter
 

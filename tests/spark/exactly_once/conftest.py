@@ -13,7 +13,7 @@ _DOWNGRADE = 2
 
 @pytest.fixture(scope="module", params=[1, 2], ids=["transaction.version=1", "transaction.version=2"])
 def broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
-    """With both ways of transactions; each test has topics and a query of its own."""
+    """With transaction.version 1 and 2; each test has its own topics and query."""
     with Broker() as running:
         if request.param != 2:
             update = FeatureUpdateKey(
@@ -34,7 +34,7 @@ def query(broker: Broker) -> Iterator[SimulatedQuery]:
 
 @pytest.fixture(scope="module")
 def target() -> Iterator[Broker]:
-    """As a broker comes: where Spark itself writes to."""
+    """A broker with default settings, for writes by Spark itself."""
     with Broker() as running:
         yield running
 

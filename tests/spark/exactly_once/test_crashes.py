@@ -1,4 +1,4 @@
-"""A driver dies at every named step, with its transactions timed out meanwhile or not, and comes back."""
+"""A driver dies at every named step, with or without timed-out transactions, and is restarted."""
 
 from collections import Counter
 from random import Random
@@ -13,7 +13,7 @@ from barnabas.testing.simulated_query import Crash, SimulatedQuery, at, crash_at
 TASKS_BEFORE, TASKS_AFTER = 3, 2
 SEED = 11
 DECIDING = (steps.DECISION_WRITTEN, steps.POINTER_WRITTEN, steps.DECIDED)
-"""Not passed again where the decision is there."""
+"""Steps that are skipped if there is a decision already."""
 
 
 def expected(batches: int) -> Counter[str]:
@@ -26,7 +26,7 @@ def time_out(query: SimulatedQuery, how: str, seed: int) -> None:
 
 
 def finish(query: SimulatedQuery, *, batches: int = 3) -> None:
-    """The driver is back: it runs batch 1 again, with another number of tasks, and goes on."""
+    """The restarted driver runs batch 1 again, with another number of tasks, and continues."""
     for batch_id in range(1, batches):
         query.run_batch(batch_id, rows_of(batch_id), TASKS_AFTER)
     assert query.committed() == expected(batches)
@@ -96,7 +96,7 @@ def test_a_task_fails_and_is_tried_again(query: SimulatedQuery) -> None:
 
 
 def test_speculation_leaves_nothing_open(query: SimulatedQuery) -> None:
-    """Two attempts of each task finish; one of each gets through to the driver."""
+    """Two attempts of each task finish; the driver gets the report of one of each."""
     first = query.run_tasks(0, rows_of(0), 3)
     second = query.run_tasks(0, rows_of(0), 3, attempt=1)
     query.commit(0, [first[0], second[1], first[2]])
@@ -125,7 +125,7 @@ def test_batches_without_rows(query: SimulatedQuery) -> None:
     query.run_batch(2, [], 1)
     with pytest.raises(Crash):
         query.run_batch(3, rows_of(3), 2, crash_at(steps.DECIDED))
-    # Run again it has no rows; what was decided is finished all the same.
+    # The retried batch has no rows; the decided one is finished all the same.
     query.commit(3, [query.run_task(3, [], 0, looks=False)])
     assert query.committed() == Counter([*rows_of(1), *rows_of(3)])
 

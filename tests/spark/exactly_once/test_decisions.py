@@ -1,4 +1,4 @@
-"""Decisions as records: what is written can be read, whatever its size, and nothing else is taken for one."""
+"""Decisions as records: they survive a round trip at any size, and other records are not taken for one."""
 
 import pytest
 from hypothesis import given

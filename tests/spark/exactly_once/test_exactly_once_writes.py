@@ -1,4 +1,4 @@
-"""Exactly-once writes by Spark where nothing is killed: batches, streams, failing tasks, and what they leave behind."""
+"""Exactly-once writes by Spark without kills: batches, streams, failing tasks, and what they leave behind."""
 
 from collections import Counter
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Batch writes with an id and a number: made again they write nothing twice, whatever became of the first attempt."""
+"""Batch writes with an id and a number: a repeated write writes nothing twice, however the first attempt ended."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -55,7 +55,7 @@ def test_a_write_that_is_made_again(spark: "SparkSession", target: Broker, clust
     with pytest.raises(UserError, match="batch 3 was already written"), readable_errors():
         write([7], "one", 2)
     assert open_transactions(cluster, PREFIX) == {}
-    # Spark may have no task at all for a batch, and what was decided is looked for all the same.
+    # Spark may have no task at all for a batch; the decision is still looked up.
     delivery = exactly_once_delivery(sink_options(options(target, "one", 3)), streaming=False)
     delivery.commit([], None)
     assert committed(cluster, "one").total() == 7

@@ -1,4 +1,4 @@
-"""Random lives of a query: drivers die, transactions time out, zombies wake, rows are split otherwise each time."""
+"""Random runs of a query: drivers die, transactions time out, zombies wake, rows are split differently each time."""
 
 from collections import Counter
 from contextlib import suppress
@@ -17,7 +17,7 @@ ALL_STEPS = (*steps.TASK_STEPS, *steps.COMMIT_STEPS, *steps.ROLL_FORWARD_STEPS)
 
 
 class Life:
-    """One walk. Every choice comes from the seed."""
+    """One random run. Every choice comes from the seed."""
 
     def __init__(self, query: SimulatedQuery, seed: int) -> None:
         self.query = query
@@ -51,7 +51,7 @@ class Life:
             self.successor()
 
     def successor(self) -> None:
-        """Another driver runs the batch, while the one that called us sleeps."""
+        """Another driver runs the batch, while the calling one is paused."""
         self.depth += 1
         batch_id = self.batch_id
         with suppress(Crash, Refused, OlderThanDecided):

@@ -9,7 +9,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.crash]
 SEED = 20261115
 ROUNDS = 5
 TIME_S = 45.0
-"""Begin no further round after that: the machine may be busy with other tests."""
+"""No new round starts after that: the machine may be busy with other tests."""
 
 
 @pytest.mark.timeout(900)

@@ -1,4 +1,4 @@
-"""Real timeouts, restarts, ids and pointers that expire, retention, deleted topics: what becomes of a batch then."""
+"""A batch after real timeouts, restarts, expired ids and pointers, retention, and deleted topics."""
 
 import time
 from collections import Counter
@@ -73,7 +73,7 @@ def test_a_decision_in_many_records(query: SimulatedQuery, monkeypatch: pytest.M
 
 
 def test_retention_has_overtaken_a_decided_batch(query: SimulatedQuery) -> None:
-    """What was removed would be gone, had it been committed, too."""
+    """Committed records would have been removed, too."""
     decided_and_dead(query)
     query.time_out()
     places = tuple(
@@ -126,8 +126,8 @@ def test_copies_keep_keys_values_and_timestamps(query: SimulatedQuery) -> None:
 
 
 @pytest.fixture
-def impatient() -> Iterator[Broker]:
-    """Looks for late transactions and unused ids all the time."""
+def fast_expiry_broker() -> Iterator[Broker]:
+    """A broker that checks for timed-out transactions and expired ids all the time."""
     properties = {
         "transaction.abort.timed.out.transaction.cleanup.interval.ms": "20",
         "transaction.remove.expired.transaction.cleanup.interval.ms": "20",
@@ -136,8 +136,8 @@ def impatient() -> Iterator[Broker]:
         yield running
 
 
-def test_transactions_that_really_time_out(impatient: Broker) -> None:
-    query = SimulatedQuery(impatient.bootstrap_servers)
+def test_transactions_that_really_time_out(fast_expiry_broker: Broker) -> None:
+    query = SimulatedQuery(fast_expiry_broker.bootstrap_servers)
     query.timeout_ms = 50
     query.run_batch(0, rows_of(0), 3, at(steps.DRIVER_BEGUN, lambda: wait_for_end_of_all(query)))
     query.timeout_ms = 60_000
@@ -152,20 +152,20 @@ def wait_for_end_of_all(query: SimulatedQuery) -> None:
     wait_for(lambda: not query.open_transactions(), "transactions do not time out")
 
 
-def test_ids_that_expired(impatient: Broker) -> None:
-    """A query that rests for longer than brokers remember transactional ids (a week), then comes back."""
-    query = SimulatedQuery(impatient.bootstrap_servers)
+def test_ids_that_expired(fast_expiry_broker: Broker) -> None:
+    """A query that pauses for longer than transactional ids are kept (a week), then continues."""
+    query = SimulatedQuery(fast_expiry_broker.bootstrap_servers)
     with pytest.raises(Crash):
         query.run_batch(0, rows_of(0), 3, crash_at(steps.TASKS_ENDED))
-    impatient.properties["transactional.id.expiration.ms"] = "1"
-    impatient.restart()
+    fast_expiry_broker.properties["transactional.id.expiration.ms"] = "1"
+    fast_expiry_broker.restart()
     asked = Transactions(query.cluster)
     entry = query.decided_entries()[0]
     wait_for(
         lambda: asked.commit_all([entry.producer]) == [ErrorCode.invalid_producer_id_mapping], "the id does not expire"
     )
-    impatient.properties["transactional.id.expiration.ms"] = "604800000"
-    impatient.restart()
+    fast_expiry_broker.properties["transactional.id.expiration.ms"] = "604800000"
+    fast_expiry_broker.restart()
     query.run_batch(0, rows_of(0), 2)
     query.run_batch(1, rows_of(1), 2)
     assert query.committed() == expected(2)
@@ -173,17 +173,17 @@ def test_ids_that_expired(impatient: Broker) -> None:
 
 
 @pytest.mark.parametrize("step", [steps.TASK_FLUSHED, *steps.COMMIT_STEPS])
-def test_the_broker_restarts(impatient: Broker, step: str) -> None:
-    """In one life of the driver: it goes on when the broker is back."""
-    query = SimulatedQuery(impatient.bootstrap_servers)
-    query.run_batch(0, rows_of(0), 3, at(step, impatient.restart))
+def test_the_broker_restarts(fast_expiry_broker: Broker, step: str) -> None:
+    """In one run of the driver: it continues when the broker is back."""
+    query = SimulatedQuery(fast_expiry_broker.bootstrap_servers)
+    query.run_batch(0, rows_of(0), 3, at(step, fast_expiry_broker.restart))
     query.run_batch(1, rows_of(1), 3)
     assert query.committed() == expected(2)
     query.close()
 
 
-def test_the_topic_of_decisions_is_deleted(impatient: Broker) -> None:
-    query = SimulatedQuery(impatient.bootstrap_servers)
+def test_the_topic_of_decisions_is_deleted(fast_expiry_broker: Broker) -> None:
+    query = SimulatedQuery(fast_expiry_broker.bootstrap_servers)
     decided_and_dead(query)
     reports = query.run_tasks(0, rows_of(0), 2)
     assert all(report.is_decided for report in reports)

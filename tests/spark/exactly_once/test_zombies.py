@@ -1,4 +1,4 @@
-"""Drivers that were thought dead and wake up, and tasks that nobody waits for any more."""
+"""Zombie drivers and tasks."""
 
 from collections import Counter
 from contextlib import suppress
@@ -19,7 +19,7 @@ def expected(batches: int) -> Counter[str]:
 @pytest.mark.parametrize("goes_on", [False, True], ids=["successor repeats the batch", "successor is a batch ahead"])
 @pytest.mark.parametrize("step", [*steps.TASK_STEPS, *steps.COMMIT_STEPS])
 def test_an_old_driver_wakes_up_at_each_step(query: SimulatedQuery, step: str, goes_on: bool) -> None:
-    """While it slept there, its successor ran the same batch, or the next one, too."""
+    """While it was paused there, its successor ran the same batch, or the next one, too."""
     query.run_batch(0, rows_of(0), 3)
 
     def successor() -> None:
@@ -27,7 +27,7 @@ def test_an_old_driver_wakes_up_at_each_step(query: SimulatedQuery, step: str, g
         if goes_on:
             query.run_batch(2, rows_of(2), 2)
 
-    with suppress(Refused, OlderThanDecided):  # it may be told that it is a zombie, or find its work done
+    with suppress(Refused, OlderThanDecided):  # it may be fenced, or find its work done
         query.run_batch(1, rows_of(1), 3, at(step, successor))
     for batch_id in range(2 + goes_on, 4):
         query.run_batch(batch_id, rows_of(batch_id), 2)
@@ -37,7 +37,7 @@ def test_an_old_driver_wakes_up_at_each_step(query: SimulatedQuery, step: str, g
 
 @pytest.mark.parametrize("step", steps.COMMIT_STEPS)
 def test_a_zombie_task_takes_over_the_ids_of_its_successors(query: SimulatedQuery, step: str) -> None:
-    """An executor of a dead driver, cut off when the driver died, writes what it had to write long ago."""
+    """An executor of a dead driver, which lost contact when the driver died, writes its old rows."""
 
     def zombies() -> None:
         for partition_id in range(2):
@@ -68,7 +68,7 @@ def test_an_older_checkpoint_is_refused(query: SimulatedQuery) -> None:
 
 
 class TestBrokenProtocolsAreFound:
-    """The same simulation, with a step of the protocol left out: it must see what goes wrong then."""
+    """The same simulation without one step of the protocol: it must detect the error."""
 
     def test_without_roll_forward_records_are_lost(
         self, query: SimulatedQuery, monkeypatch: pytest.MonkeyPatch

@@ -1,4 +1,4 @@
-"""A broker of one partition that answers fetches by a script: what a real one does too seldom to be waited for."""
+"""A broker with one partition and scripted fetch answers, for cases that are too rare with a real one."""
 
 import socket
 import struct

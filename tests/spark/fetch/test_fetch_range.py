@@ -57,7 +57,7 @@ def produce(cluster: Cluster, topic: str, batch: bytes) -> int:
 
 
 def fill(cluster: Cluster, topic: str, batches: int, records: int = 10) -> Rows:
-    """Batches with every codec in turn; what is in them."""
+    """Write batches with every codec in rotation; returns their records."""
     rows: Rows = []
     for number in range(batches):
         content = [Record(timestamp=number, value=b"%d-%d" % (number, index)) for index in range(records)]

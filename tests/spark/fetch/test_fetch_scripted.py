@@ -1,4 +1,4 @@
-"""Answers that a leader gives seldom: held back, cut off, empty, refused."""
+"""Rare answers of a leader: delayed, truncated, empty, refused."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -42,7 +42,7 @@ def refused(code: ErrorCode) -> FetchedPartition:
 
 
 def read(steps: Sequence[Step], end: int, *, is_tiered: bool = False) -> tuple[list[int], list[Any]]:
-    """Offsets that were read, and what was asked for."""
+    """The offsets that were read, and the fetch requests."""
     with ScriptedLeader(steps, ends_at=100, is_tiered=is_tiered) as leader:
         settings = client_settings(
             {"bootstrap.servers": leader.bootstrap_servers, "retry.backoff.ms": "1", "retry.backoff.max.ms": "2"}

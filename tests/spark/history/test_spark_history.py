@@ -1,4 +1,4 @@
-"""History in Spark itself: the native scan, option("history"), and from_json as the judge of typed columns."""
+"""History in Spark itself: the native scan, option("history"), and typed columns compared with from_json."""
 
 import json
 from collections.abc import Iterator

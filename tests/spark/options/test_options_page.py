@@ -1,4 +1,4 @@
-"""The page about options names all of them, and none that does not exist."""
+"""The options page lists exactly the existing options."""
 
 import re
 from collections.abc import Iterator

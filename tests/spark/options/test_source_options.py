@@ -1,4 +1,4 @@
-"""Options of a read: defaults, precedence, and refusals that name the mistake and the next step."""
+"""Options of a read: defaults, precedence, and errors that name the mistake and the next step."""
 
 import pickle
 

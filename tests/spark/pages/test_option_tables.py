@@ -1,4 +1,4 @@
-"""The tables of options in the guide are those of the code: the same names, and defaults that change nothing."""
+"""The option tables in the guide match the code: the same names, and the same defaults."""
 
 import dataclasses
 import re
@@ -20,7 +20,7 @@ _ROW = re.compile(r"^\| `([\w.]+)` \|(.*?)\|", re.MULTILINE)
 
 
 def table(heading: str) -> dict[str, str]:
-    """Of each option of the table below this heading its default, as the page has it."""
+    """The default of each option in the table below this heading."""
     section = PAGE.partition(f"\n### {heading}\n")[2].partition("\n#")[0]
     return {name: default.strip().strip("`") for name, default in _ROW.findall(section)}
 

@@ -1,8 +1,8 @@
 """The pages about Spark run as they are written, from the top to the bottom, with one session and one shell.
 
-Python goes on where the block before it has stopped, and prints what the `text` block behind it shows; a block that
-begins with the name of a file is written to that file. Commands must print what the page shows, with other numbers
-perhaps. Only ports, and the directories of checkpoints, are other ones; the broker is the test's own.
+Python continues where the block before it ended, and prints what the following `text` block shows; a block that begins
+with the name of a file is written to that file. Commands must print what the page shows, perhaps with other numbers.
+Only ports and the directories of checkpoints differ; the broker is the test's own.
 """
 
 import io
@@ -120,7 +120,7 @@ def page(tmp_path: Path) -> Iterator[Page]:
 
 @pytest.fixture
 def settings(spark: "SparkSession") -> Iterator[None]:
-    """What a page sets in the session that all tests share is set back."""
+    """Restores the settings of the shared session after a page."""
     name = "spark.sql.shuffle.partitions"
     before = spark.conf.get(name)
     yield

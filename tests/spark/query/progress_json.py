@@ -1,4 +1,4 @@
-"""Progress as Spark 4.3 tells it: taken from a running query, with offsets put in."""
+"""Progress as Spark 4.3 reports it: recorded from a running query, with other offsets."""
 
 import json
 from typing import Any

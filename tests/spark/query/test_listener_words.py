@@ -1,4 +1,4 @@
-"""Why a query has ended, in one line taken from what Spark tells."""
+"""Why a query has ended, in one line from Spark's message."""
 
 import pytest
 

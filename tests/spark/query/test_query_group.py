@@ -1,4 +1,4 @@
-"""A query's group on a real broker: what is kept, what is given back, what is refused, and what tools see of it."""
+"""A query's group on a real broker: stored offsets, reading them back, refused commits, and what tools show."""
 
 import json
 import logging

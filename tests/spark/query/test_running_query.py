@@ -1,4 +1,4 @@
-"""A real streaming query, watched: its group, its checkpoint, the JSON and the metrics tell the same story."""
+"""A real streaming query with monitoring: its group, its checkpoint, the JSON and the metrics agree."""
 
 import json
 import os
@@ -94,7 +94,7 @@ class World:
         return {place: one.offset for place, one in found.items()}
 
     def in_checkpoint(self) -> dict[tuple[str, int], int]:
-        """The end of the last batch that Spark has written down as done."""
+        """The end of the last batch that Spark has committed."""
         done = max(int(path.name) for path in (self.checkpoint / "commits").iterdir() if path.name.isdecimal())
         return read_offsets((self.checkpoint / "offsets" / str(done)).read_text().splitlines()[2])
 
@@ -125,7 +125,7 @@ def watched(spark: "SparkSession", tmp_path: Path) -> "Iterator[Watch]":
 
 
 def query_of(watched: "Watch", world: World, path: Path) -> dict[str, Any] | None:
-    """As the server and the file have it; None before there is any."""
+    """From the server and the file; None before there is any."""
     with urllib.request.urlopen(f"http://127.0.0.1:{watched.port}/queries", timeout=10) as answer:
         served = json.loads(answer.read())
     written = json.loads(path.read_text()) if path.exists() else {"queries": []}
@@ -195,7 +195,7 @@ def test_operators_see_each_batch(spark: "SparkSession", watched: "Watch", world
 
 
 def test_the_last_batch_is_in_the_group_when_a_query_has_ended(spark: "SparkSession", world: World) -> None:
-    """Spark tells a source of a finished batch when the next one begins: of the last one, never."""
+    """Spark tells a source that a batch is done when the next one starts, so never for the last one."""
     from barnabas.spark import watch
 
     world.produce(range(20))
@@ -267,7 +267,7 @@ def test_a_query_that_runs_already_is_watched_too(spark: "SparkSession", world: 
 def test_each_source_of_a_query_is_found_in_its_place(
     spark: "SparkSession", world: World, barnabas_broker: Broker, tmp_path: Path
 ) -> None:
-    """A frame used twice is one source for Spark, and a source of another kind stands between ours."""
+    """A DataFrame used twice is one source for Spark, and there is a source of another kind between ours."""
     from barnabas.spark import watch
 
     other = World(barnabas_broker, f"{world.topic}-other", tmp_path)

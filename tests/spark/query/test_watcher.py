@@ -1,4 +1,4 @@
-"""Queries watched without Spark: events as Spark would send them, a real broker, a clock of our own."""
+"""Monitoring of queries without Spark: events as Spark sends them, a real broker, a fake clock."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""Classes that Java keeps for later sessions: where, for whom, and what is said when it cannot."""
+"""The class archive (CDS) for later sessions: its path, its key, and the message if it can't be made."""
 
 import sys
 from pathlib import Path

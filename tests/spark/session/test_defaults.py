@@ -1,4 +1,4 @@
-"""What a session is given, without starting one."""
+"""The settings of a session, without starting one."""
 
 from pathlib import Path
 

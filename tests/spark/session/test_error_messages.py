@@ -1,4 +1,4 @@
-"""What a person sees on the terminal after the six mistakes that everybody makes once, in batch and in streaming.
+"""The messages on the terminal for the six most common mistakes, in batch and in streaming.
 
 Real programs in processes of their own. Those that need Spark share one, because starting it takes longer than all the
 mistakes: there, what would end the program is handed to `sys.excepthook`, as Python does it.
@@ -107,7 +107,7 @@ def broker() -> Iterator[Broker]:
 
 
 def lines_for_people(stderr: str) -> list[str]:
-    """Without what the JVM says at its start, and without log lines."""
+    """Without the JVM's messages at its start, and without log lines."""
     return [line for line in stderr.splitlines() if line and not re.match(r"\d\d/\d\d/\d\d ", line)]
 
 

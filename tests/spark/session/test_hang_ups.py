@@ -1,4 +1,4 @@
-"""A process of Spark's in which the JVM hung up shows no trace; any other error is shown."""
+"""A Spark worker whose JVM has disconnected shows no stack trace; any other error is shown."""
 
 import sys
 from types import ModuleType, SimpleNamespace

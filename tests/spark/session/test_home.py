@@ -40,7 +40,7 @@ def test_it_is_made_once(prefix: Path) -> None:
 
 
 def test_two_may_make_it_at_once(prefix: Path) -> None:
-    """The other one is done while we are about to begin: its home stays, it may be in use."""
+    """Another process finishes while we start: its home is kept, it may be in use."""
     made = home.spark_home()
     before = made.stat().st_ino
     home._make(made, PACKAGE)

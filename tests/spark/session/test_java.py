@@ -1,4 +1,4 @@
-"""Which Java is taken, and what is said when there is none. The Javas are scripts, but for one that is real."""
+"""Which Java is used, and the error if there is none. The Javas are scripts, except for a real one."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""Two workers read a topic that is larger than what they may take, and copy a part of it. `make soak` takes 10 GB."""
+"""Two workers read a topic that is larger than their memory limit, and copy a part of it. `make soak` uses 10 GB."""
 
 import pytest
 

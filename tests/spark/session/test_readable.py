@@ -30,7 +30,7 @@ Current Committed Offsets: {{}}
 Logical Plan:
 WriteToMicroBatchDataSource noop-table"""
 
-# Spark's own runner fails over ours here, and that must not be what is shown.
+# Spark's own runner fails on our error here, and must not hide it.
 INITIALIZING = f"""[STREAM_FAILED] Query [id = b0fa6c88] terminated with exception: {TRACEBACK}
 
 During handling of the above exception, another exception occurred:

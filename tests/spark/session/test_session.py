@@ -34,7 +34,7 @@ def test_java_has_no_module_that_it_warns_of(spark: "SparkSession") -> None:
 
 
 def test_workers_import_the_installed_pyspark(spark: "SparkSession") -> None:
-    """Not the sources in Spark's archive, which each process would compile."""
+    """Not the sources in Spark's archive, which every process would compile."""
     import pyspark
 
     def look(batches):  # type: ignore[no-untyped-def] # Spark looks at annotations

@@ -1,4 +1,4 @@
-"""Arrow columns become the very bytes that the plain encoder makes of the same rows, one by one."""
+"""Encoding from Arrow columns gives the same bytes as encoding row by row."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -56,7 +56,7 @@ def columns_of(records: Sequence[Record]) -> Columns:
 
 
 def read(batches: Sequence[GroupBatch]) -> list[tuple[int, Record]]:
-    """Group and record of all, offsets counted from 0 in each batch."""
+    """(group, record) of all records, with offsets from 0 in each batch."""
     return [
         (group, record) for group, batch in batches for record in decode_records(read_batch(batch), max_bytes=1 << 30)
     ]

@@ -1,4 +1,4 @@
-"""Keys land where other clients put them; the rest is spread evenly, and goes on from chunk to chunk."""
+"""Keys get the same partitions as with other clients; records without keys are spread evenly, across chunks too."""
 
 import struct
 import zlib

@@ -1,4 +1,4 @@
-"""The columns that Spark's connector refuses are refused with its words."""
+"""The columns that Spark's connector refuses are refused with its messages."""
 
 import pytest
 from pyspark.sql.types import StructType
@@ -47,7 +47,7 @@ def schema_of(ddl: str) -> StructType:
         "value binary, key binary, partition int, headers headers, timestamp timestamp",
         "value string, timestamp bigint",
         "value string, timestamp timestamp_ntz",
-        "value string, topic double",  # the option wins, so the column is not looked at
+        "value string, topic double",  # the option takes precedence, so the column is not checked
         "value string, offset bigint, anything map",
     ],
 )

@@ -1,4 +1,4 @@
-"""Writers fed with Arrow batches as Spark feeds them, against a real broker; other clients read what they wrote."""
+"""Writers with Arrow batches as from Spark, against a real broker; other clients read the records."""
 
 import pickle
 import threading
@@ -361,7 +361,7 @@ def test_nobody_listens() -> None:
 @pytest.mark.crash
 @pytest.mark.parametrize("codec", ["none", "lz4"])
 def test_a_broker_that_is_killed_meanwhile_loses_and_doubles_nothing(codec: str) -> None:
-    """A task is at least once; within one task, its producer sees to once."""
+    """Tasks are at least once; within one task, the idempotent producer prevents duplicates."""
     size, count = 1000, 50
 
     def batches(broker: Broker) -> Iterator[Any]:

@@ -1,4 +1,4 @@
-"""Writes with Spark itself: batch and stream, every column, and the mistakes that people make."""
+"""Writes with Spark itself: batch and stream, every column, and common mistakes."""
 
 import uuid
 from collections.abc import Iterator

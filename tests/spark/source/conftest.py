@@ -14,6 +14,6 @@ def _nothing_stays_open() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[Broker]:
-    """Shared: each test takes topics of its own."""
+    """Shared: each test uses its own topics."""
     with Broker() as running:
         yield running

@@ -1,4 +1,4 @@
-"""A streaming query without Spark, for tests that want to know what the source alone does."""
+"""A streaming query without Spark, for tests of the source alone."""
 
 import json
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from barnabas.spark.source.stream import Stream
 
 
 class Query:
-    """A streaming query as Spark runs it: an offset is written down before its batch, and the batch is then run."""
+    """A streaming query as Spark runs it: the end offset is stored before the batch runs."""
 
     def __init__(self, bootstrap: str, topic: str, **options: str) -> None:
         self._given = {
@@ -30,7 +30,7 @@ class Query:
         self.start()
 
     def start(self, **options: str) -> None:
-        """A new process: all that is left is the log."""
+        """A new process: only the offset log is left."""
         self.close()
         self._given |= options
         self.options = stream_options(self._given)
@@ -40,7 +40,7 @@ class Query:
         self.stream.close()
 
     def plan(self, *, everything: bool = False) -> bool:
-        """Write the end of the next batch down; whether there is one."""
+        """Store the end of the next batch. Returns whether there is one."""
         start = self.log[-1] if self.log else json.dumps(self.stream.begin().as_json())
         options = self.options
         limited = options.max_offsets_per_trigger or options.min_offsets_per_trigger or options.max_time_per_trigger_ms
@@ -52,7 +52,7 @@ class Query:
         return True
 
     def run(self) -> list[bytes]:
-        """The batch that is written down last: its rows, now and when it is run again."""
+        """The rows of the last stored batch, now and when it is run again."""
         before = self.log[-2] if len(self.log) > 1 else json.dumps(self.stream.begin().as_json())
         tasks = self.stream.tasks(json.loads(before), json.loads(self.log[-1]))
         rows = [

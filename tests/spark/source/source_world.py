@@ -1,4 +1,4 @@
-"""What tests of the source do to a broker, in a line each."""
+"""Helpers for tests of the source: one-line operations on a broker."""
 
 import asyncio
 import threading

@@ -26,7 +26,7 @@ def test_limits_add_up(found: dict[TopicPartition, tuple[int, int]], limit: int)
     assert min(limit, waiting(begin, end)) - busy <= taken <= limit + busy
     if waiting(begin, end):
         assert taken > 0
-    # Whoever has something gets something, so no partition starves.
+    # Every partition with records gets a share, so that none starves.
     small = [place for place, (_, count) in found.items() if count]
     if limit >= len(small):
         assert all(ends[place] > begin[place] for place in small)

@@ -89,7 +89,7 @@ def test_every_batch_is_cut_at_one_time_and_all_is_read(
 def test_no_record_comes_after_one_that_is_younger_than_its_partition_allows(
     partitions: list[list[tuple[int, int]]], span: int, limit: int | None
 ) -> None:
-    """What a watermark relies on: read in batches, a log is no more out of order than each partition by itself."""
+    """The basis of a watermark: read in batches, a log is no more out of order than each of its partitions."""
     log = made(partitions)
     disorder = 0
     for records in log.values():
@@ -107,7 +107,7 @@ def test_no_record_comes_after_one_that_is_younger_than_its_partition_allows(
 
 @given(count=st.integers(100, 3000), limit=st.integers(10, 200))
 def test_a_steady_log_is_cut_into_batches_of_about_the_limit(count: int, limit: int) -> None:
-    """And with few questions to the brokers, although ten years would be allowed."""
+    """And with few requests to the brokers, although ten years would be allowed."""
     log = {TopicPartition("t", n): [(i, 1_700_000_000_000 + 7 * i + n) for i in range(count)] for n in range(3)}
     times = {place: [at for _, at in records] for place, records in log.items()}
     latest = dict.fromkeys(log, count)
@@ -226,7 +226,7 @@ def test_times_that_are_out_of_order_and_partitions_that_come(
     assert sorted(query.trigger()) == [b"0@0", b"1@0", b"1@1", b"1@2", b"1@3", b"1@4"]
     add_partitions(broker.bootstrap_servers, barnabas_topic, 4)
     put(3, [48])
-    query.start()  # whoever begins anew reads the log to know that what comes is old
+    query.start()  # after a restart the log is read to find out that the next records are old
     assert sorted(query.trigger()) == [b"0@1", b"0@2", b"0@3", b"0@50", b"0@51", b"1@49", b"3@48"]
     assert query.drain() == []
 
@@ -234,7 +234,7 @@ def test_times_that_are_out_of_order_and_partitions_that_come(
 def test_markers_of_transactions_are_no_moments_of_the_log(
     start: Start, put: Put, broker: Broker, barnabas_topic: str
 ) -> None:
-    """They have the time of the coordinator's clock, which says nothing about the records around them."""
+    """Markers have the coordinator's time, which is unrelated to the records around them."""
     put(1, range(0, 30, 3))
     with Cluster(client_settings({"bootstrap.servers": broker.bootstrap_servers})) as cluster:
         transactions = Transactions(cluster)

@@ -1,4 +1,4 @@
-"""The driver's line to the cluster: how often it asks again, and when it gives up at once."""
+"""The driver's connection to the cluster: how often it retries, and when it fails at once."""
 
 import socket
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ def options(bootstrap: str, **more: str) -> SourceOptions:
 
 
 class Question:
-    """Fails so often, then answers."""
+    """Fails a number of times, then answers."""
 
     def __init__(self, failures: int, failure: Exception) -> None:
         self.failures = failures

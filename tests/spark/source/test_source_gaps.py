@@ -1,4 +1,4 @@
-"""What a batch reads between two offsets, and what it misses."""
+"""Which records a batch reads between two offsets, and which are missing."""
 
 from barnabas.model import TopicPartition
 from barnabas.spark.query.data_loss import Cause, Loss

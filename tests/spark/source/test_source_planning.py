@@ -1,4 +1,4 @@
-"""Ranges become tasks: nothing is lost, nothing is read twice, and tasks are neither too small nor too large."""
+"""Splitting ranges into tasks: nothing is lost or read twice, and tasks are neither too small nor too large."""
 
 from hypothesis import given
 from hypothesis import strategies as st

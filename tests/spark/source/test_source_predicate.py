@@ -1,4 +1,4 @@
-"""Filters that reach the source: what it drops Spark would have dropped, and what it takes whole it drops whole."""
+"""Filters that reach the source: it drops only rows that Spark would drop, and all of them for filters it accepts."""
 
 import datetime
 import operator
@@ -68,7 +68,7 @@ def filters(draw: st.DrawFn) -> Filter:
 
 
 def holds(given_filter: Filter, row: dict[str, Any]) -> bool | None:
-    """As SQL decides it: None is unknown."""
+    """In SQL's three-valued logic: None is unknown."""
     if isinstance(given_filter, Not):
         inner = holds(given_filter.child, row)
         return None if inner is None else not inner

@@ -1,4 +1,4 @@
-"""What a task yields: every row once, in batches that are worth their while."""
+"""What a task yields: every row once, in batches that are large enough."""
 
 import pyarrow as pa
 from hypothesis import given

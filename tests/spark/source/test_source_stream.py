@@ -1,4 +1,4 @@
-"""A stream's place against a real broker, without Spark: the test does what Spark does with the offsets."""
+"""A stream's offsets with a real broker, without Spark: the test handles the offsets as Spark does."""
 
 import json
 from collections.abc import Callable, Iterator

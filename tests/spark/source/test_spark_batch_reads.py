@@ -1,4 +1,4 @@
-"""Batch reads with Spark itself: rows are exact, filters are sound, mistakes are told."""
+"""Batch reads with Spark itself: exact rows, correct filters, clear errors."""
 
 import json
 import subprocess
@@ -136,7 +136,7 @@ def test_filters_give_the_same_rows_pushed_or_not(spark: SparkSession, load: Loa
 
 
 def test_one_frame_serves_queries_with_different_filters(load: Load) -> None:
-    """Spark keeps one plan per load(); where filters are pushed, one query would read the ranges of another."""
+    """Spark keeps one plan per load(); with pushed filters, one query would read the ranges of another."""
     frame = load()
     assert frame.filter("partition = 0").count() == COUNT // 3
     assert frame.count() == COUNT

@@ -200,7 +200,7 @@ def test_the_broker_restarts_under_a_query(follow: Follow, barnabas_topic: str) 
 def test_history_of_uneven_partitions_and_a_watermark(
     spark: SparkSession, broker: Broker, barnabas_topic: str, tmp_path: Path
 ) -> None:
-    """Spark drops rows behind the watermark without a word: partitions must be read at the pace of the log's time."""
+    """Spark silently drops rows behind the watermark: partitions must be read in step with the log's time."""
     broker.create_topic(barnabas_topic, partitions=2)
     begin_ms = 1000 * (int(time.time()) - 3600)
     for number in range(100):  # one is steady for twenty minutes, the other has nearly all in its first
