@@ -93,7 +93,7 @@ def test_a_file_is_no_data_directory(tmp_path: Path, capfd: pytest.CaptureFixtur
 def test_a_listener_with_an_impossible_port_is_explained(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     settings = ["--set", "listeners=PLAINTEXT://:99999", "--data-dir", str(tmp_path)]
     assert run(["serve", *settings]) == 1
-    assert "99999; choose one from 0 to 65535" in capfd.readouterr().err
+    assert "99999 is not a port; choose one from 0 to 65535" in capfd.readouterr().err
 
 
 def test_ipv6_addresses_stand_in_brackets() -> None:

@@ -141,10 +141,10 @@ def test_one_that_ends_at_once_is_started_ever_more_rarely(tmp_path: Path, monke
     async def scenario() -> None:
         archiver = _archiver(log, "sys.exit(3)")
 
-        async def rest(delay_ms: int) -> None:
+        async def back_off(delay_ms: int) -> None:
             waits.append(delay_ms)
 
-        monkeypatch.setattr(archiver, "_rest", rest)
+        monkeypatch.setattr(archiver, "_back_off", back_off)
         archiver.apply(_image("a"), Delta())
         archiver.start()
         await _until_async(lambda: len(waits) >= 3)

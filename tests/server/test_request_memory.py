@@ -25,7 +25,7 @@ class Reader:
         self.size = size
         self.has_it = False
 
-    def feed(self) -> None:
+    def retry_reserve(self) -> None:
         self.has_it = self._memory.reserve(self, self.size)
 
 
@@ -33,14 +33,14 @@ def test_past_the_bound_readers_wait_and_get_their_turn_in_order() -> None:
     memory = RequestMemory(100)
     first, second, third, fourth = (Reader(memory, 60) for _ in range(4))
     for reader in (first, second, third, fourth):
-        reader.feed()
+        reader.retry_reserve()
     assert [reader.has_it for reader in (first, second, third, fourth)] == [True, True, False, False]
     assert memory.reserved_bytes == 120
-    memory.give_back(60)
+    memory.free(60)
     assert [third.has_it, fourth.has_it] == [True, False]
     memory.forget(fourth)
-    memory.give_back(60)
-    memory.give_back(60)
+    memory.free(60)
+    memory.free(60)
     assert memory.reserved_bytes == 0
     assert not fourth.has_it
 
@@ -48,10 +48,10 @@ def test_past_the_bound_readers_wait_and_get_their_turn_in_order() -> None:
 def test_a_request_larger_than_the_bound_is_taken_alone() -> None:
     memory = RequestMemory(100)
     large, small = Reader(memory, 1000), Reader(memory, 10)
-    large.feed()
-    small.feed()
+    large.retry_reserve()
+    small.retry_reserve()
     assert (large.has_it, small.has_it) == (True, False)
-    memory.give_back(1000)
+    memory.free(1000)
     assert small.has_it
 
 

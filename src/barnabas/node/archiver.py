@@ -1,8 +1,7 @@
-"""Keeps an archiver running for the topics that want a history (`barnabas.archive.enable`).
+"""Keeps an archiver running for the topics with `barnabas.archive.enable`.
 
-It is a process of its own and a client like any other (`barnabas archive run --follow`): it needs pyarrow and the CPU,
-the broker needs neither. If it ends, it is started again, a little later each time. What it has not finished it reads
-again: the manifest says from where.
+It is a separate process and an ordinary client (`barnabas archive run --follow`), because it needs pyarrow and CPU. If
+it ends, it is restarted with increasing back-off. Unfinished work is read again from the position in the manifest.
 """
 
 import asyncio
@@ -24,7 +23,7 @@ logger = logging.getLogger(__name__)
 BACKOFF_MS_MIN: Final = 1_000
 BACKOFF_MS_MAX: Final = 60_000
 STOP_SECONDS_MAX: Final = 10.0
-"""For which a stopping broker waits while the archiver writes down what it has read."""
+"""How long a stopping broker waits for the archiver to write its files."""
 
 
 class Archiver:
@@ -37,7 +36,7 @@ class Archiver:
         settings_of: Callable[[str], TopicSettings],
         command: Sequence[str] | None = None,
     ) -> None:
-        """`address`: of this broker, as a client on this machine reaches it. `command`: another program, for tests."""
+        """`address`: this broker's address for clients on this machine. `command`: another program, for tests."""
         self._folder = folder
         self._address = address
         self._clock = clock
@@ -48,7 +47,7 @@ class Archiver:
         self._task: asyncio.Task[None] | None = None
 
     def apply(self, image: ClusterImage, delta: Delta) -> None:
-        # No topic wants it by default, so those without configs of their own need no look.
+        # It is off by default, so only topics with configs of their own can have it on.
         named = (name for kind, name in image.configs.by_resource if kind == TOPIC)
         topics = frozenset(name for name in named if self._settings_of(name).barnabas_archive_enable)
         if topics != self._topics:
@@ -59,7 +58,7 @@ class Archiver:
         self._task = asyncio.ensure_future(self._run())
 
     async def stop(self) -> None:
-        """While connections are still served: the archiver finishes its files."""
+        """Call it while connections are still served: the archiver finishes its files."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
@@ -79,16 +78,16 @@ class Archiver:
             if self._clock.now_ms() - began_ms > BACKOFF_MS_MAX:
                 backoff_ms = BACKOFF_MS_MIN
             logger.warning(
-                "the archiver of %s ended with status %s and starts again in %d s; its own words stand above",
+                "the archiver of %s ended with status %s and will be restarted in %d s; see its messages above",
                 ", ".join(sorted(self._topics)),
                 status,
                 backoff_ms // 1000,
             )
-            await self._rest(backoff_ms)
+            await self._back_off(backoff_ms)
             backoff_ms = min(2 * backoff_ms, BACKOFF_MS_MAX)
 
     async def _follow(self, topics: Sequence[str]) -> int | None:
-        """Run an archiver until it ends: its status; or until other topics want a history: None."""
+        """Run an archiver until it ends, and return its status; None if the set of archived topics has changed."""
         named = [word for topic in topics for word in ("--topic", topic)]
         where = ["--to", self._folder, "--bootstrap-server", self._address, "--while-parent", str(os.getpid())]
         process = await asyncio.create_subprocess_exec(
@@ -104,8 +103,8 @@ class Archiver:
             await _end(process)
             await ended
 
-    async def _rest(self, delay_ms: int) -> None:
-        """Until the time is over, or something has changed."""
+    async def _back_off(self, delay_ms: int) -> None:
+        """Wait until the delay is over, or the set of archived topics has changed."""
         over = self._clock.call_later(delay_ms, self._changed.set)
         try:
             await self._changed.wait()
@@ -114,7 +113,7 @@ class Archiver:
 
 
 async def _end(process: Process) -> None:
-    """Asked first. Cancelled meanwhile, or after a while, it is ended: nothing is lost but work."""
+    """SIGTERM first; SIGKILL if this is cancelled, or the process takes too long. Only unfinished work is lost."""
     if process.returncode is not None:
         return
     with suppress(ProcessLookupError):
@@ -122,7 +121,7 @@ async def _end(process: Process) -> None:
     try:
         await asyncio.wait_for(process.wait(), STOP_SECONDS_MAX)
     except TimeoutError:
-        logger.warning("the archiver did not stop in %d s and is killed", STOP_SECONDS_MAX)
+        logger.warning("the archiver did not stop within %d s and is killed", STOP_SECONDS_MAX)
     finally:
         if process.returncode is None:
             with suppress(ProcessLookupError):

@@ -1,8 +1,8 @@
-"""One broker, put together: storage, quorum, controller, coordinator, listeners. One node is a cluster of one.
+"""Constructs, starts and stops one broker: storage, quorum, controller, coordinators, listeners.
 
-Start: configuration > log directories > metadata log, replayed > listeners bound, so that their ports are known > this
-broker registered > partitions hosted, groups loading > connections served. Stop is the same way back, and ends with the
-marker that says all is on disk.
+Start order: read the configuration, open the log directories, replay the metadata log, bind the listeners (so that
+their ports are known), register the broker, host partitions and load groups, take connections. Stop goes the other way
+and ends with writing the clean shutdown marker. One node is a cluster of one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from barnabas.metadata.records import MetadataRecord, encode_metadata_record
 from barnabas.model import TopicPartition
 from barnabas.node.cluster_state import RECORDS_AT_ONCE, ClusterState
 from barnabas.node.connection_configs import connection_limits, connection_settings
-from barnabas.node.coordinators import Coordinators, Surroundings
+from barnabas.node.coordinators import CoordinatorDependencies, Coordinators
 from barnabas.node.errors import StartError
 from barnabas.node.listeners import ListenerPlan, plan_listeners
 from barnabas.node.quorum import METADATA_PARTITION, metadata_log_settings, open_quorum
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from barnabas.node.cleaner import Cleaner
     from barnabas.replication.log_moves import LogMoves
 
-# How long requests in progress may take to finish when the broker stops.
+# How long requests in progress may take when the broker stops.
 STOP_GRACE_SECONDS: Final = 5.0
 CLEANER_DELAY_MS_MAX: Final = 1000
 _PLAINTEXT: Final = 0
@@ -91,11 +91,11 @@ class BrokerNode:
         self._archiver: Archiver | None = None
         self._log_moves: LogMoves | None = None
         self._resolved_settings: dict[frozenset[tuple[str, str]], TopicSettings] = {}
-        """By the topic's own configs: ten thousand topics have a handful of different ones."""
+        """By the topic's own configs: ten thousand topics share a handful of different ones."""
         self._listeners: list[tuple[ListenerPlan, Listener]] = []
         self.node_id = self._configs.integer("node.id")
 
-    # --- what others may ask
+    # --- state
 
     @property
     def image(self) -> ClusterImage:
@@ -108,7 +108,7 @@ class BrokerNode:
 
     @property
     def addresses(self) -> Sequence[str]:
-        """What a client on this machine connects to, for each listener."""
+        """The address of each listener, for clients on this machine."""
         return [f"{plan.bind.host or 'localhost'}:{port}" for plan, port in zip(self._plans, self._ports, strict=True)]
 
     @property
@@ -116,7 +116,7 @@ class BrokerNode:
         return self._storage.paths
 
     async def failed(self) -> Exception:
-        """Why this broker cannot go on; waits as long as it can."""
+        """Wait until this broker cannot go on; returns the reason."""
         return await self._failure
 
     def _fail(self, error: Exception) -> None:
@@ -126,7 +126,7 @@ class BrokerNode:
     # --- start
 
     async def start(self) -> None:
-        """Serving when this returns. StartError says what is wrong and what to do; nothing is left behind."""
+        """The broker serves when this returns. On StartError everything is closed again."""
         self._failure: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
         self._storage = open_storage(
             self._configs, disk=self._disk, clock=self._clock, rng=self._rng, settings_of=self._log_settings
@@ -164,7 +164,7 @@ class BrokerNode:
         )
         self._topics = TopicMaker(self._controller, lambda: self._state.image, lambda: self._configs, self._workers)
         self._producer_ids = ProducerIdSource(self._allocate_producer_ids)
-        self._coordinators = Coordinators(self._surroundings())
+        self._coordinators = Coordinators(self._coordinator_dependencies())
         self._broker = self._make_broker()
         await self._bind(Dispatcher(self._broker))
         self._epoch = await self._controller.register_broker(self._registration())
@@ -188,7 +188,7 @@ class BrokerNode:
             await listener.serve()
         if self._archiver is not None:
             self._archiver.start()
-        # Nothing is compacted so soon, so nothing of it need be imported before the first answer.
+        # There is nothing to compact yet, so importing the cleaner can wait until after the first answer.
         delay_ms = min(CLEANER_DELAY_MS_MAX, self._configs.integer("log.cleaner.backoff.ms"))
         self._cleaner_start = self._clock.call_later(delay_ms, self._start_cleaner)
 
@@ -228,7 +228,7 @@ class BrokerNode:
     def _resume_moves(self) -> None:
         for directory in self._storage.store.directories:
             for topic_partition in directory.interrupted_moves:
-                with suppress(KafkaError):  # the topic was deleted, or the disk is gone
+                with suppress(KafkaError):  # the topic was deleted, or the disk is offline
                     self._get_log_moves().move(topic_partition, directory)
 
     async def _assign_directory(self, topic_partition: TopicPartition, directory: LogDirectory) -> None:
@@ -243,8 +243,8 @@ class BrokerNode:
             )
         )
 
-    def _surroundings(self) -> Surroundings:
-        return Surroundings(
+    def _coordinator_dependencies(self) -> CoordinatorDependencies:
+        return CoordinatorDependencies(
             node_id=self.node_id,
             replicas=self._replicas,
             workers=self._workers,
@@ -307,8 +307,8 @@ class BrokerNode:
     def _registration(self) -> BrokerRegistration:
         endpoints = []
         for (plan, _), port in zip(self._listeners, self._ports, strict=True):
-            told = plan.advertised or plan.bind._replace(port=port)
-            endpoints.append(Endpoint(told.name, told.host, told.port, _PLAINTEXT))
+            advertised = plan.advertised or plan.bind._replace(port=port)
+            endpoints.append(Endpoint(advertised.name, advertised.host, advertised.port, _PLAINTEXT))
         return BrokerRegistration(
             broker_id=self.node_id,
             incarnation_id=uuid.UUID(int=self._rng.getrandbits(128), version=4),
@@ -319,7 +319,7 @@ class BrokerNode:
             clean_shutdown=self._storage.was_clean,
         )
 
-    # --- what the parts need from the whole
+    # --- callbacks of the parts
 
     async def _propose(self, records: Sequence[MetadataRecord]) -> None:
         def encode() -> list[bytes]:
@@ -351,7 +351,7 @@ class BrokerNode:
         return broker_configs_in(self._state.image, self.node_id, self._static)
 
     def _refresh(self, image: ClusterImage, delta: Delta) -> None:
-        """First among the subscribers: the others, and handlers, read what this sets."""
+        """The first subscriber: the others, and handlers, read what this sets."""
         self._broker.image = image
         if any(kind == CLIENT_METRICS for kind, _ in delta.configs_changed):
             self._broker.wants_telemetry = any(kind == CLIENT_METRICS for kind, _ in image.configs.by_resource)
@@ -365,7 +365,7 @@ class BrokerNode:
     # --- stop
 
     async def stop(self) -> None:
-        """Finish what was asked, write everything down, close."""
+        """Finish requests in progress, write everything to disk, close."""
         if self._archiver is not None:
             await self._archiver.stop()
         self._broker.is_stopping = True
@@ -381,7 +381,7 @@ class BrokerNode:
         await self._coordinators.stop()
         for partition in self._replicas:
             await partition.settle()
-        with suppress(KafkaError):  # the metadata log may be the reason for stopping
+        with suppress(KafkaError):  # the metadata log may have failed
             await self._controller.fence_broker(broker_id=self.node_id, broker_epoch=self._epoch)
         await self._raft.close()
         await self._workers.run(lambda: self._storage.close(broker_epoch=self._epoch))

@@ -1,8 +1,8 @@
-"""Runs log compaction: one log at a time, cleaned by a process of its own, swapped in here as it goes.
+"""Runs log compaction: one log at a time, in a helper process; cleaned segments are swapped in here.
 
-Python-heavy work in the broker's process would hold its loop; one of its own holds nothing, and a crash of it loses
-nothing. `log.compaction` has the steps and what makes them safe. Another process sees the real disk only: on any other
-the cleaning is done here, and also where a test wants nothing to run beside the loop.
+Compaction in the broker's process would block its loop. If the helper process crashes, nothing is lost;
+`log.compaction` describes the steps and why they are safe. Compaction runs in this process on a simulated disk, which
+another process cannot see, and in tests that want everything on the loop.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ class Cleaner:
         self._task = asyncio.ensure_future(self._run())
 
     async def stop(self) -> None:
-        """Before the logs are closed: a swap must not meet a closed log."""
+        """Call it before the logs are closed: segments cannot be swapped into a closed log."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
@@ -49,12 +49,12 @@ class Cleaner:
                 while self._compactor.settings.enable and await self.clean_dirtiest():
                     pass
             except (KafkaError, OSError) as error:
-                logger.warning("compaction goes on later: %s", error)
+                logger.warning("compaction failed and will be retried: %s", error)
             except Exception:
                 logger.exception("compaction failed: this is a defect of Barnabas")
 
     async def clean_dirtiest(self) -> bool:
-        """Clean one log; False: none is dirty enough."""
+        """Clean one log; False if none is dirty enough."""
         compaction = self._compactor.begin(self._clock.now_ms())
         if compaction is None:
             return False
@@ -62,7 +62,7 @@ class Cleaner:
             if isinstance(self._disk, RealDisk) and not self._workers.is_inline:
                 await self._clean(compaction)
             else:
-                await self._clean_here(compaction)
+                await self._clean_in_process(compaction)
         except (CompactionAborted, KafkaError) as error:
             logger.warning("%s", error)
         await self._workers.run(compaction.settle)
@@ -72,13 +72,13 @@ class Cleaner:
     async def _clean(self, compaction: Compaction) -> None:
         process = await asyncio.create_subprocess_exec(*compaction.command, stdin=PIPE, stdout=PIPE)
         try:
-            await self._converse(process, compaction)
+            await self._talk_to(process, compaction)
         finally:
             if process.returncode is None:
                 process.kill()
             await process.wait()
 
-    async def _clean_here(self, compaction: Compaction) -> None:
+    async def _clean_in_process(self, compaction: Compaction) -> None:
         try:
             for step in compact(compaction.job, self._disk):
                 if isinstance(step, CleanedGroup):
@@ -89,7 +89,7 @@ class Cleaner:
         except OSError as error:
             raise CompactionAborted(f"compacting {compaction.topic_partition} failed: {error}") from error
 
-    async def _converse(self, process: Process, compaction: Compaction) -> None:
+    async def _talk_to(self, process: Process, compaction: Compaction) -> None:
         if process.stdin is None or process.stdout is None:
             raise RuntimeError("the worker has no pipes")
         process.stdin.write(compaction.input)

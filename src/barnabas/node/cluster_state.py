@@ -1,12 +1,12 @@
-"""The committed metadata log made into images, and everybody told what changed.
+"""Replays the committed metadata log into images, and notifies subscribers of changes.
 
-Raft drives it: a snapshot at start, then every batch once it is committed. While the node starts nobody is told
-anything; `publish` then hands over the whole image as one delta, so that a topic created and deleted long ago costs
-nothing, and from then on each commit is told as it comes.
+Raft calls it: with a snapshot at start, then with every committed batch. While the node starts, subscribers are not
+notified; `publish` then passes the whole image as one delta, so that topics created and deleted long ago cost nothing.
+From then on subscribers are notified of each commit.
 
-One request may create or delete a topic of ten thousand partitions. Such a commit is made into an image by a worker,
-and the replicas hear of it in parts, with other work in between. Until the last of them a client may be told that a
-partition of the new topic is not there yet, as in a cluster. Whoever asked for the change gets the answer afterwards.
+One request may create or delete a topic of ten thousand partitions. A worker replays such a commit, and the replicas
+are notified in parts, with other work in between. Until the last part, clients may be told that a partition of the new
+topic does not exist yet, as in a cluster. The request itself is answered after that.
 """
 
 import logging
@@ -27,7 +27,7 @@ Subscriber = Callable[[ClusterImage, Delta], None]
 
 RECORDS_AT_ONCE: Final = 200
 PARTITIONS_AT_ONCE: Final = 50
-"""A partition that is deleted takes a rename, and its files are closed."""
+"""Deleting a partition means a rename and closing its files."""
 
 
 class ClusterState:
@@ -39,14 +39,14 @@ class ClusterState:
         self._in_parts: Subscriber | None = None
 
     def publish(self, *subscribers: Subscriber, in_parts: Subscriber | None = None) -> None:
-        """Tell the subscribers what there is, in their order, and from now on what changes.
+        """Pass the whole image to the subscribers, in this order, and from now on every change.
 
-        The one that has work to do for every partition is told of a large change `in_parts`.
+        `in_parts`: the subscriber that has work to do for every partition gets large changes in parts.
         """
         _, delta = replay(EMPTY_IMAGE, image_to_records(self.image))
         self._subscribers = subscribers
         self._in_parts = in_parts
-        self._tell(delta)
+        self._notify(delta)
 
     def on_snapshot(self, end_offset: int, epoch: int, records: list[bytes]) -> None:
         decoded = map(decode_metadata_record, records)
@@ -55,19 +55,19 @@ class ClusterState:
     def on_commit(self, base_offset: int, epoch: int, records: list[bytes]) -> Awaitable[None] | None:
         last_offset = base_offset + len(records) - 1
         if len(records) > RECORDS_AT_ONCE:
-            return self._take_in_many(records, last_offset, epoch)
+            return self._replay_large(records, last_offset, epoch)
         self.image, delta = _replay(self.image, records, last_offset, epoch)
         if delta.partition_count > PARTITIONS_AT_ONCE:
-            return self._tell_in_parts(delta)
+            return self._notify_in_parts(delta)
         if delta:
-            self._tell(delta)
+            self._notify(delta)
         return None
 
-    async def _take_in_many(self, records: list[bytes], last_offset: int, epoch: int) -> None:
+    async def _replay_large(self, records: list[bytes], last_offset: int, epoch: int) -> None:
         self.image, delta = await self._workers.run(partial(_replay, self.image, records, last_offset, epoch))
-        await self._tell_in_parts(delta)
+        await self._notify_in_parts(delta)
 
-    async def _tell_in_parts(self, delta: Delta) -> None:
+    async def _notify_in_parts(self, delta: Delta) -> None:
         image = self.image
         time_slice = await self._time_slices.wait()
         for subscriber in self._subscribers:
@@ -81,7 +81,7 @@ class ClusterState:
             return None
         return map(encode_metadata_record, image_to_records(self.image))
 
-    def _tell(self, delta: Delta) -> None:
+    def _notify(self, delta: Delta) -> None:
         for subscriber in self._subscribers:
             subscriber(self.image, delta)
 

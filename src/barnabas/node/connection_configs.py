@@ -1,4 +1,4 @@
-"""What the broker's configs say about connections, in the words of `server`."""
+"""Reads the settings and limits of connections from the broker configs."""
 
 from barnabas.metadata.configs import BrokerConfigs
 from barnabas.node.listeners import comma_separated
@@ -8,7 +8,7 @@ from barnabas.server.request_memory import RequestMemory
 
 
 def connection_settings(configs: BrokerConfigs) -> ConnectionSettings:
-    """To be made once: all listeners of a broker share the memory for large requests."""
+    """Call it once: all listeners of a broker share the memory for large requests."""
     queued_bytes_max = configs.integer("queued.max.request.bytes")
     return ConnectionSettings(
         frame_bytes_max=configs.integer("socket.request.max.bytes"),

@@ -1,4 +1,4 @@
-"""A coordinator's log port over the partitions of its internal topic."""
+"""A coordinator's log: the partitions of its internal topic."""
 
 from collections.abc import AsyncIterator, Awaitable, Sequence
 
@@ -10,9 +10,9 @@ from barnabas.records.record import build_plain_batch, decode_records
 from barnabas.replication.partition import Partition
 from barnabas.replication.replicas import Replicas
 
-# Small enough that decoding one read does not hold the loop for long: some 2 us a record.
+# Small enough that decoding it does not block the loop for long: about 2 us per record.
 READ_BYTES = 256 * 1024
-# Only brokers write here, and Kafka may have been one of them: far more than either puts into a batch.
+# Only brokers write here, Apache Kafka included: far more than any broker puts into a batch.
 DECOMPRESSED_BYTES_MAX = 256 * 1024 * 1024
 
 

@@ -1,9 +1,8 @@
-"""Keeps a coordinator in step with the partitions of its internal topic that this broker leads.
+"""Loads and unloads a coordinator's partitions as this broker becomes or stops being their leader.
 
-The coordinator is made when there is something for it to coordinate: a broker without groups or transactions starts
-without it. Loading reads whole partitions, so it begins once the broker serves, one partition after another. Requests
-that come meanwhile are held, and the partitions that they are for are loaded first. A partition that the disk did not
-let us read is tried again later.
+The coordinator is created when it is first needed: a broker without groups or transactions starts without it. Loading
+reads whole partitions, so it begins when the broker takes connections, one partition after another. Requests that
+arrive meanwhile wait, and the partitions they need are loaded first. If the disk cannot be read, loading is retried.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ RETRY_MS_MAX: Final = 60_000
 
 class Coordinator(Protocol):
     partition_count: int
-    """Of its topic. Set once the topic is there, and not changed while partitions are loaded."""
+    """Of its topic. Set once the topic exists, and not changed while partitions are loaded."""
 
     def expect(self, partition: int) -> None: ...
 
@@ -78,7 +77,7 @@ class CoordinatorPartitions(Generic[C]):
         return self.__dict__.get("coordinator")
 
     def serve(self) -> None:
-        """The broker takes connections: load what there is."""
+        """The broker takes connections: start loading."""
         self._serving = True
         self._start_loading()
 
@@ -122,7 +121,7 @@ class CoordinatorPartitions(Generic[C]):
             while self._to_load:
                 index = self._take_next()
                 if index not in self._epochs:
-                    continue  # somebody else leads it by now
+                    continue  # another broker leads it now
                 try:
                     await self.coordinator.load(index, self._epochs[index])
                     self._retry_ms = RETRY_MS_MIN
@@ -152,8 +151,8 @@ class CoordinatorPartitions(Generic[C]):
         self._retry_ms = min(self._retry_ms * 2, RETRY_MS_MAX)
 
     async def stop(self) -> None:
-        """Nothing changes its state any more; those who wait are told to look for another coordinator."""
-        self._serving = False  # the broker's last word on the metadata log must not load anything again
+        """Stop loading, and unload all partitions; waiting requests get NOT_COORDINATOR."""
+        self._serving = False  # later changes of the metadata must not load anything
         pending: list[asyncio.Future[None]] = [*self._changing]
         if self._loading is not None:
             self._loading.cancel()

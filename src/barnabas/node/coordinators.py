@@ -1,7 +1,7 @@
-"""The coordinators of groups, of transactions and of share groups, each made when there is something to coordinate.
+"""The coordinators of groups, transactions and share groups, each created when it is first needed.
 
-Each follows the partitions of its internal topic that this broker leads (`coordinator_partitions`). Their modules are
-imported when the first of them is made: a broker without groups starts without them.
+Each coordinates for the partitions of its internal topic that this broker leads (`coordinator_partitions`). Their
+modules are imported on creation: a broker without groups starts without them.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from barnabas.replication.replicas import Replicas
 
 
-class Surroundings(NamedTuple):
-    """What coordinators are made of."""
+class CoordinatorDependencies(NamedTuple):
+    """What coordinators need from the broker."""
 
     node_id: int
     replicas: Replicas
@@ -46,23 +46,29 @@ class Surroundings(NamedTuple):
 
 
 class Coordinators:
-    def __init__(self, around: Surroundings) -> None:
-        self._around = around
+    def __init__(self, dependencies: CoordinatorDependencies) -> None:
+        self._dependencies = dependencies
         self._groups: CoordinatorPartitions[GroupCoordinator] = CoordinatorPartitions(
-            OFFSETS_TOPIC, self._make_groups, node_id=around.node_id, clock=around.wait_clock, on_change=_tell_groups
+            OFFSETS_TOPIC,
+            self._make_groups,
+            node_id=dependencies.node_id,
+            clock=dependencies.wait_clock,
+            on_change=_notify_groups,
         )
         self._transactions: CoordinatorPartitions[TransactionCoordinator] = CoordinatorPartitions(
-            TRANSACTIONS_TOPIC, self._make_transactions, node_id=around.node_id, clock=around.wait_clock
+            TRANSACTIONS_TOPIC, self._make_transactions, node_id=dependencies.node_id, clock=dependencies.wait_clock
         )
         self._share_states: CoordinatorPartitions[ShareCoordinator] = CoordinatorPartitions(
             SHARE_STATE_TOPIC,
             self._make_share_states,
-            node_id=around.node_id,
-            clock=around.wait_clock,
-            on_change=self._tell_share_groups,
+            node_id=dependencies.node_id,
+            clock=dependencies.wait_clock,
+            on_change=self._notify_share_groups,
         )
         self._all: tuple[CoordinatorPartitions[Any], ...] = (self._groups, self._transactions, self._share_states)
-        self.markers = LocalMarkers(around.replicas, around.clock, image=around.image, groups=self.groups)
+        self.markers = LocalMarkers(
+            dependencies.replicas, dependencies.clock, image=dependencies.image, groups=self.groups
+        )
 
     def groups(self) -> GroupCoordinator:
         return self._groups.coordinator
@@ -76,7 +82,7 @@ class Coordinators:
     def share(self) -> ShareServices:
         return self._share
 
-    # --- life
+    # --- start and stop
 
     def apply(self, image: ClusterImage, delta: Delta) -> None:
         for each in self._all:
@@ -92,22 +98,22 @@ class Coordinators:
         for each in self._all:
             await each.stop()
 
-    # --- making
+    # --- creation
 
     def _make_groups(self) -> GroupCoordinator:
         from barnabas.coordinator.group.coordinator import GroupCoordinator
         from barnabas.node.coordinator_log import TopicCoordinatorLog
         from barnabas.node.group_settings import group_settings
 
-        around = self._around
+        dependencies = self._dependencies
         return GroupCoordinator(
-            log=TopicCoordinatorLog(OFFSETS_TOPIC, around.replicas, around.workers),
-            clock=around.clock,
-            random=around.rng,
-            settings=group_settings(around.configs()),
-            partition_count=around.configs().integer("offsets.topic.num.partitions"),
-            workers=around.workers,
-            image=around.image,
+            log=TopicCoordinatorLog(OFFSETS_TOPIC, dependencies.replicas, dependencies.workers),
+            clock=dependencies.clock,
+            random=dependencies.rng,
+            settings=group_settings(dependencies.configs()),
+            partition_count=dependencies.configs().integer("offsets.topic.num.partitions"),
+            workers=dependencies.workers,
+            image=dependencies.image,
         )
 
     def _make_transactions(self) -> TransactionCoordinator:
@@ -115,50 +121,52 @@ class Coordinators:
         from barnabas.node.coordinator_log import TopicCoordinatorLog
         from barnabas.node.transaction_settings import transaction_settings
 
-        around = self._around
+        dependencies = self._dependencies
         return TransactionCoordinator(
-            log=TopicCoordinatorLog(TRANSACTIONS_TOPIC, around.replicas, around.workers),
+            log=TopicCoordinatorLog(TRANSACTIONS_TOPIC, dependencies.replicas, dependencies.workers),
             markers=self.markers,
-            producer_ids=around.producer_ids,
-            clock=around.clock,
-            wait_clock=around.wait_clock,
-            settings=transaction_settings(around.configs()),
-            transaction_version=lambda: around.image().features.get(TRANSACTION_VERSION, 0),
-            partition_count=around.configs().integer("transaction.state.log.num.partitions"),
+            producer_ids=dependencies.producer_ids,
+            clock=dependencies.clock,
+            wait_clock=dependencies.wait_clock,
+            settings=transaction_settings(dependencies.configs()),
+            transaction_version=lambda: dependencies.image().features.get(TRANSACTION_VERSION, 0),
+            partition_count=dependencies.configs().integer("transaction.state.log.num.partitions"),
         )
 
     def _make_share_states(self) -> ShareCoordinator:
         from barnabas.node.share_groups import make_share_coordinator
 
-        around = self._around
+        dependencies = self._dependencies
         return make_share_coordinator(
-            replicas=around.replicas,
-            workers=around.workers,
-            clock=around.clock,
-            image=around.image,
-            configs=around.configs(),
+            replicas=dependencies.replicas,
+            workers=dependencies.workers,
+            clock=dependencies.clock,
+            image=dependencies.image,
+            configs=dependencies.configs(),
         )
 
     @cached_property
     def _share(self) -> ShareServices:
         from barnabas.node.share_groups import make_share_services
 
-        around = self._around
+        dependencies = self._dependencies
         return make_share_services(
-            replicas=around.replicas,
-            clock=around.clock,
-            wait_clock=around.wait_clock,
-            image=around.image,
-            configs=around.configs,
+            replicas=dependencies.replicas,
+            clock=dependencies.clock,
+            wait_clock=dependencies.wait_clock,
+            image=dependencies.image,
+            configs=dependencies.configs,
             coordinator=self.share_states,
             groups=self.groups,
-            ensure_internal_topic=around.ensure_internal_topic,
+            ensure_internal_topic=dependencies.ensure_internal_topic,
         )
 
-    def _tell_share_groups(self, states: ShareCoordinator, image: ClusterImage, delta: Delta) -> Awaitable[None] | None:
+    def _notify_share_groups(
+        self, states: ShareCoordinator, image: ClusterImage, delta: Delta
+    ) -> Awaitable[None] | None:
         return self._share.on_topics_deleted(set(delta.topics_deleted)) if delta.topics_deleted else None
 
 
-def _tell_groups(groups: GroupCoordinator, image: ClusterImage, delta: Delta) -> Awaitable[None] | None:
+def _notify_groups(groups: GroupCoordinator, image: ClusterImage, delta: Delta) -> Awaitable[None] | None:
     deleted = {topic.name for topic in delta.topics_deleted.values()}
     return groups.on_topics_deleted(deleted) if deleted else None

@@ -1,5 +1,5 @@
-"""What stops a broker from starting, in words for the person who started it."""
+"""Errors that keep a broker from starting."""
 
 
 class StartError(Exception):
-    """The text says what happened and what to do next."""
+    """The message is for the person who started the broker: what happened, and what to do next."""

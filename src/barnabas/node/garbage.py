@@ -1,9 +1,9 @@
-"""When Python's cycle collector may look at everything: not while clients wait.
+"""Avoids full garbage collections while clients wait.
 
-A full collection looks at every object there is, which takes 100 ms once there are ten thousand partitions, and finds
-next to nothing: what requests leave behind is freed by its reference count, and the young cycles by collections of
-young objects, which take a millisecond. So full collections are not left to a count of allocations. They are made once
-the process has grown by much, in case that it was old cycles that made it grow.
+A full collection visits every object: 100 ms with ten thousand partitions. It finds almost nothing, because what
+requests leave behind is freed by reference counts, and young cycles by collections of young objects, which take a
+millisecond. So full collections do not start by the number of allocations, but only when the process has grown a lot,
+in case that old cycles made it grow.
 """
 
 import gc
@@ -19,8 +19,8 @@ GROWTH_BYTES: Final = 256 * 1024 * 1024
 CHECK_MS: Final = 60_000
 
 
-def collect_the_young_only() -> None:
-    # What lives now lives until the end: the collector need not look at it again.
+def disable_full_collections() -> None:
+    # Objects that exist now live until the end: the collector need not visit them again.
     gc.collect()
     gc.freeze()
     young, middle, _ = gc.get_threshold()
@@ -28,7 +28,7 @@ def collect_the_young_only() -> None:
 
 
 async def collect_after_growth(clock: Clock, peak: Callable[[], int]) -> None:
-    """For as long as the process lives. `peak`: the most memory it ever had, in bytes."""
+    """Runs as long as the process. `peak`: the peak memory of the process, in bytes."""
     before = peak()
     while True:
         await clock.sleep_ms(CHECK_MS)

@@ -1,4 +1,4 @@
-"""The group coordinator's settings out of the broker's configs."""
+"""Reads the group coordinator's settings from the broker configs."""
 
 from barnabas.coordinator.group.settings import GroupSettings, MigrationPolicy
 from barnabas.metadata.configs import BrokerConfigs

@@ -1,8 +1,8 @@
-"""Kafka's `listeners` and `advertised.listeners`: where we bind, and what clients are told.
+"""Kafka's `listeners` and `advertised.listeners`: the addresses to bind, and those sent to clients.
 
-A listener that is not advertised is told to clients as it is bound. One that is bound to every address ("0.0.0.0" or
-nothing) is told as the address through which the client reached us, so it works on localhost, on a LAN and in a
-container without a setting; behind NAT or a published port of another number, `advertised.listeners` must say it.
+Without `advertised.listeners`, clients get the address that is bound. If that is every address ("0.0.0.0" or nothing),
+they get the address they connected to, so it works on localhost, on a LAN and in a container without a setting. Behind
+NAT, or with another published port, `advertised.listeners` is needed.
 """
 
 import re
@@ -29,18 +29,18 @@ class ListenerPlan(NamedTuple):
 
 def plan_listeners(configs: BrokerConfigs) -> list[ListenerPlan]:
     bound = [_parse("listeners", text) for text in configs.strings("listeners")]
-    told = [_parse("advertised.listeners", text) for text in configs.strings("advertised.listeners")]
-    advertised = {listener.name: listener for listener in told}
+    advertised_addresses = [_parse("advertised.listeners", text) for text in configs.strings("advertised.listeners")]
+    advertised = {listener.name: listener for listener in advertised_addresses}
     controllers = set(configs.strings("controller.listener.names"))
     protocols = dict(pair.split(":", 1) for pair in comma_separated(configs, "listener.security.protocol.map"))
     plans = []
     for listener in bound:
         if listener.name in controllers:
-            continue  # the quorum has one voter, which speaks to itself without a socket
+            continue  # a quorum of one voter needs no socket
         protocol = protocols.get(listener.name, listener.name)
         if protocol != "PLAINTEXT":
             raise StartError(
-                f"listener {listener.name} wants {protocol}, and only PLAINTEXT is supported yet; "
+                f"listener {listener.name} has protocol {protocol}, but only PLAINTEXT is supported so far; "
                 f"use listeners=PLAINTEXT://{listener.host}:{listener.port}"
             )
         plans.append(ListenerPlan(listener, advertised.pop(listener.name, None)))
@@ -55,8 +55,8 @@ def plan_listeners(configs: BrokerConfigs) -> list[ListenerPlan]:
     for plan in plans:
         if plan.advertised is not None and plan.advertised.host in WILDCARD_HOSTS:
             raise StartError(
-                f"advertised.listeners={plan.advertised.name}://{plan.advertised.host}:{plan.advertised.port} is no "
-                "address that clients can connect to; give a host name or address that they can reach"
+                f"advertised.listeners={plan.advertised.name}://{plan.advertised.host}:{plan.advertised.port} is not "
+                "an address that clients can connect to; set a host name or address that they can reach"
             )
     return plans
 
@@ -71,5 +71,5 @@ def _parse(setting: str, text: str) -> ListenerAddress:
     if found is None:
         raise StartError(f"{setting}={text} is not NAME://HOST:PORT, as in PLAINTEXT://localhost:9092")
     if len(found["port"]) > 5 or int(found["port"]) > 65535:
-        raise StartError(f"{setting}={text} has no such port as {found['port']}; choose one from 0 to 65535")
+        raise StartError(f"{setting}={text}: {found['port']} is not a port; choose one from 0 to 65535")
     return ListenerAddress(found["name"].upper(), found["host"].strip("[]"), int(found["port"]))

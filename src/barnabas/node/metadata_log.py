@@ -1,4 +1,4 @@
-"""Raft's log port over a partition's log: `__cluster_metadata-0` is a log like any other, but for who commits."""
+"""Raft's log, stored as the partition log `__cluster_metadata-0`; Raft decides what is committed."""
 
 from collections.abc import Callable
 
@@ -38,7 +38,7 @@ class PartitionMetadataLog:
     def begin_sync(self) -> SyncJob | None:
         job = self._log.begin_flush(self._now_ms())
         if job is None and self._log.recovery_point < self._log.log_end_offset:
-            raise RuntimeError("somebody else is syncing the metadata log: a commit cannot be told from a hope")
+            raise RuntimeError("the metadata log is being synced by another caller: it is not known what was synced")
         return job
 
     def finish_sync(self, job: SyncJob) -> None:

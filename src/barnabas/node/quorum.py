@@ -1,4 +1,4 @@
-"""The metadata quorum of this node: formatted at the first start, replayed at every start."""
+"""Opens the metadata quorum: formats it at the first start, and replays it at every start."""
 
 from collections.abc import Callable
 
@@ -19,7 +19,7 @@ METADATA_PARTITION = TopicPartition(METADATA_TOPIC, 0)
 
 
 def metadata_log_settings(configs: BrokerConfigs) -> LogSettings:
-    """Kept until a snapshot covers it, never by age or size."""
+    """Records are kept until a snapshot covers them, whatever their age or size."""
     return LogSettings(
         segment_bytes=configs.integer("metadata.log.segment.bytes"),
         segment_ms=configs.integer("metadata.log.segment.ms"),
@@ -38,13 +38,13 @@ async def open_quorum(
     clock: Clock,
     workers: Workers,
 ) -> RaftNode:
-    """Leads when this returns, and `listener` has seen all that was ever committed."""
+    """When this returns, the node leads, and `listener` has got everything that is committed."""
     path = f"{storage.metadata_path}/{METADATA_PARTITION}"
     local = ReplicaKey(configs.integer("node.id"), storage.directory_ids[0])
     try:
         quorum = QuorumDirectory(disk, path)
         if not quorum.is_formatted:
-            # The endpoint is what other voters would connect to; a quorum of one has nobody who does.
+            # Other voters would connect to this endpoint; in a quorum of one there are none.
             endpoint = VoterEndpoint("CONTROLLER", "localhost", 9093)
             quorum.format(VoterSet((Voter(local, (endpoint,)),)), now_ms=clock.now_ms())
         log = storage.store.create(METADATA_PARTITION, METADATA_TOPIC_ID, metadata_log_settings(configs))

@@ -1,4 +1,4 @@
-"""Client quotas of the cluster's facts become quotas in force. What they need is imported when the first one is set."""
+"""Applies client quotas from the cluster metadata. The modules are imported when the first quota is set."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class QuotaChanges:
         self._broker = broker
         self._gate = gate
         self._configs = configs
-        self._naming: asyncio.Task[None] | None = None
+        self._resolving: asyncio.Task[None] | None = None
 
     def apply(self, image: ClusterImage, delta: Delta) -> None:
         if delta.access_changed:
@@ -49,9 +49,9 @@ class QuotaChanges:
         self._broker.quotas.set(quotas)
 
     def _limit_addresses(self, rates: Mapping[str | None, float]) -> None:
-        if self._naming is not None:
-            self._naming.cancel()
-            self._naming = None
+        if self._resolving is not None:
+            self._resolving.cancel()
+            self._resolving = None
         if not rates:
             self._gate.rates = None
             return
@@ -62,7 +62,7 @@ class QuotaChanges:
         named = {name: rate for name, rate in rates.items() if name is not None and not _is_address(name)}
         self._gate.rates.set({name: rate for name, rate in rates.items() if name not in named})
         if named:
-            self._naming = asyncio.ensure_future(self._resolve(rates, named))
+            self._resolving = asyncio.ensure_future(self._resolve(rates, named))
 
     async def _resolve(self, rates: Mapping[str | None, float], named: Mapping[str, float]) -> None:
         addresses = await self._broker.workers.run(lambda: {name: _addresses(name) for name in named})
@@ -93,5 +93,5 @@ def _addresses(name: str) -> list[str]:
     try:
         return sorted({str(found[4][0]) for found in socket.getaddrinfo(name, None)})
     except (OSError, UnicodeError) as error:
-        logger.warning("the quota of host %s is not in force, since it has no address: %s", name, error)
+        logger.warning("the quota of host %s is not applied, because its name cannot be resolved: %s", name, error)
         return []

@@ -1,6 +1,6 @@
-"""After the start and before the first connection: logs that belong to nobody, and logs that must be read first.
+"""Runs before the first connection: renames stray log directories, and recovers large logs.
 
-A small log is recovered when it is first touched. One with much to read after a crash would hold the loop then, so it
+A small log is recovered when it is first used. A log with much to read after a crash would block the loop then, so it
 is recovered now, by workers, several at a time.
 """
 
@@ -21,7 +21,7 @@ SCAN_BYTES_ON_LOOP_MAX: Final = 4 * 1024 * 1024
 
 
 def set_strays_aside(store: LogStore, image: ClusterImage) -> None:
-    """A directory whose topic the cluster does not know keeps its records under another name, for a person to judge."""
+    """Rename the directories of partitions that the cluster does not know, and keep their records."""
     for topic_partition, _ in list(store.partitions()):
         topic = image.topics.by_name.get(topic_partition.topic)
         if topic_partition.topic == METADATA_TOPIC or (topic and topic_partition.partition in topic.partitions):
@@ -29,7 +29,7 @@ def set_strays_aside(store: LogStore, image: ClusterImage) -> None:
         try:
             path = store.set_aside(topic_partition)
         except KafkaError as error:
-            logger.warning("%s belongs to no topic and cannot be set aside: %s", topic_partition, error)
+            logger.warning("%s belongs to no topic and cannot be renamed: %s", topic_partition, error)
         else:
             logger.warning("%s belongs to no topic; its files are kept in %s", topic_partition, path)
 
@@ -47,6 +47,6 @@ async def _recover(store: LogStore, workers: Workers, topic_partition: TopicPart
         await workers.run(job.run)
         log = store.finish_open(job)
     except (KafkaError, OSError) as error:
-        logger.warning("%s cannot be recovered: %s", topic_partition, error)  # who asks for it is told the same
+        logger.warning("%s cannot be recovered: %s", topic_partition, error)  # requests for it will get the same error
     else:
         logger.warning("%s is recovered up to offset %d", topic_partition, log.log_end_offset)

@@ -1,4 +1,4 @@
-"""Runs one broker until it is told to stop."""
+"""Runs one broker until SIGTERM or SIGINT."""
 
 import asyncio
 import logging
@@ -10,7 +10,7 @@ import uvloop
 from barnabas import __version__
 from barnabas.env import Disk, SystemClock
 from barnabas.node.broker_node import BrokerNode
-from barnabas.node.garbage import collect_after_growth, collect_the_young_only, peak_bytes
+from barnabas.node.garbage import collect_after_growth, disable_full_collections, peak_bytes
 from barnabas.portable.open_file_limit import raise_open_file_limit
 
 logger = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ async def _run(properties: dict[str, str], announce: Callable[[str], None], disk
         loop.add_signal_handler(number, stopped.set)
     node = BrokerNode(properties, disk=disk)
     await node.start()
-    collect_the_young_only()
+    disable_full_collections()
     collecting = asyncio.ensure_future(collect_after_growth(SystemClock(), peak_bytes))
     where = " and ".join(node.addresses)
     announce(f"Barnabas {__version__} is ready on {where} (data in {', '.join(node.data_dirs)})")

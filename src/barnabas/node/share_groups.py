@@ -1,6 +1,6 @@
-"""Share groups put together: the share coordinator and its log, the share-partitions, their sessions and rules.
+"""Constructs the parts of share groups: the share coordinator and its log, share-partitions, sessions, rules.
 
-Imported when the first share group is served, or when this broker leads a partition of the state topic.
+Imported when the first share group is used, or when this broker leads a partition of the state topic.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -25,7 +25,7 @@ from barnabas.replication.share.terms import ShareLimits
 
 
 class StateTopicReplicas(TopicCoordinatorLog):
-    """The share coordinator's log: it is cut off where nobody needs it any more."""
+    """The share coordinator's log; records that are no longer needed are deleted."""
 
     def end_offset(self, partition: int) -> int:
         return self._replicas.get(self._topic, partition).log.log_end_offset
@@ -89,13 +89,13 @@ def make_share_services(
 
 
 def share_rules(broker: BrokerConfigs, group: Mapping[str, str]) -> ShareRules:
-    """The group's own configs, which were checked when they were set; else the broker's."""
+    """The group's own configs, which were validated when they were set, or else the broker's."""
 
     def integer(name: str, default: str, least: str, most: str) -> int:
         own = group.get(name)
         if own is None:
             return broker.integer(default)
-        # The bounds may have been narrowed after the value was set: it is brought within them.
+        # The bounds may have been narrowed after the value was set, so it is clamped.
         return min(max(int(own), broker.integer(least)), broker.integer(most))
 
     return ShareRules(

@@ -1,7 +1,7 @@
-"""The broker's log directories: found or formatted, locked, and ready to open logs.
+"""Opens the broker's log directories: reads or formats them, and locks them.
 
-A new directory is formatted without a separate step: the first start of a cluster gives it an id. Directories that
-belong to another cluster or node are refused, and left as they are.
+A new directory is formatted without a separate step: the first start of a cluster generates the cluster id. Directories
+of another cluster or node are refused, and not changed.
 """
 
 import base64
@@ -37,7 +37,7 @@ class Storage:
 
     @property
     def metadata_path(self) -> str:
-        """Where the metadata log lives: the first directory."""
+        """The directory of the metadata log: the first."""
         return self.paths[0]
 
     @property
@@ -45,7 +45,7 @@ class Storage:
         return [each.properties.directory_id for each in self.store.directories if each.properties is not None]
 
     def close(self, *, broker_epoch: int) -> None:
-        """Every log closed, several at a time: they all wait for the same device, which takes them together."""
+        """Close all logs, several at a time: the device can serve their syncs together."""
         with ThreadPoolExecutor(CLOSING_THREADS, thread_name_prefix="barnabas-close") as pool:
             self.store.close(pool.map, broker_epoch=broker_epoch)
 
@@ -69,7 +69,7 @@ def open_storage(
             settings_of=settings_of,
             now_ms=clock.now_ms,
             random=rng,
-            # A lock keeps other processes out; a simulated disk has none.
+            # The lock keeps other processes out; there are none on a simulated disk.
             lock=DirectoryLock if isinstance(disk, RealDisk) else None,
         )
     except (KafkaError, CorruptMetaProperties, ValueError, BlockingIOError) as error:
@@ -87,7 +87,8 @@ def open_storage(
     if first.health.is_offline:
         store.close()
         raise StartError(
-            f"log directory {first.path}, which holds the metadata log, cannot be used: {first.health.error}"
+            f"log directory {first.path}, which holds the metadata log, cannot be used: {first.health.error}; "
+            "repair the disk, or restore the directory from a backup"
         )
     return Storage(store, cluster_id)
 
@@ -112,7 +113,7 @@ def _cluster_id(disk: Disk, paths: list[str]) -> str | None:
 
 
 def _new_cluster_id(rng: random.Random) -> str:
-    """A random id the way Kafka writes ids: URL-safe base 64, no dash in front (tools take that for a flag)."""
+    """A random id in Kafka's format: URL-safe base 64, without a leading dash, which tools would take for a flag."""
     while True:
         text = base64.urlsafe_b64encode(uuid.UUID(int=rng.getrandbits(128), version=4).bytes).decode().rstrip("=")
         if not text.startswith("-"):

@@ -1,4 +1,4 @@
-"""Topics that nobody created by hand: the broker's own, and those a client merely asked for."""
+"""Creates internal topics, and topics that clients use without having created them."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -17,12 +17,12 @@ _MADE: Final = frozenset({ErrorCode.none, ErrorCode.topic_already_exists})
 
 class _InternalTopic(NamedTuple):
     broker_configs: str
-    """What the names of the broker configs for its partitions and replicas begin with."""
+    """The prefix of the broker configs for its partitions and replicas."""
     from_broker: Mapping[str, str]
-    """Its own configs that are the broker's to say, and by which broker config."""
+    """Topic configs that are taken from broker configs."""
     fixed: Mapping[str, str]
     coordinator: str
-    """The module that its first record makes necessary."""
+    """The module that will be needed for its first record."""
 
 
 _INTERNAL_TOPICS: Final = {
@@ -74,7 +74,7 @@ class TopicMaker:
         if name in self._image().topics.by_name:
             return
         topic = _INTERNAL_TOPICS[name]
-        # Some hundred files to read, for a tenth of a second: not on the loop.
+        # Importing some hundred files takes a tenth of a second: not on the loop.
         await self._workers.run(partial(import_module, topic.coordinator))
         configs = self._configs()
         result = await self._controller.create_internal_topic(
@@ -90,7 +90,7 @@ class TopicMaker:
             raise CoordinatorNotAvailable(f"{name} cannot be created: {result.error_message}")
 
     async def auto_create(self, name: str) -> ErrorCode:
-        """With the broker's defaults for partitions and replicas, as a client's metadata request asks for it."""
+        """Create a topic that a metadata request named, with the broker's default partitions and replicas."""
         if name in INTERNAL_TOPICS:
             await self.ensure_internal(name)
             return ErrorCode.none

@@ -1,7 +1,7 @@
-"""Ends transactions in the partitions that this broker leads.
+"""Writes transaction markers to the partitions that this broker leads.
 
-In __consumer_offsets the group coordinator writes the marker: offsets that were committed in the transaction count from
-then on, or never.
+In __consumer_offsets the group coordinator writes the marker, and applies or drops the offsets that were committed in
+the transaction.
 """
 
 from collections.abc import Awaitable, Callable
@@ -33,7 +33,7 @@ class LocalMarkers:
 
     def write(self, partition: TopicPartition, marker: EndMarker) -> Awaitable[None] | None:
         if self._image().topics.partition(*partition) is None:
-            return None  # deleted, and the transaction's records with it
+            return None  # the topic was deleted, and the transaction's records with it
         if partition.topic == OFFSETS_TOPIC:
             return self._groups().complete_transaction(partition.partition, marker)
         replica = self._replicas.get(*partition)

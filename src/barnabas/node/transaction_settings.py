@@ -1,4 +1,4 @@
-"""The transaction coordinator's settings out of the broker's configs."""
+"""Reads the transaction coordinator's settings from the broker configs."""
 
 from barnabas.coordinator.txn.settings import TransactionSettings
 from barnabas.metadata.configs import BrokerConfigs

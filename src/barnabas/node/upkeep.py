@@ -1,7 +1,7 @@
-"""What a broker does without being asked: retention, checkpoints, removal of files.
+"""Periodic chores: retention, checkpoints, expiry of producer ids, removal of files.
 
-Each chore runs at its own interval (Kafka's settings and defaults), one log at a time, with requests in between.
-A chore that fails is logged and tried again at its next turn; it never takes the broker down.
+Each runs at its own interval (Kafka's settings and defaults), one log at a time, with requests in between. If a chore
+fails, the error is logged and the chore runs again after the next interval.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ class Upkeep:
         self._chores.append(asyncio.ensure_future(self._repeat(interval, chore, first or interval)))
 
     async def _repeat(self, interval: str, chore: Callable[[], Awaitable[None]], wait: str) -> None:
-        """Wait as long as the config `wait` says for the first time, and `interval` from then on."""
+        """`wait` is the config of the first delay, `interval` that of all later ones."""
         while True:
             interval_ms = max(self._configs().integer(wait), INTERVAL_MS_MIN)
             await self._clock.sleep_ms(interval_ms)
@@ -49,12 +49,12 @@ class Upkeep:
             try:
                 await chore()
             except (KafkaError, OSError) as error:
-                logger.warning("%s failed and is tried again in %d ms: %s", chore.__name__, interval_ms, error)
+                logger.warning("%s failed and will be retried in %d ms: %s", chore.__name__, interval_ms, error)
             except Exception:
                 logger.exception("%s failed: this is a defect of Barnabas", chore.__name__)
 
     async def enforce_retention(self) -> None:
-        """Every log is looked at, also one that nobody has touched since the start."""
+        """For every log, including those that were not used since the start."""
         for partition in self._replicas:
             try:
                 deleted = partition.log.delete_old_segments(self._clock.now_ms())
@@ -73,7 +73,7 @@ class Upkeep:
         await self._replicas.checkpoints.write()
 
     async def remove_files(self) -> None:
-        """What was due for removal; what cannot be removed now is found again at the next start."""
+        """Remove files whose delay is over. Files that cannot be removed are found again at the next start."""
         for job in self._store.due_deletions():
             try:
                 await self._workers.run(job.run)

@@ -1,16 +1,16 @@
 """One client connection: bytes in, whole frames to dispatch, responses out in the order of their requests.
 
-The receive buffer is filled in place and frames are handled where they lie. A response that is ready at once is written
-at once; one that must wait takes a slot, and later ones queue behind it.
+The receive buffer is filled in place, and frames are handled without copying them. A response that is ready at once is
+written at once. Otherwise the request gets a slot, and later responses queue behind it.
 
 Requests of one connection take effect in the order in which they were sent. As in Kafka, the next one begins when the
-last one is answered, unless that one's handler says that it only waits (`handlers.pending`): a fetch for more records,
-a produce for its commit.
+last one is answered, unless that one's handler says that it is only waiting (`handlers.pending`): a fetch for more
+records, a produce for its commit.
 
-Everything is bounded. A frame by `socket.request.max.bytes`; requests whose answers are still due by
-`queued.max.requests`; large ones that have not arrived in full by `queued.max.request.bytes`, over all connections;
-bytes waiting for a slow reader by the transport's own high-water mark. Past a bound we stop looking at frames and, when
-the buffer is full, the kernel stops the sender.
+Everything is bounded: a frame by `socket.request.max.bytes`; unanswered requests by `queued.max.requests`; large
+requests that have not arrived completely by `queued.max.request.bytes`, over all connections; bytes for a slow reader
+by the transport's high-water mark. At a limit no more frames are read, and when the buffer is full, TCP flow control
+stops the sender.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Answers that are ready but wait behind an earlier one. One Fetch answer may have 55 MB (`fetch.max.bytes`).
+# Answers that are ready but wait for an earlier one. A single Fetch answer may have 55 MB (`fetch.max.bytes`).
 QUEUED_BYTES_MAX: Final = 32 * 1024 * 1024
 # Most connections of a large cluster are idle; one that fills its buffer gets a larger one.
 BUFFER_BYTES_INITIAL: Final = 16 * 1024
@@ -41,17 +41,17 @@ BUFFER_BYTES_BUSY: Final = 128 * 1024
 # The smallest request header: key, version, correlation id, null client id.
 FRAME_BYTES_MIN: Final = 10
 
-# Why no request may begin now: bits of `Connection._stops`, with what sets and what clears them.
+# Reasons why no request may begin: bits of `Connection._stops`, and when they are set and cleared.
 HELD: Final = 1
 """A quota makes the client wait. From `hold` to `release`."""
 UNWRITABLE: Final = 2
 """The client does not read its answers. From `pause_writing` to `resume_writing`, both called by the transport."""
 NO_MEMORY: Final = 4
-"""A large request has begun for which there is no memory now. From `_reserve` to `feed`."""
+"""There is no memory for a large request now. From `_reserve` to `retry_reserve`."""
 EXCLUSIVE: Final = 8
-"""The last request is still at work. From `_handle` to its answer."""
+"""The last request is still in progress. From `_handle` to its answer."""
 CLOSED: Final = 16
-"""For ever."""
+"""Never cleared."""
 
 
 class ConnectionSettings(NamedTuple):
@@ -60,9 +60,9 @@ class ConnectionSettings(NamedTuple):
     """Kafka handles one request per connection at a time; clients keep 5 (Java) to 1,000,000 (librdkafka) in flight."""
     receive_buffer_bytes: int
     send_buffer_bytes: int
-    """-1: the system's."""
+    """-1: the system default."""
     memory: RequestMemory | None = None
-    """For large requests of all connections; None: without a bound."""
+    """For large requests of all connections; None: no limit."""
 
 
 class Slot:
@@ -73,7 +73,7 @@ class Slot:
     def __init__(self, may_follow: MayFollow = MayFollow.ALL) -> None:
         self.buffers: Buffers | None = None
         self.may_follow = may_follow
-        """Which requests may begin before the response is there."""
+        """Which requests may begin before the response is ready."""
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -89,24 +89,24 @@ class Connection(asyncio.BufferedProtocol):
         self.tasks: set[asyncio.Task[None]] = set()
         self._stops = 0
         self._same_api_waits = 0
-        """How many requests wait that only others of the same API may follow."""
+        """The number of waiting requests that only requests of the same API may follow."""
         self._waiting_api_key = b""
-        """The API of those, as it stands in a frame."""
+        """The API key of those, as bytes of a frame."""
         self._reading = True
         self._reserved_bytes = 0
         self._eof = False
         self._queued_bytes = 0
-        self._resting_until = 0.0
+        self._throttled_until = 0.0
         self.last_active = 0.0
         self.was_active = False
-        """Since somebody last looked at `last_active`: the listener's sweep turns one into the other."""
+        """Since the listener's last sweep, which updates `last_active`."""
 
     def _take_buffer(self, size: int) -> None:
         self._buffer = bytearray(size)
         self._window = memoryview(self._buffer)
         self._frames = self._window.toreadonly()
 
-    # --- life
+    # --- start and end
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
@@ -132,21 +132,21 @@ class Connection(asyncio.BufferedProtocol):
             connected.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self._settings.send_buffer_bytes)
 
     def connection_lost(self, error: Exception | None) -> None:
-        # Handlers still waiting go on to their end: what they decided is decided. Only the answer has nobody to go to.
+        # Handlers that still wait run to their end: what they decided is decided. Only the answer cannot be sent.
         self._stops |= CLOSED
         self._slots.clear()
         self._listener.forget(self)
-        self._give_back()
-        for tell in tuple(self.client.on_close or ()):
-            tell()
+        self._free_memory()
+        for notify in tuple(self.client.on_close or ()):
+            notify()
 
     def hold(self) -> None:
-        """Take nothing from this connection until `release`: it came, or went, faster than a quota allows."""
+        """Read nothing from this connection until `release`: a quota was exceeded."""
         self._stops |= HELD
         self._stop_reading()
 
     def release(self) -> None:
-        self._go_on(HELD)
+        self._clear_stop(HELD)
 
     def close(self, reason: str) -> None:
         if not self._stops & CLOSED:
@@ -154,7 +154,7 @@ class Connection(asyncio.BufferedProtocol):
             self._stops |= CLOSED
             self.transport.close()
 
-    def _close_on_nonsense(self, size: int) -> None:
+    def _close_on_bad_size(self, size: int) -> None:
         reason = explain_size(size, self._settings.frame_bytes_max)
         kind = (self.client.host, recognise(size))
         self._dispatcher.client_warnings.warn(
@@ -176,7 +176,7 @@ class Connection(asyncio.BufferedProtocol):
         self._process()
 
     def eof_received(self) -> bool:
-        # A client that only shut down its sending half still gets the answers it is owed.
+        # A client that has only shut down its sending half still gets its answers.
         self._eof = True
         return bool(self._slots)
 
@@ -191,7 +191,7 @@ class Connection(asyncio.BufferedProtocol):
                 break
             size = read_size(self._buffer, start)
             if not FRAME_BYTES_MIN <= size <= self._settings.frame_bytes_max:
-                self._close_on_nonsense(size)
+                self._close_on_bad_size(size)
                 return
             if available < SIZE_BYTES + size:
                 if self._reserve(SIZE_BYTES + size):
@@ -204,7 +204,7 @@ class Connection(asyncio.BufferedProtocol):
             end = self._start = start + size
             if self._reserved_bytes:
                 self._handle(self._frames[start:end])
-                self._give_back()
+                self._free_memory()
                 continue
             if not self._slots:
                 answer = self._fast_path.answer(self._buffer, self._window, start, end)
@@ -221,7 +221,7 @@ class Connection(asyncio.BufferedProtocol):
                 self._move_to_front()
             else:
                 self._make_room(self._end - self._start + 1)
-        # What stands behind a request at work may as well arrive, and so may the end of the connection.
+        # Behind a request in progress, more bytes and the end of the connection may still arrive.
         if must_wait and (self._stops & ~EXCLUSIVE or self._end == len(self._buffer)):
             self._stop_reading()
         elif not self._reading:
@@ -231,7 +231,7 @@ class Connection(asyncio.BufferedProtocol):
             self.close("the client has closed its side")
 
     def _make_room(self, needed: int) -> None:
-        """Room for the rest of a frame. Doubling, so that memory follows what was sent and not what was announced."""
+        """Make room for the rest of a frame. Doubling bounds memory by what was sent, not by the announced size."""
         unread = self._end - self._start
         if len(self._buffer) - self._start >= needed:
             return
@@ -252,7 +252,7 @@ class Connection(asyncio.BufferedProtocol):
         self._start, self._end = 0, len(unread)
 
     def shrink(self) -> None:
-        """Give back what one large frame made us take."""
+        """Free the buffer that one large frame needed."""
         if self._start == self._end and len(self._buffer) > BUFFER_BYTES_INITIAL:
             self._take_buffer(BUFFER_BYTES_INITIAL)
             self._start = self._end = 0
@@ -271,10 +271,10 @@ class Connection(asyncio.BufferedProtocol):
         self._stops |= UNWRITABLE
 
     def resume_writing(self) -> None:
-        self._go_on(UNWRITABLE)
+        self._clear_stop(UNWRITABLE)
 
-    def _go_on(self, stop: int) -> None:
-        """This stop is over: go on if there is no other."""
+    def _clear_stop(self, stop: int) -> None:
+        """Continue, unless there is another reason to stop."""
         self._stops &= ~stop
         if not self._stops & CLOSED:
             self._process()
@@ -289,10 +289,10 @@ class Connection(asyncio.BufferedProtocol):
         self._stops |= NO_MEMORY
         return False
 
-    def feed(self) -> None:
-        self._go_on(NO_MEMORY)
+    def retry_reserve(self) -> None:
+        self._clear_stop(NO_MEMORY)
 
-    def _give_back(self) -> None:
+    def _free_memory(self) -> None:
         memory = self._settings.memory
         if memory is None:
             return
@@ -301,7 +301,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._reserved_bytes:
             size, self._reserved_bytes = self._reserved_bytes, 0
             self.shrink()
-            memory.give_back(size)
+            memory.free(size)
 
     # --- requests and responses
 
@@ -361,16 +361,16 @@ class Connection(asyncio.BufferedProtocol):
         elif buffers:
             self.transport.write(buffers[0])
         if isinstance(buffers, ThrottledBuffers):
-            self._rest(buffers.throttle_ms / 1000)
+            self._throttle(buffers.throttle_ms / 1000)
 
-    def _rest(self, seconds: float) -> None:
-        """The client went too fast (KIP-219): what it sends is not taken until its rest is over."""
-        resting_until = self._listener.now() + seconds
-        if resting_until > self._resting_until:
-            self._resting_until = resting_until
-            asyncio.get_running_loop().call_later(seconds, self._end_rest, resting_until)
+    def _throttle(self, seconds: float) -> None:
+        """The client exceeded a quota (KIP-219): read no requests of it for this time."""
+        throttled_until = self._listener.now() + seconds
+        if throttled_until > self._throttled_until:
+            self._throttled_until = throttled_until
+            asyncio.get_running_loop().call_later(seconds, self._end_throttle, throttled_until)
         self.hold()
 
-    def _end_rest(self, resting_until: float) -> None:
-        if resting_until == self._resting_until:  # no later answer asked for a longer one
+    def _end_throttle(self, throttled_until: float) -> None:
+        if throttled_until == self._throttled_until:  # no later answer asked for a longer one
             self.release()

@@ -1,13 +1,13 @@
-"""From a frame to its handler and back to bytes.
+"""Decodes a request, calls its handler, encodes the response.
 
-A handler answers at once (the response itself) or later (an awaitable). Whole-request errors become codes here: a
-request that cannot be decoded, or an API or version we do not serve, ends the connection as in Kafka; only ApiVersions
-of an unknown version gets an answer, because that is how a client finds out what to speak.
+A handler answers at once (with the response) or later (with an awaitable). Errors of a whole request become error codes
+here. A request that cannot be decoded, or an API or version that is not supported, closes the connection, as in Kafka.
+Only ApiVersions of an unknown version gets an answer, because it tells the client which versions to use.
 
-How long a request or its answer is, the client chooses. A long list is handled a piece at a time (`handlers.pieces`),
-and a long answer encoded a slice at a time (`wire.compiled_writer`), each within turns of a few milliseconds.
-What its connection sends meanwhile waits, as it does behind every answer that comes later, unless the handler says that
-the request only waits (`handlers.pending`): so requests take effect in the order in which they were sent.
+Clients choose how long a request or its answer is. A long list is handled in pieces (`handlers.pieces`), and a long
+answer is encoded in slices (`wire.compiled_writer`), within time slices of a few milliseconds. Until a request is
+answered, the next ones of its connection wait, unless its handler says that it is only waiting (`handlers.pending`): so
+requests take effect in the order in which they were sent.
 """
 
 import importlib
@@ -33,7 +33,7 @@ from barnabas.wire.produce_response import encode_produce_response
 logger = logging.getLogger(__name__)
 
 Buffers = list[bytes]
-"""A whole response frame, ready for the socket; empty where the request wants none (acks=0)."""
+"""A complete response frame; empty if the client wants no response (acks=0)."""
 
 
 _ENCODERS: Final[dict[Api, Callable[[Any, int], Buffers]]] = {
@@ -44,14 +44,14 @@ _ENCODERS: Final[dict[Api, Callable[[Any, int], Buffers]]] = {
 
 
 class Route(NamedTuple):
-    """Everything about one API at one version, looked up once."""
+    """One version of an API: how to decode, handle and encode it."""
 
     api: Api
     version: int
     decode: Callable[[memoryview, int], Any]
     handle: Callable[[RequestContext, Any], Any]
     encode: Callable[[Any, int], Buffers] | None
-    """By hand, for the APIs that come most often."""
+    """Written by hand, for the most frequent APIs."""
     write: WriteInSlices | None
     """For all others."""
     pieces: Sequence[Pieces]
@@ -60,7 +60,7 @@ class Route(NamedTuple):
 
 
 class Refused(Exception):
-    """The request cannot be answered: the connection ends."""
+    """The request cannot be answered: the connection is closed."""
 
 
 class Dispatcher:
@@ -71,7 +71,7 @@ class Dispatcher:
         self._routes: dict[tuple[int, int], Route] = {}
 
     def dispatch(self, client: ClientConnection, payload: memoryview) -> Buffers | Awaitable[Buffers]:
-        """Run the request's handler up to its first await. `payload` is not touched after this returns."""
+        """Run the request's handler up to its first await. `payload` is not used after this returns."""
         try:
             api_key, api_version, correlation_id, client_id, body_start = read_request_header(payload)
             route = self._routes.get((api_key, api_version)) or self._route(api_key, api_version)
@@ -108,7 +108,7 @@ class Dispatcher:
     async def _handle_pieces(self, route: Route, context: RequestContext, pieces: Pieces, cut: Sequence[Any]) -> Any:
         responses = []
         for piece in cut:
-            await self._broker.time_slices.wait()  # a piece may take long enough for others to notice
+            await self._broker.time_slices.wait()  # a piece may take milliseconds
             response = route.handle(context, piece)
             responses.append(await response if hasattr(response, "__await__") else response)
         return pieces.join(responses)
@@ -158,7 +158,7 @@ class Dispatcher:
         if api is None:
             raise Refused(f"unknown API key {api_key}")
         if not api.serves(api_version):
-            raise UnsupportedVersion(f"{api.name} version {api_version} is not served")
+            raise UnsupportedVersion(f"{api.name} version {api_version} is not supported")
         route = self._routes[api_key, api_version] = _make_route(api, api_version)
         return route
 
@@ -185,7 +185,7 @@ def _make_route(api: Api, version: int) -> Route:
 
 
 def error_response(route: Route, error: KafkaError) -> object:
-    """The API's empty response with the error's code in it, for APIs whose response has a place for one."""
+    """An empty response with the error code, for APIs whose response has such a field."""
     messages = importlib.import_module(f"barnabas.wire.messages.{route.api.name}")
     shape = getattr(messages, "".join(word.capitalize() for word in route.api.name.split("_")) + "Response")
     if "error_code" not in shape.__slots__:

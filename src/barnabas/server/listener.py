@@ -1,4 +1,4 @@
-"""One listening socket and the connections that came through it."""
+"""A listening socket and its connections."""
 
 import asyncio
 import logging
@@ -7,12 +7,12 @@ from typing import Final
 
 from barnabas.server.connection import Connection, ConnectionSettings
 from barnabas.server.dispatch import Dispatcher
-from barnabas.server.limits import ConnectionGate, TooManyConnections, TooManyTooSoon
+from barnabas.server.limits import ConnectionGate, ConnectionRateExceeded, TooManyConnections
 
 logger = logging.getLogger(__name__)
 
 SWEEP_SECONDS_MAX: Final = 30.0
-# How long a closed connection may take to hand its last bytes to a slow client.
+# How long a closed connection may take to send its last bytes to a slow client.
 FLUSH_SECONDS_MAX: Final = 1.0
 
 
@@ -34,14 +34,14 @@ class Listener:
         self._backlog = backlog
         self._idle_seconds_max = idle_seconds_max
         self._connections: set[Connection] = set()
-        self._turned_away: set[Connection] = set()
+        self._refused: set[Connection] = set()
         self._empty = asyncio.Event()
         self._empty.set()
         self._server: asyncio.Server | None = None
         self._sweep: asyncio.TimerHandle | None = None
 
     async def bind(self, host: str, port: int) -> int:
-        """Returns the port, which the system chose if `port` was 0. OSError if it cannot be had."""
+        """Returns the port, which the system chooses if `port` is 0. Raises OSError if the address cannot be bound."""
         loop = asyncio.get_running_loop()
         self.now = loop.time
         self._server = await loop.create_server(
@@ -57,21 +57,21 @@ class Listener:
         return bound
 
     async def serve(self) -> None:
-        """Take connections from now on."""
+        """Start to accept connections."""
         if self._server is None:
             raise RuntimeError("bind first")
         await self._server.start_serving()
         self._schedule_sweep()
 
     def admit(self, connection: Connection) -> None:
-        """Called by a new connection: count it in, make it wait, or send it away."""
+        """Called by a new connection: accept it, make it wait, or close it."""
         try:
             wait_seconds = self._gate.enter(connection.client.host, self.now())
         except TooManyConnections as refusal:
             connection.close(str(refusal))
             return
-        except TooManyTooSoon as refusal:
-            self._turn_away(connection, refusal)
+        except ConnectionRateExceeded as refusal:
+            self._refuse_later(connection, refusal)
             return
         self._connections.add(connection)
         self._empty.clear()
@@ -79,13 +79,13 @@ class Listener:
             connection.hold()
             asyncio.get_running_loop().call_later(wait_seconds, connection.release)
 
-    def _turn_away(self, connection: Connection, refusal: TooManyTooSoon) -> None:
+    def _refuse_later(self, connection: Connection, refusal: ConnectionRateExceeded) -> None:
         connection.hold()
-        self._turned_away.add(connection)
+        self._refused.add(connection)
         asyncio.get_running_loop().call_later(refusal.close_after_seconds, connection.close, str(refusal))
 
     def forget(self, connection: Connection) -> None:
-        self._turned_away.discard(connection)
+        self._refused.discard(connection)
         if connection in self._connections:
             self._connections.discard(connection)
             self._gate.leave(connection.client.host)
@@ -103,12 +103,12 @@ class Listener:
             self._sweep.cancel()
 
     async def close(self, *, grace_seconds: float) -> None:
-        """No new connections; those that still owe an answer may give it; then all are closed."""
+        """Stop accepting, let requests in progress finish, then close all connections."""
         self.stop_accepting()
-        owed = [task for connection in self._connections for task in connection.tasks]
-        if owed:
-            await asyncio.wait(owed, timeout=grace_seconds)
-        for connection in [*self._connections, *self._turned_away]:
+        unfinished = [task for connection in self._connections for task in connection.tasks]
+        if unfinished:
+            await asyncio.wait(unfinished, timeout=grace_seconds)
+        for connection in [*self._connections, *self._refused]:
             connection.close("the broker is shutting down")
         try:
             await asyncio.wait_for(self._empty.wait(), FLUSH_SECONDS_MAX)

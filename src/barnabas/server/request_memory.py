@@ -1,12 +1,12 @@
-"""What large requests that have not arrived in full may take, of all connections: `queued.max.request.bytes`.
+"""Limits the memory for large requests that have not arrived completely: `queued.max.request.bytes`.
 
-A sender may announce a hundred megabytes and send them slowly, on each of a thousand connections. With a bound the
-whole of a large frame is reserved when its size is known, and before its bytes are taken in; so whatever was begun can
-be finished. As in Kafka the last reservation may go past the bound, or none larger than it could ever be made. Who does
-not get one is not read from, until those before it are done.
+A client may announce a hundred megabytes and send them slowly, on each of a thousand connections. With a limit, memory
+for a whole large frame is reserved when its size is known, before its bytes are read, so a request that was begun can
+be finished. As in Kafka, the last reservation may exceed the limit; otherwise a request larger than the limit could
+never be read. A connection that gets no reservation is not read until others have freed theirs.
 
 Kafka counts every request, so that a few slow senders stop all others. Small requests are not counted here: they fit
-into the buffer that a connection has anyway.
+into the buffer that every connection has.
 """
 
 from collections import deque
@@ -14,8 +14,8 @@ from typing import Protocol
 
 
 class Reader(Protocol):
-    def feed(self) -> None:
-        """Something was given back: try again."""
+    def retry_reserve(self) -> None:
+        """Memory was freed: call `reserve` again."""
 
 
 class RequestMemory:
@@ -25,24 +25,24 @@ class RequestMemory:
         self.reserved_bytes = 0
 
     def reserve(self, reader: Reader, size: int) -> bool:
-        """False: its turn comes with `feed`."""
+        """False: `retry_reserve` will be called when memory was freed."""
         if self.reserved_bytes >= self._bytes_max:
             self._waiting.append(reader)
             return False
         self.reserved_bytes += size
         return True
 
-    def give_back(self, size: int) -> None:
+    def free(self, size: int) -> None:
         self.reserved_bytes -= size
-        # Each of them reserves again, or waits again: those who came later keep their place behind.
+        # Each of them reserves, or waits again; later ones stay behind it.
         waiting, self._waiting = self._waiting, deque()
         while waiting:
             if self.reserved_bytes >= self._bytes_max:
                 self._waiting.extendleft(reversed(waiting))
                 return
-            waiting.popleft().feed()
+            waiting.popleft().retry_reserve()
 
     def forget(self, reader: Reader) -> None:
-        """It is gone."""
+        """The connection was closed."""
         if reader in self._waiting:
             self._waiting.remove(reader)

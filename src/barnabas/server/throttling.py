@@ -1,7 +1,7 @@
-"""One request under quotas: what it used, how long its client must rest, and the answer that tells so.
+"""Applies quotas to a request: counts what it used, and puts the throttle time into its answer.
 
-Only where some quota is set. The rest is told in the answer (`throttle_time_ms`) and kept by the connection, which
-takes nothing from the client for that long after the answer has gone (KIP-219).
+Only if any quota is set. The client is told the throttle time in the answer (`throttle_time_ms`), and the connection
+enforces it: it reads no requests for that time after the answer was sent (KIP-219).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class ThrottledBuffers(list[bytes]):
-    """An answer after which the client rests."""
+    """An answer after which the client is throttled."""
 
     __slots__ = ("throttle_ms",)
 
@@ -30,7 +30,7 @@ class ThrottledBuffers(list[bytes]):
 
 
 class RequestMeter:
-    """Counts the time from its making to `pause` or `settle`: that in which the loop works for nobody else."""
+    """Measures the time from its creation to `pause` or `settle`, in which the loop works for this request only."""
 
     __slots__ = ("_api", "_context", "_quotas", "_size", "_spent_s", "_started_s")
 
@@ -51,28 +51,28 @@ class RequestMeter:
         """The response with the throttle time in it, and that time in milliseconds."""
         self.pause()
         client_id = self._context.client_id or ""
-        throttle_ms = max(told_ms(response), self._quotas.worked(ANONYMOUS, client_id, self._spent_s))
+        throttle_ms = max(requested_throttle_ms(response), self._quotas.worked(ANONYMOUS, client_id, self._spent_s))
         if self._api is PRODUCE:
             throttle_ms = max(throttle_ms, self._quotas.produced(ANONYMOUS, client_id, self._size))
-        return (telling(response, throttle_ms) if throttle_ms else response), throttle_ms
+        return (with_throttle_time(response, throttle_ms) if throttle_ms else response), throttle_ms
 
 
-def told_ms(response: Any) -> int:
-    """The rest that the handler asks for: a fetch that came too early, partitions made too fast."""
+def requested_throttle_ms(response: Any) -> int:
+    """The throttle time that the handler set, for a fetch or a change of partitions."""
     if hasattr(response, "throttle_time_ms"):
         return int(response.throttle_time_ms)
-    told: datetime.timedelta | None = getattr(response, "throttle_time", None)
-    return 0 if told is None else told // datetime.timedelta(milliseconds=1)
+    throttle_time: datetime.timedelta | None = getattr(response, "throttle_time", None)
+    return 0 if throttle_time is None else throttle_time // datetime.timedelta(milliseconds=1)
 
 
-def telling(response: Any, throttle_ms: int) -> Any:
-    """As far as the response has a place for it: a produce without acks has none."""
+def with_throttle_time(response: Any, throttle_ms: int) -> Any:
+    """Does nothing if the response has no such field, or there is none, as for a produce without acks."""
     if hasattr(response, "throttle_time_ms"):
         return response._replace(throttle_time_ms=throttle_ms)
     throttle_time = datetime.timedelta(milliseconds=throttle_ms)
     if hasattr(response, "throttle_time"):
         return response.replace(throttle_time=throttle_time)
-    if hasattr(response, "frame"):  # Metadata's, whose topics come encoded
+    if hasattr(response, "frame"):  # of Metadata, whose topics are already encoded
         return response._replace(frame=response.frame.replace(throttle_time=throttle_time))
     return response
 
