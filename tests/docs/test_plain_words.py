@@ -1,0 +1,164 @@
+"""Names and phrases that were replaced by plain ones do not come back.
+
+`NAMES` are identifiers: classes, functions, arguments, attributes and modules in Python, and code in Markdown.
+`PHRASES` are words in a row, anywhere: in docstrings, comments, messages and pages. They are also found where a line
+ends between them, and {} stands for a value in a message. Each entry says what to write instead. When you replace a
+name or a phrase that others may write again, add it here.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = ("src", "tests", "bench", "demo", "fuzz", "interop", "tools", "docs")
+PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
+
+NAMES = {
+    "AskedPartition": "RequestedPartition",
+    "AskedTopic": "RequestedTopic",
+    "Beats": "Latencies",
+    "LookedUp": "TopicLookup",
+    "NamesTopic": "TopicReference",
+    "ProduceLane": "ProduceFastPath",
+    "Turns": "TimeSlices",
+    "SharedPartition": "TopicIdPartition, which is not easily confused with SharePartition",
+    "_admit_carefully": "_admit_any_batch",
+    "_as_the_topic_wants": "_apply_topic_settings",
+    "_do_as_told": "_run_the_advice",
+    "answer_in_turns": "answer_in_slices",
+    "dawdle": "consume_slowly",
+    "goodbye": "end_session: what the callback does",
+    "is_news": "must_be_sent",
+    "patiently": "with_retries",
+    "produce_lane": "produce_fast_path",
+    "share_acknowledging": "share_acknowledgements",
+    "takes_batches_as_they_are": "appends_batches_unchanged",
+    "when_it_comes": "retry_until_present",
+    "zstd_is_known": "zstd_allowed",
+}
+
+PHRASES = {
+    "a otherwise": "an outcome (the key is `otherwise`)",
+    "after the batches at hand": "after the current batches",
+    "broken {} times": "a number with its noun: 1 row, 2 rows",
+    "by its own account": "as it reports",
+    "by which the client leaves records out": "so that the client can filter",
+    "fast lane": "fast path",
+    "general way": "general path",
+    "is gone since": "has been unreachable for",
+    "lies beside `tests`": "is next to `tests`",
+    "nobody has to say who they are": "clients do not log in",
+    "those who read committed records": "read_committed consumers",
+    "what is told is told once": "reported once",
+    "what we want of it": "the target",
+    "who reads committed records": "read_committed consumers",
+    "who wants to move": "to move ...,",
+}
+
+
+@cache
+def _files() -> tuple[Path, ...]:
+    found = [ROOT / page for page in PAGES]
+    for folder in FOLDERS:
+        found += [path for path in (ROOT / folder).rglob("*") if path.suffix in (".py", ".md")]
+    return tuple(sorted(path for path in found if path != Path(__file__).resolve()))
+
+
+def _names_in_python(source: str) -> Iterator[tuple[str, int]]:
+    for node in ast.walk(ast.parse(source)):
+        line = getattr(node, "lineno", 0)
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name, line
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name):
+                yield name, line
+            case ast.keyword(arg=str(name)):
+                yield name, line
+            case ast.ImportFrom(module=str(name)):
+                yield from ((part, line) for part in name.split("."))
+            case ast.alias(name=name, asname=asname):
+                yield from ((part, line) for part in (*name.split("."), asname) if part)
+
+
+def _names_in_markdown(source: str) -> Iterator[tuple[str, int]]:
+    for number, line in enumerate(source.splitlines(), 1):
+        for code in re.findall(r"`([^`]+)`", line):
+            yield from ((name, number) for name in re.findall(r"\w+", code))
+
+
+def given_up_names(source: str, suffix: str) -> list[str]:
+    names = _names_in_python(source) if suffix == ".py" else _names_in_markdown(source)
+    return [f"{line}: {name}: say {NAMES[name]}" for name, line in names if name in NAMES]
+
+
+def _as_prose(source: str) -> str:
+    """One line: wrapped text is joined, messages in several literals are too, and each value in a message is {}."""
+    joined = re.sub(r'"\s*\n\s*f?"', "", source)
+    joined = re.sub(r"\s*\n\s*(?:#\s*)?", " ", joined)
+    return re.sub(r"\{[^{}]*\}", "{}", joined)
+
+
+_PHRASE = re.compile("|".join(rf"(?<!\w){re.escape(phrase)}(?!\w)" for phrase in PHRASES), re.IGNORECASE)
+
+
+def given_up_phrases(source: str) -> list[str]:
+    found = (match.group().lower() for match in _PHRASE.finditer(_as_prose(source)))
+    return [f"{phrase}: say {PHRASES[phrase]}" for phrase in found]
+
+
+def test_given_up_names_stay_given_up() -> None:
+    found = [f"{path.relative_to(ROOT)}: say {NAMES[path.stem]}" for path in _files() if path.stem in NAMES]
+    for path in _files():
+        found += [f"{path.relative_to(ROOT)}:{each}" for each in given_up_names(path.read_text(), path.suffix)]
+    assert not found, "\n".join(found)
+
+
+def test_given_up_phrases_stay_given_up() -> None:
+    found = []
+    for path in _files():
+        found += [f"{path.relative_to(ROOT)}: {each}" for each in given_up_phrases(path.read_text())]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("source", "suffix"),
+    [
+        ("class Beats:\n    pass", ".py"),
+        ("def f(is_news):\n    pass", ".py"),
+        ("f(is_news=True)", ".py"),
+        ("def f():\n    return self.dawdle()", ".py"),
+        ("from barnabas.handlers.produce_lane import a", ".py"),
+        ("import a as goodbye", ".py"),
+        ("See [`ProduceLane.answer`](x.py).", ".md"),
+    ],
+)
+def test_a_name_is_found_wherever_it_is_used(source: str, suffix: str) -> None:
+    assert len(given_up_names(source, suffix)) == 1
+
+
+def test_words_of_prose_are_not_names() -> None:
+    assert given_up_names('"""The drum beats; say goodbye."""', ".py") == []
+    assert given_up_names("Beats and goodbye", ".md") == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "It is GONE since 3 s.",
+        "The broker is gone\nsince then.",
+        "    # it is gone\n    # since then",
+        'f"{name} is gone "\n    f"since {seconds} s"',
+        'f"the rule was broken {count} times"',
+    ],
+)
+def test_a_phrase_is_found_however_it_is_wrapped(source: str) -> None:
+    assert len(given_up_phrases(source)) == 1
+
+
+def test_a_phrase_is_whole_words() -> None:
+    assert given_up_phrases("for whole needs; the fast laner") == []
