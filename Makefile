@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
 
-setup: $(STAMP) ## Make .venv with everything in it
+setup: $(STAMP) ## Create .venv with everything in it
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -23,11 +23,11 @@ demo: setup ## Run the main job: telemetry of 10,000 devices, a pipeline, a proo
 test: setup kcat ## Run the tests
 	$(BIN)/python -m pytest -n 2 --dist worksteal tests
 
-interop: setup ## Judge it by Apache Kafka's tools and clients, Spark's connector, franz-go and KafkaJS (fetched once)
+interop: setup ## Test with Apache Kafka's tools and clients, Spark's connector, franz-go and KafkaJS (downloaded once)
 	$(BIN)/python interop/peers.py
 	$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder interop
 
-soak: setup ## End it at every step of its work, 200 times under load, then check histories (hours); prints seeds
+soak: setup ## Crash it at every named step, kill it 200 times under load, check histories (hours); prints seeds
 	$(BIN)/python -m barnabas.testing.crash --jobs 2
 	BARNABAS_KILL_ROUNDS=200 $(BIN)/python -m pytest -s -p no:xdist tests/crash/test_kill_under_load.py
 	$(BIN)/python -m barnabas.testing.checker run --workload all --minutes 6
@@ -50,7 +50,7 @@ check: setup ## What CI runs: lint, types, imports, tests
 	$(BIN)/lint-imports
 	$(MAKE) test
 
-fuzz: setup ## Feed every reader with bad bytes, each for SECONDS (60), with atheris
+fuzz: setup ## Fuzz every parser for SECONDS (60) each, with atheris
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group fuzz
 	$(BIN)/python -m fuzz --seconds $(or $(SECONDS),60) $(if $(SEED),--seed $(SEED))
 
@@ -58,10 +58,10 @@ format: setup ## Format and sort imports
 	$(BIN)/ruff check --fix src tests tools demo interop bench fuzz
 	$(BIN)/ruff format src tests tools demo interop bench fuzz
 
-bench: setup ## Measure beside Apache Kafka (half an hour, 25 GB of disk), for docs/performance.md
+bench: setup ## Compare with Apache Kafka (half an hour, 25 GB of disk), for docs/performance.md
 	$(BIN)/python -m bench --page docs/performance.md --chart docs/images/performance.png
 
-bench-spark: setup ## Measure our Spark source and sink beside Spark's own connector, for docs/performance-spark.md
+bench-spark: setup ## Compare our Spark source and sink with Spark's own connector, for docs/performance-spark.md
 	$(BIN)/python -m bench.spark --page docs/performance-spark.md --chart docs/images/performance-spark.png
 
 messages: setup ## Generate wire/messages from kio's schemas
