@@ -39,5 +39,5 @@ def _librdkafka() -> str:
 
 
 def _java() -> str:
-    told = subprocess.run(["java", "-version"], capture_output=True, text=True, check=True).stderr
-    return told.splitlines()[1].strip()
+    output = subprocess.run(["java", "-version"], capture_output=True, text=True, check=True).stderr
+    return output.splitlines()[1].strip()

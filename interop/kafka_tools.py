@@ -57,8 +57,8 @@ class KafkaTools:
         self._process.stdin.flush()
         answer = self._process.stdout.readline()
         assert answer, "the JVM with the tools ended"
-        told, out, err = answer.rstrip("\n").split(" ")
-        outcome = Outcome(int(told), base64.b64decode(out).decode(), base64.b64decode(err).decode())
+        code, out, err = answer.rstrip("\n").split(" ")
+        outcome = Outcome(int(code), base64.b64decode(out).decode(), base64.b64decode(err).decode())
         assert outcome.status == status, f"{tool} ended with {outcome.status}\n{outcome.out}\n{outcome.err}"
         return outcome
 

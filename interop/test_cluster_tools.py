@@ -68,10 +68,10 @@ def test_a_partition_moves_to_another_directory(
     tools: KafkaTools, at: tuple[str, str], topic: str, tmp_path: Path
 ) -> None:
     def directories() -> dict[str, list[str]]:
-        told = json.loads(tools.run("LogDirsCommand", *at, "--describe", "--topic-list", topic).lines[-1])
+        output = json.loads(tools.run("LogDirsCommand", *at, "--describe", "--topic-list", topic).lines[-1])
         return {
             each["logDir"]: [partition["partition"] for partition in each["partitions"] if not partition["isFuture"]]
-            for each in told["brokers"][0]["logDirs"]
+            for each in output["brokers"][0]["logDirs"]
         }
 
     before = directories()
@@ -102,9 +102,9 @@ def test_client_metrics_command(tools: KafkaTools, at: tuple[str, str]) -> None:
 def test_config_command_for_quotas_credentials_and_loggers(tools: KafkaTools, at: tuple[str, str]) -> None:
     entity = ("--entity-type", "users", "--entity-name", "alice", "--entity-type", "clients", "--entity-default")
     tools.run("ConfigCommand", *at, "--alter", *entity, "--add-config", "producer_byte_rate=1024,request_percentage=50")
-    (told,) = tools.run("ConfigCommand", *at, "--describe", *entity).lines
-    assert told.startswith("Quota configs for user-principal 'alice', the default client-id are ")
-    assert {"producer_byte_rate=1024.0", "request_percentage=50.0"} == set(told.split(" are ")[1].split(", "))
+    (output,) = tools.run("ConfigCommand", *at, "--describe", *entity).lines
+    assert output.startswith("Quota configs for user-principal 'alice', the default client-id are ")
+    assert {"producer_byte_rate=1024.0", "request_percentage=50.0"} == set(output.split(" are ")[1].split(", "))
     removal = ("--delete-config", "producer_byte_rate,request_percentage")
     tools.run("ConfigCommand", *at, "--alter", *entity, *removal)
     assert tools.run("ConfigCommand", *at, "--describe", *entity).lines == []

@@ -114,8 +114,8 @@ def test_group_configs(tools: KafkaTools, quick: Broker, barnabas_topic: str) ->
     at = ("--bootstrap-server", quick.bootstrap_servers)
     entity = ("--entity-type", "groups", "--entity-name", barnabas_topic)
     tools.run("ConfigCommand", *at, "--alter", *entity, "--add-config", "consumer.session.timeout.ms=50000")
-    told = tools.run("ConfigCommand", *at, "--describe", *entity).out
-    assert "consumer.session.timeout.ms=50000" in told
+    output = tools.run("ConfigCommand", *at, "--describe", *entity).out
+    assert "consumer.session.timeout.ms=50000" in output
     refused = tools.run(
         "ConfigCommand", *at, "--alter", *entity, "--add-config", "consumer.session.timeout.ms=1", status=1
     )
@@ -130,12 +130,14 @@ def test_dump_log_decodes_the_records(tools: KafkaTools, tmp_path: Path) -> None
             read_and_commit(consumer, 2)
         broker.stop()
     files = [path for path in (tmp_path / "data").glob("__consumer_offsets-*/*.log") if path.stat().st_size]
-    told = tools.run("DumpLogSegments", "--files", ",".join(map(str, files)), "--offsets-decoder", "--deep-iteration")
-    assert not re.search(r"corrupt|mismatch|fail|exception|could not", told.out + told.err, re.IGNORECASE), told.out
+    output = tools.run("DumpLogSegments", "--files", ",".join(map(str, files)), "--offsets-decoder", "--deep-iteration")
+    assert not re.search(r"corrupt|mismatch|fail|exception|could not", output.out + output.err, re.IGNORECASE), (
+        output.out
+    )
     for kind in (3, 5, 6, 7, 8, 16):
-        assert f'"type":"{kind}"' in told.out, (kind, told.out)
-    assert '"subscribedTopicRegex":"^(ord.*)$"' in told.out or '"subscribedTopicRegex"' in told.out
-    assert '"assignmentEpochs"' in told.out
+        assert f'"type":"{kind}"' in output.out, (kind, output.out)
+    assert '"subscribedTopicRegex":"^(ord.*)$"' in output.out or '"subscribedTopicRegex"' in output.out
+    assert '"assignmentEpochs"' in output.out
 
 
 def with_retries(ask: Callable[[], T]) -> T:

@@ -58,16 +58,16 @@ def test_indexes(tools: KafkaTools, data_dir: Path, kind: str) -> None:
 
 
 def test_producer_snapshots(tools: KafkaTools, data_dir: Path) -> None:
-    told = dump(tools, list(data_dir.glob("plain-*/*.snapshot"))).out
-    assert len(re.findall(r"producerId: \d+ producerEpoch: 0 ", told)) == len(CODECS) * 2 * 3
+    output = dump(tools, list(data_dir.glob("plain-*/*.snapshot"))).out
+    assert len(re.findall(r"producerId: \d+ producerEpoch: 0 ", output)) == len(CODECS) * 2 * 3
 
 
 def test_transactions(tools: KafkaTools, data_dir: Path) -> None:
     """Two rounds of six over two partitions, of which two are aborted each time; a long one, and one that is open."""
-    told = dump(tools, list(data_dir.glob("paid-*/*.log")), "--deep-iteration").out
-    assert re.findall(r"endTxnMarker: (\w+) coordinatorEpoch: (\d+)", told).count(("ABORT", "0")) == 8
-    assert re.findall(r"endTxnMarker: (\w+) coordinatorEpoch: (\d+)", told).count(("COMMIT", "0")) == 17
-    aborted_at = {int(found) for found in re.findall(r"offset: (\d+) .* endTxnMarker: ABORT", told)}
+    output = dump(tools, list(data_dir.glob("paid-*/*.log")), "--deep-iteration").out
+    assert re.findall(r"endTxnMarker: (\w+) coordinatorEpoch: (\d+)", output).count(("ABORT", "0")) == 8
+    assert re.findall(r"endTxnMarker: (\w+) coordinatorEpoch: (\d+)", output).count(("COMMIT", "0")) == 17
+    aborted_at = {int(found) for found in re.findall(r"offset: (\d+) .* endTxnMarker: ABORT", output)}
     indexes = list(data_dir.glob("paid-*/*.txnindex"))
     assert len(indexes) > 2, "in several segments"
     entries = re.findall(
@@ -83,9 +83,9 @@ def test_transactions(tools: KafkaTools, data_dir: Path) -> None:
 
 
 def test_consumer_offsets(tools: KafkaTools, data_dir: Path) -> None:
-    told = dump(tools, list(data_dir.glob("__consumer_offsets-*/*.log")), "--offsets-decoder").out
+    output = dump(tools, list(data_dir.glob("__consumer_offsets-*/*.log")), "--offsets-decoder").out
     committed = {}
-    for key, value in re.findall(r"key: (\{.*?\}) payload: (\{.*\})$", told, re.MULTILINE):
+    for key, value in re.findall(r"key: (\{.*?\}) payload: (\{.*\})$", output, re.MULTILINE):
         decoded = json.loads(key)
         if decoded["type"] in ("1", 1):
             place = decoded["data"]
@@ -102,8 +102,8 @@ def test_cluster_metadata(tools: KafkaTools, data_dir: Path) -> None:
     log = dump(tools, list(home.glob("*.log")), "--cluster-metadata-decoder").out
     assert '"type":"REGISTER_BROKER_RECORD"' in log or '"type":"BROKER_REGISTRATION_CHANGE_RECORD"' in log
     snapshots = [path for path in home.glob("*.checkpoint") if int(path.name.split("-")[0]) > 0]
-    told = dump(tools, snapshots, "--cluster-metadata-decoder").out
-    kinds = set(re.findall(r'"type":"(\w+)"', told))
+    output = dump(tools, snapshots, "--cluster-metadata-decoder").out
+    kinds = set(re.findall(r'"type":"(\w+)"', output))
     assert {
         "FEATURE_LEVEL_RECORD",
         "REGISTER_BROKER_RECORD",
@@ -111,4 +111,6 @@ def test_cluster_metadata(tools: KafkaTools, data_dir: Path) -> None:
         "PARTITION_RECORD",
         "CONFIG_RECORD",
     } <= kinds
-    assert {"SnapshotHeader", "SnapshotFooter", "KRaftVersion", "KRaftVoters"} <= set(re.findall(r"\] (\w+) \{", told))
+    assert {"SnapshotHeader", "SnapshotFooter", "KRaftVersion", "KRaftVoters"} <= set(
+        re.findall(r"\] (\w+) \{", output)
+    )

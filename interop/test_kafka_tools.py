@@ -232,9 +232,9 @@ def test_config_command(tools: KafkaTools, at: tuple[str, str], broker: Broker, 
         "ConfigCommand", *subject, "--alter", "--add-config", "retention.ms=60000,cleanup.policy=[compact,delete]"
     )
     assert f"Completed updating config for topic {topic}." in done.lines
-    told = tools.run("ConfigCommand", *subject, "--describe").out
-    assert "retention.ms=60000 sensitive=false synonyms={DYNAMIC_TOPIC_CONFIG:retention.ms=60000" in told
-    assert "cleanup.policy=compact,delete " in told
+    output = tools.run("ConfigCommand", *subject, "--describe").out
+    assert "retention.ms=60000 sensitive=false synonyms={DYNAMIC_TOPIC_CONFIG:retention.ms=60000" in output
+    assert "cleanup.policy=compact,delete " in output
     everything = tools.run("ConfigCommand", *subject, "--describe", "--all").out
     assert "min.insync.replicas=1 " in everything
     tools.run("ConfigCommand", *subject, "--alter", "--delete-config", "retention.ms,cleanup.policy")
@@ -323,8 +323,8 @@ def test_api_versions_cluster_id_and_features(
     tools: KafkaTools, at: tuple[str, str], broker: Broker, topic: str
 ) -> None:
     fill(broker, topic, 100)
-    told = tools.run("LogDirsCommand", *at, "--describe", "--topic-list", topic).lines[-1]
-    (log_dir,) = json.loads(told)["brokers"][0]["logDirs"]
+    output = tools.run("LogDirsCommand", *at, "--describe", "--topic-list", topic).lines[-1]
+    (log_dir,) = json.loads(output)["brokers"][0]["logDirs"]
     assert (log_dir["error"], log_dir["logDir"]) == (None, broker.data_dir)
     sizes = {each["partition"]: each["size"] for each in log_dir["partitions"]}
     log = Path(broker.data_dir, f"{topic}-0", "00000000000000000000.log")

@@ -58,8 +58,8 @@ def test_the_java_client_reads_processes_and_writes_exactly_once(
 @contextmanager
 def word_count(peers: Peers, home: Path, *arguments: object) -> Iterator[None]:
     command = [*java([peers.word_count, peers.streams_jars / "*"], heap_mb=256), "WordCount", *map(str, arguments)]
-    told = home / "stderr"
-    with open(told, "w") as stderr:
+    output = home / "stderr"
+    with open(output, "w") as stderr:
         process = subprocess.Popen([*command, str(home / "state")], stdin=subprocess.PIPE, stderr=stderr)
         try:
             yield
@@ -68,7 +68,7 @@ def word_count(peers: Peers, home: Path, *arguments: object) -> Iterator[None]:
             process.kill()
             process.communicate()
             raise
-    assert process.returncode == 0, told.read_text()[-6000:]
+    assert process.returncode == 0, output.read_text()[-6000:]
 
 
 def test_kafka_streams_counts_words_exactly_once(
@@ -180,9 +180,9 @@ def test_dump_log_segments_decodes_the_transaction_log(tools: KafkaTools, tmp_pa
                 producer.abort_transaction(PATIENCE_SECONDS)
         broker.stop()
         files = [path for path in (tmp_path / "data").glob("__transaction_state-*/*.log") if path.stat().st_size]
-        told = tools.run("DumpLogSegments", "--files", ",".join(map(str, files)), "--transaction-log-decoder").out
+        output = tools.run("DumpLogSegments", "--files", ",".join(map(str, files)), "--transaction-log-decoder").out
         states = []
-        for key, value in re.findall(r"key: (\{.*?\}) payload: (\{.*\})$", told, re.MULTILINE):
+        for key, value in re.findall(r"key: (\{.*?\}) payload: (\{.*\})$", output, re.MULTILINE):
             assert json.loads(key)["data"] == {"transactionalId": "decoded"}
             states.append(json.loads(value)["data"]["transactionStatus"])
         assert [state for index, state in enumerate(states) if states[index - 1 : index] != [state]] == [

@@ -121,11 +121,11 @@ def test_the_verifiable_share_consumer(
 ) -> None:
     broker.create_topic(barnabas_topic)
     fill(broker.bootstrap_servers, barnabas_topic, 100)
-    told = tools.run(
+    output = tools.run(
         "VerifiableShareConsumer", *at, "--topic", barnabas_topic, "--group-id", group, "--max-messages", 100
     )
-    acknowledged = [int(found) for found in re.findall(r'"name":"offsets_acknowledged".*?"count":(\d+)', told.out)]
-    counted = acknowledged or [int(found) for found in re.findall(r'"count":(\d+)', told.out)]
+    acknowledged = [int(found) for found in re.findall(r'"name":"offsets_acknowledged".*?"count":(\d+)', output.out)]
+    counted = acknowledged or [int(found) for found in re.findall(r'"count":(\d+)', output.out)]
     assert sum(counted) >= 100
 
 
@@ -134,11 +134,11 @@ def test_share_consumer_performance(
 ) -> None:
     broker.create_topic(barnabas_topic)
     fill(broker.bootstrap_servers, barnabas_topic, 5000)
-    told = tools.run(
+    output = tools.run(
         "ShareConsumerPerformance",
         *(*at, "--topic", barnabas_topic, "--group", group, "--messages", 5000, "--timeout", 30000),
     )
-    assert re.search(r"\b5\d\d\d\b", told.out), told.out
+    assert re.search(r"\b5\d\d\d\b", output.out), output.out
 
 
 def test_the_state_topic_can_be_dumped(tools: KafkaTools, tmp_path: Path) -> None:

@@ -28,11 +28,13 @@ async def handle(context: RequestContext, request: IncrementalAlterConfigsReques
         resources=tuple(each for each in request.resources if each.resource_type != BROKER_LOGGER),
         validate_only=request.validate_only,
     )
-    told = tuple(_alter_loggers(context.broker, each, validate_only=request.validate_only) for each in loggers)
+    logger_results = tuple(
+        _alter_loggers(context.broker, each, validate_only=request.validate_only) for each in loggers
+    )
     if not rest.resources:
-        return IncrementalAlterConfigsResponse(responses=told)
+        return IncrementalAlterConfigsResponse(responses=logger_results)
     decided = await _decide(context, rest)
-    return decided.replace(responses=told + decided.responses)
+    return decided.replace(responses=logger_results + decided.responses)
 
 
 async def _decide(context: RequestContext, request: IncrementalAlterConfigsRequest) -> IncrementalAlterConfigsResponse:
