@@ -312,7 +312,7 @@ def test_produce_asks_at_a_terminal_before_it_makes_a_topic(command: Command, ba
             os.write(terminal, b"\x04")
             assert "1 record sent" in read_until(terminal, "1 record sent")
         else:
-            assert "barnabas topic create" in read_until(terminal, "barnabas topic create")
+            assert f"there is no topic {barnabas_topic}" in read_until(terminal, "hint: ")
         assert process.wait(20) == (0 if answer == "y" else 1)
     topics = [row["topic"] for row in command("topic", "list", "--format", "json").json()]
     assert (barnabas_topic in topics) == (answer == "y")
@@ -350,6 +350,18 @@ def test_ctrl_c_ends_a_command_quietly(command: Command, barnabas_topic: str, ar
         told = process.stderr.read()
     assert b"Traceback" not in told
     assert b"record" in told
+
+
+@pytest.mark.parametrize("arguments", [["topic", "list"], ["produce", "x"], ["consume", "x"], ["group", "list"]])
+def test_ctrl_c_ends_a_command_that_waits_for_an_answer(arguments: list[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        with barnabas("-b", address, *arguments) as process, silent.accept()[0], silent.accept()[0] as client:
+            assert client.recv(4)  # the first only looked whether anybody is here; this one asks
+            process.send_signal(signal.SIGINT)
+            assert process.wait(10) == 130  # long before it would give up by itself
+            assert process.stderr is not None
+            assert process.stderr.read() == b""
 
 
 def test_a_reader_that_leaves_ends_consume_quietly(command: Command, barnabas_topic: str) -> None:

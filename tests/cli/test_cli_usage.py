@@ -8,6 +8,7 @@ from cli_running import Run
 
 from barnabas.cli.commands import COMMANDS
 from barnabas.cli.kafka.scripts import SCRIPTS
+from barnabas.cli.main import was_interrupted
 
 
 @pytest.mark.parametrize(
@@ -100,6 +101,17 @@ def test_help_is_found_in_every_way(barnabas: Run) -> None:
 @pytest.mark.parametrize("arguments", [["version"], ["--version"], ["-V"], ["-b", "x:1", "version"]])
 def test_the_version(barnabas: Run, arguments: list[str]) -> None:
     assert barnabas(*arguments).good().startswith("barnabas 0.")
+
+
+def test_an_interruption_is_known_in_its_disguises() -> None:
+    assert was_interrupted(KeyboardInterrupt())
+    in_c_code = SystemError("returned a result with an exception set")
+    in_c_code.__cause__ = KeyboardInterrupt()
+    in_a_lock = RuntimeError("release unlocked lock")
+    in_a_lock.__context__ = in_c_code
+    assert was_interrupted(in_c_code)
+    assert was_interrupted(in_a_lock)
+    assert not was_interrupted(RuntimeError("our own"))
 
 
 def test_values_are_read_without_pydantic() -> None:

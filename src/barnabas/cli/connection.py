@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from barnabas.cli.errors import CommandFailed, suggestion
+from barnabas.cli.interruptible import interruptible
 from barnabas.cli.librdkafka import to_librdkafka
 from barnabas.cli.reachability import check_reachable
 
@@ -87,7 +88,7 @@ class Connection:
         from confluent_kafka import KafkaException
 
         try:
-            return admin.list_topics(timeout=REQUEST_TIMEOUT_S)
+            return interruptible(lambda: admin.list_topics(timeout=REQUEST_TIMEOUT_S))
         except KafkaException as error:
             raise CommandFailed(
                 f"{self.servers} accepts connections but gives no answer to Kafka requests",
@@ -117,27 +118,29 @@ def result_of(future: "Future[T]") -> T:
 
 def failure(error: "KafkaError") -> CommandFailed:
     """The broker's words, and a next step where there is a usual one."""
-    message = str(error.str() or error.name())
+    message = str(error.str() or error.name()).removeprefix("Broker: ").removeprefix("Local: ")
     return CommandFailed(
         message[:1].lower() + message[1:] if message[1:2].islower() else message, hint=_HINTS.get(error.name(), "")
     )
 
 
 def unknown_topic(name: str, known: Sequence[str]) -> CommandFailed:
-    create = f"create it with barnabas topic create {name}"
-    guess = suggestion(name, known, "")
-    return CommandFailed(f"there is no topic {name}", hint=f"{guess} Or {create}" if guess else create)
+    see = f"run barnabas topic list to see the topics, or barnabas topic create {name}"
+    return CommandFailed(f"there is no topic {name}", hint=suggestion(name, known, see))
 
 
 _HINTS = {
     "MSG_SIZE_TOO_LARGE": "raise both limits: -X message.max.bytes=N here, max.message.bytes=N on the topic",
     "UNKNOWN_TOPIC_OR_PART": "run barnabas topic list to see the topics",
+    "TOPIC_EXCEPTION": "a name has at most 249 letters, digits, dots, underscores and hyphens",
     "TOPIC_ALREADY_EXISTS": "with --if-not-exists an existing topic is left as it is",
     "NON_EMPTY_GROUP": "the group still has members: stop its consumers first",
     "GROUP_ID_NOT_FOUND": "run barnabas group list to see the groups",
     "UNKNOWN_MEMBER_ID": "the group still has members: stop its consumers first",
+    "INVALID_CONFIG": "run barnabas config get --topic NAME --all to see names and values",
     "INVALID_PARTITIONS": "partitions can be added, never removed",
     "INVALID_REPLICATION_FACTOR": "there are fewer brokers than replicas: give --replication-factor 1",
+    "_INVALID_ARG": "check what is given with -X: librdkafka's CONFIGURATION.md has all names and values",
     "_TIMED_OUT": "the broker did not answer in time: is it overloaded or behind a firewall?",
     "_TRANSPORT": "check that the broker runs, and its log",
 }

@@ -144,7 +144,10 @@ def delete(
     """Delete groups without members, and what they committed."""
     admin = Connection.to(access).admin()
     for name, future in admin.delete_consumer_groups(groups, request_timeout=REQUEST_TIMEOUT_S).items():
-        result_of(future)
+        try:
+            result_of(future)
+        except CommandFailed as error:
+            raise CommandFailed(f"cannot delete the group {name}: {error.message}", hint=error.hint) from error
         say(f"Deleted group {name}")
 
 

@@ -32,7 +32,9 @@ def find_segments(path: str) -> list[SegmentPath]:
             raise CommandFailed(f"{path} is not a segment", hint="a segment is called 00000000000000000000.log")
         return [found]
     if not os.path.isdir(path):
-        raise CommandFailed(f"there is no {path}", hint="give a data directory, a partition's directory or a segment")
+        raise CommandFailed(
+            f"{path} does not exist", hint="give a data directory, a partition's directory or a segment"
+        )
     directories = [path, *(entry.path for entry in os.scandir(path) if entry.is_dir())]
     files = [entry.path for directory in directories for entry in os.scandir(directory) if entry.is_file()]
     return sorted(segment for segment in map(_segment, files) if segment is not None)

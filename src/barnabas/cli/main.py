@@ -41,6 +41,17 @@ def run(arguments: Sequence[str]) -> int:
         return EXIT_NOBODY_READS
     except SystemExit as exit_:
         return exit_.code if isinstance(exit_.code, int) else 0
+    except Exception as error:
+        if was_interrupted(error):
+            return EXIT_INTERRUPTED
+        raise
+
+
+def was_interrupted(error: BaseException | None) -> bool:
+    """Ctrl-C within confluent-kafka's C code, or within a lock, comes out as another error."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _dispatch(arguments: list[str]) -> int:

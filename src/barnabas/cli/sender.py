@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.cli.connection import REQUEST_TIMEOUT_S, Connection, failure, unknown_topic
 from barnabas.cli.errors import CommandFailed, show
+from barnabas.cli.interruptible import interruptible
 from barnabas.cli.output import plural, say
 from barnabas.cli.partitioners import LIBRDKAFKA_NAMES, Choose, Partitioner, round_robin, sticky
 
@@ -114,10 +115,11 @@ class Sender:
         from confluent_kafka import KafkaException
 
         try:
-            found: dict[str, TopicMetadata] = self._producer.list_topics(topic, timeout=REQUEST_TIMEOUT_S).topics
+            found = interruptible(lambda: self._producer.list_topics(topic, timeout=REQUEST_TIMEOUT_S))
         except KafkaException as error:
             raise failure(error.args[0]) from error
-        return found
+        topics: dict[str, TopicMetadata] = found.topics
+        return topics
 
     def _note(self, error: "KafkaError") -> None:
         self.failed += 1
