@@ -61,7 +61,7 @@ def test_defaults_come_from_the_broker() -> None:
 
 
 def test_the_answer_shows_every_config_and_its_source() -> None:
-    configs = BrokerConfigs(static={"log.retention.hours": "1"})
+    configs = BrokerConfigs(static={"log.retention.ms": "3600000"})
     [result] = create(cluster(), topic("t", max_message_bytes="99"), configs=configs).response.topics
     shown = {config.name: (config.value, config.config_source) for config in result.configs or ()}
     assert len(shown) == 33

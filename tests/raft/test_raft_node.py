@@ -193,7 +193,7 @@ def test_what_cannot_be_started_says_why() -> None:
         with pytest.raises(FileExistsError):
             quorum.format()
         node, _, _ = quorum.boot(local=ReplicaKey(1, uuid.UUID(int=3)))
-        with pytest.raises(KafkaStorageError, match="none of them"):
+        with pytest.raises(KafkaStorageError, match="not one of them"):
             await node.start()
         quorum.disk.replace_file(f"{DIRECTORY}/quorum-state", b"{}")
         node, _, _ = quorum.boot()

@@ -1,1 +1,1 @@
-"""Decisions for the cluster: topics, partitions, configs, brokers, producer ids. Pure functions, and one shell."""
+"""Decides for the cluster: topics, partitions, configs, brokers, producer ids. Pure functions, and one shell."""

@@ -1,7 +1,6 @@
-"""Decides what becomes of AlterConfigs and IncrementalAlterConfigs requests: topics, brokers, groups, client metrics.
+"""Decides AlterConfigs and IncrementalAlterConfigs requests, for topics, brokers, groups and client metrics.
 
-A resource changes as a whole or not at all. AlterConfigs is the older one: it names all that a resource shall hold, and
-what it leaves out goes.
+All changes of a resource are applied, or none. AlterConfigs, the older request, replaces all configs of a resource.
 """
 
 from collections import Counter
@@ -156,7 +155,7 @@ def _validate(
 
 
 def _check_elr(image: ClusterImage, resource: _Resource, after: Mapping[str, str]) -> None:
-    """Eligible leader replicas are counted by one minimum for all (`elr_safety`)."""
+    """With eligible leader replicas, `min.insync.replicas` is the same for all brokers (`elr_safety`)."""
     if not image.features.get(ELIGIBLE_LEADER_REPLICAS_VERSION):
         return
     if not resource.name and MIN_INSYNC_REPLICAS in image.configs.of(*resource) and MIN_INSYNC_REPLICAS not in after:

@@ -1,4 +1,4 @@
-"""Decides what becomes of a broker's registration, and which features a new cluster starts with."""
+"""Decides broker registrations, and the feature levels of a new cluster."""
 
 import uuid
 from collections.abc import Mapping
@@ -27,19 +27,19 @@ FENCE: Final = 1
 class BrokerRegistration(NamedTuple):
     broker_id: int
     incarnation_id: uuid.UUID
-    """New with every start of the process."""
+    """A new one for every start of the process."""
     endpoints: tuple[Endpoint, ...]
-    """As clients shall see them: the advertised ones."""
+    """The advertised ones, which clients use."""
     features: Mapping[str, tuple[int, int]]
-    """The lowest and highest level that the broker supports."""
+    """The lowest and highest supported level of each feature."""
     rack: str | None
     directories: tuple[uuid.UUID, ...]
     clean_shutdown: bool
-    """Whether the previous run ended cleanly, with all that was acknowledged on the disk."""
+    """Whether the broker was stopped cleanly, with everything acknowledged on disk."""
 
 
 def decide_bootstrap(image: ClusterImage, configs: BrokerConfigs) -> Decision[None]:
-    """A new cluster records its feature levels before anything else; an old one has them."""
+    """The feature levels of a new cluster, its very first records; nothing for an existing one."""
     if METADATA_VERSION in image.features:
         return Decision((), None)
     levels = (FeatureLevelRecord(name=name, feature_level=level) for name, level in INITIAL_FEATURES.items())
@@ -47,10 +47,11 @@ def decide_bootstrap(image: ClusterImage, configs: BrokerConfigs) -> Decision[No
 
 
 def decide_register_broker(image: ClusterImage, registration: BrokerRegistration) -> Decision[int]:
-    """The response is the broker's epoch. A broker is registered fenced and unfenced at once: it asks when it is ready.
+    """The response is the broker's epoch. The broker is unfenced right after its registration: it registers when ready.
 
-    Partitions that had no leader for want of this broker get one. After an unclean stop, those it leads begin a new
-    leader epoch too: what was not synced may be gone, and a consumer that read it finds out by the epoch (KIP-320).
+    Partitions that had no leader because this broker was away get one. After an unclean stop, partitions that it leads
+    get a new leader epoch as well: unsynced records may be lost, and the epoch tells consumers that read them
+    (KIP-320).
     """
     epoch = image.offset + 1
     records: list[MetadataRecord] = [
@@ -92,8 +93,8 @@ def _election(
         return None
     if broker_id in partition.isr:
         return elect()
-    # Apache Kafka with eligible leader replicas (KIP-966) takes the last broker that stops out of the ISR, and notes
-    # that it may lead again.
+    # Apache Kafka with eligible leader replicas (KIP-966) removes even the last broker from the ISR when it stops,
+    # and records that it may lead again.
     eligible = partition.eligible_leader_replicas
     if not partition.isr and (broker_id in eligible or (not eligible and partition.last_known_elr == (broker_id,))):
         others = tuple(each for each in eligible if each != broker_id)
@@ -102,9 +103,9 @@ def _election(
 
 
 def decide_fence_broker(image: ClusterImage, *, broker_id: int, broker_epoch: int) -> Decision[None]:
-    """A broker that leaves says so, and its successor need not wait until a session has expired (9 s with Kafka).
+    """A broker fences itself when it stops, so that nobody waits for its session to expire (9 s with Kafka).
 
-    What it leads it goes on leading: nobody else has the records, and it is back before anybody could miss it.
+    It stays the leader of its partitions: no other broker has the records.
     """
     broker = image.brokers.get(broker_id)
     if broker is None or broker.epoch != broker_epoch or broker.fenced:

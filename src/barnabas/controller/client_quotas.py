@@ -1,7 +1,7 @@
-"""Decides what becomes of an AlterClientQuotas request: limits for users, client ids and addresses.
+"""Decides AlterClientQuotas requests: limits for users, client ids and addresses.
 
-An entity changes as a whole or not at all, and once in a request: of two entries for one entity the first counts and
-the answer tells of the second.
+All changes of an entity are applied, or none. If a request names an entity twice, the first entry is applied and the
+second is an error.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ from barnabas.wire.messages.alter_client_quotas import (
     OpData,
 )
 
-# A whole number of at most so much, or any number.
+# An integer up to this maximum, or any number.
 _LONG: Final = ("a LONG", 2.0**63)
 _INT: Final = ("an INT", 2.0**31 - 1)
 _DOUBLE: Final = None
@@ -45,7 +45,7 @@ _FRACTION_MAX: Final = 1e-6
 
 
 def quota_key(entity: Sequence[EntityData]) -> QuotaKey:
-    """Of a type that is named twice, the last name counts."""
+    """If a type is named twice, the last name is used."""
     named = {part.entity_type: part.entity_name for part in entity}
     return tuple(sorted(named.items(), key=lambda part: part[0]))
 
@@ -53,7 +53,7 @@ def quota_key(entity: Sequence[EntityData]) -> QuotaKey:
 def decide_alter_client_quotas(
     image: ClusterImage, request: AlterClientQuotasRequest, *, unresolvable: frozenset[str] = frozenset()
 ) -> Decision[AlterClientQuotasResponse]:
-    """`unresolvable` are the names of addresses in the request that no resolver knows."""
+    """`unresolvable`: the host names in the request that cannot be resolved."""
     records: list[ClientQuotaRecord] = []
     outcomes: dict[QuotaKey, KafkaError | None] = {}
     for entry in request.entries:

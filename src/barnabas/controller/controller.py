@@ -1,11 +1,11 @@
-"""The controller's shell: takes decisions one after another and lets each be committed before the next.
+"""The controller's shell: makes one decision after another, and commits each before the next.
 
-A decision is taken against the image that holds everything decided before it. So two requests that create the same
-topic at the same time yield one topic and one TOPIC_ALREADY_EXISTS. The order is kept by one task that works through a
-queue: it decides, proposes, waits until the records are committed and in the image, answers, and takes the next. The
-task lives while there is work. A caller that gives up does not disturb it; what was decided is committed all the same.
+Every decision sees an image with all earlier decisions. So of two concurrent requests to create the same topic, one
+gets TOPIC_ALREADY_EXISTS. A single task works through a queue: it decides, proposes the records, waits until they are
+committed and in the image, answers, and takes the next request. The task runs while there is work. A cancelled caller
+does not affect it: what was decided is committed anyway.
 
-What a broker needs to start and to take its first records is imported with this module, the rest when it is asked for.
+What a broker needs to start and to get its first records is imported with this module, the rest on first use.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Controller:
         static_configs: Mapping[str, str],
         rng: random.Random,
     ) -> None:
-        """`propose` returns when the records are committed and `image` contains them."""
+        """`propose` returns when the records are committed and in `image`."""
         self._node_id = node_id
         self._image = image
         self._propose = propose
@@ -77,7 +77,7 @@ class Controller:
     async def create_internal_topic(
         self, name: str, *, partitions: int, replication_factor: int, configs: Mapping[str, str]
     ) -> CreatableTopicResult:
-        """With at most as many replicas as there are brokers: a single node must not demand three."""
+        """With no more replicas than there are brokers: a single node must not require three."""
 
         def decide(image: ClusterImage) -> Decision[CreateTopicsResponse]:
             live = sum(not broker.fenced for broker in image.brokers.values())
@@ -130,7 +130,7 @@ class Controller:
         )
 
     async def register_broker(self, registration: BrokerRegistration) -> int:
-        """The broker's epoch. A new cluster gets its feature levels first."""
+        """Returns the broker's epoch. A new cluster gets its feature levels first."""
         await self._submit(lambda image: decide_bootstrap(image, self._configs(image)))
         return await self._submit(lambda image: decide_register_broker(image, registration))
 
@@ -158,7 +158,7 @@ class Controller:
                     if decision.records:
                         await self._propose(decision.records)
                 except Exception as error:
-                    # Whatever went wrong belongs to this request; its caller tells the client or reports our bug.
+                    # The error belongs to this request; its caller answers the client, or reports a defect.
                     if not answer.cancelled():
                         answer.set_exception(error)
                 else:
@@ -166,5 +166,5 @@ class Controller:
                         answer.set_result(decision.response)
         finally:
             self._task = None
-            while self._queue:  # the task was cancelled: nobody else will answer these
+            while self._queue:  # the task was cancelled: nothing else will answer these
                 self._queue.popleft()[1].cancel()

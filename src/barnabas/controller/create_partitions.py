@@ -1,4 +1,4 @@
-"""Decides what becomes of a CreatePartitions request: a topic's partitions only ever grow in number."""
+"""Decides CreatePartitions requests: the number of partitions can only grow."""
 
 import random
 from collections import Counter

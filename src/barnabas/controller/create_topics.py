@@ -1,4 +1,4 @@
-"""Decides what becomes of a CreateTopics request."""
+"""Decides CreateTopics requests."""
 
 import random
 import uuid
@@ -39,7 +39,7 @@ def decide_create_topics(
     for_broker: bool = False,
     spend: Spend = unlimited,
 ) -> Decision[CreateTopicsResponse]:
-    """`for_broker`: the broker itself asks, and may create its internal topics."""
+    """`for_broker`: the broker itself creates an internal topic."""
     records: list[MetadataRecord] = []
     results = []
     occurrences = Counter(topic.name for topic in request.topics)
@@ -68,14 +68,14 @@ def decide_create_topics(
         records += new_partitions(image, topic_id, 0, assignments)
         key = frozenset(overrides.items())
         if key not in told:
-            told[key] = _told_configs(overrides, configs)
+            told[key] = _described_configs(overrides, configs)
         results.append(_created(topic.name, topic_id, assignments, told[key]))
     response = CreateTopicsResponse(topics=tuple(results))
     return Decision(() if request.validate_only else tuple(records), response)
 
 
 def new_topic_id(rng: random.Random) -> uuid.UUID:
-    """Random; none whose text begins with a dash, which command lines take for an option."""
+    """Random, but without a leading dash in its text, which command lines would take for an option."""
     while True:
         topic_id = uuid.UUID(int=rng.getrandbits(128), version=4)
         if topic_id.bytes[0] >> 2 != 62:  # the dash of base64url
@@ -112,7 +112,7 @@ def _assignments(
     if topic.num_partitions < -1 or topic.num_partitions == 0:
         raise InvalidPartitions("Number of partitions was set to an invalid non-positive value.")
     count = configs.integer("num.partitions") if topic.num_partitions == -1 else topic.num_partitions
-    # Looked at before the partitions are laid out: a request for two thousand million of them is a short one.
+    # Checked before the partitions are placed: a tiny request can ask for two billion of them.
     check_record_count(count)
     factor = topic.replication_factor
     return place(image, count, configs.integer("default.replication.factor") if factor == -1 else factor, rng)
@@ -152,7 +152,7 @@ def _created(
     )
 
 
-def _told_configs(overrides: Mapping[str, str], configs: BrokerConfigs) -> tuple[CreatableTopicConfigs, ...]:
+def _described_configs(overrides: Mapping[str, str], configs: BrokerConfigs) -> tuple[CreatableTopicConfigs, ...]:
     return tuple(
         CreatableTopicConfigs(
             name=name,

@@ -1,7 +1,7 @@
-"""What every `decide_*` function returns: records that make it so, and the answer to give once they are committed.
+"""The result of every `decide_*` function: the records to commit, and the answer to send after that.
 
-A decision changes nothing. One request touches several topics or resources; the faulty ones get an error in the answer
-and contribute no records, the others go through.
+A decision by itself changes nothing. If a request names several topics or resources, the invalid ones get an error in
+the answer and no records; the others are not affected.
 """
 
 from collections.abc import Callable
@@ -13,11 +13,11 @@ from barnabas.wire.errors import PolicyViolation
 R_co = TypeVar("R_co", covariant=True)
 
 RECORDS_MAX: Final = 10_000
-"""The most records one request may write: Kafka's own bound for what a user does at once."""
+"""The most records that one request may write, as in Kafka."""
 
 
 Spend = Callable[[int], None]
-"""Takes note of partitions that are made or deleted, or raises ThrottlingQuotaExceeded: the client must wait."""
+"""Counts created and deleted partitions, or raises ThrottlingQuotaExceeded: the client must wait."""
 
 
 def unlimited(partitions: int) -> None:

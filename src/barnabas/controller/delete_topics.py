@@ -1,4 +1,4 @@
-"""Decides what becomes of a DeleteTopics request: topics by name, or from version 6 by id."""
+"""Decides DeleteTopics requests: topics by name, or from version 6 on by id."""
 
 import uuid
 from collections import Counter

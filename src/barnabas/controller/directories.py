@@ -1,4 +1,4 @@
-"""Decides that a replica lives in another log directory of its broker, which has moved it there."""
+"""Records that a broker has moved a replica to another of its log directories."""
 
 import uuid
 
@@ -14,7 +14,7 @@ def decide_assign_directory(
     topic = image.topics.by_name.get(topic_partition.topic)
     partition = None if topic is None else topic.partitions.get(topic_partition.partition)
     if topic is None or partition is None or broker_id not in partition.replicas:
-        return Decision((), None)  # it was deleted, or moved to other brokers, meanwhile
+        return Decision((), None)  # it was deleted meanwhile, or moved to other brokers
     directories = tuple(
         directory_id if replica == broker_id else directory
         for replica, directory in zip(partition.replicas, partition.directories, strict=True)

@@ -1,7 +1,7 @@
-"""Decides what becomes of an ElectLeaders request.
+"""Decides ElectLeaders requests.
 
-Preferred: the first replica leads again, if it is alive and in sync. Unclean: where nobody leads, a live replica may,
-although it may lack records; this is asked for by name, so no config is consulted.
+Preferred election: the first replica leads again, if it is alive and in sync. Unclean election: if there is no leader,
+any live replica becomes leader, although it may lack records; the request asks for it, so no config is checked.
 """
 
 import uuid

@@ -1,4 +1,4 @@
-"""What the feature `eligible.leader.replicas.version` asks of the configs (KIP-966)."""
+"""Config changes that the feature `eligible.leader.replicas.version` requires (KIP-966)."""
 
 from typing import Final
 
@@ -10,7 +10,7 @@ MIN_INSYNC_REPLICAS: Final = "min.insync.replicas"
 
 
 def elr_safety_records(image: ClusterImage, configs: BrokerConfigs) -> list[ConfigRecord]:
-    """Eligible leaders are counted by `min.insync.replicas`, so brokers must agree on it: it is the cluster's alone."""
+    """Eligible leaders depend on `min.insync.replicas`, so it may only be set for the whole cluster."""
     name = MIN_INSYNC_REPLICAS
     records = [
         ConfigRecord(resource_type=BROKER, resource_name=resource, name=name, value=None)

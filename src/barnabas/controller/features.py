@@ -1,7 +1,7 @@
-"""Decides what becomes of an UpdateFeatures request.
+"""Decides UpdateFeatures requests.
 
-A feature's level is a promise of the whole cluster, so every broker must support the new one. A level is lowered only
-by those who say so. The metadata version can't be lowered past a version that changed the metadata's form.
+A feature level applies to the whole cluster, so every broker must support the new one. A request must say explicitly
+that it downgrades. The metadata version cannot be downgraded past a version that changed the record formats.
 """
 
 from typing import Final
@@ -24,7 +24,7 @@ from barnabas.wire.messages.update_features import FeatureUpdateKey, UpdateFeatu
 UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE = 1, 2, 3
 
 _CHANGED_METADATA: Final = frozenset({7, 8, 11, 13, 14, 15, 17, 23, 30})
-"""The metadata versions that brought new forms of records."""
+"""The metadata versions that changed record formats."""
 
 _DEPENDENCIES: Final = {(ELIGIBLE_LEADER_REPLICAS_VERSION, 1): (METADATA_VERSION, 23)}
 
@@ -32,7 +32,7 @@ _DEPENDENCIES: Final = {(ELIGIBLE_LEADER_REPLICAS_VERSION, 1): (METADATA_VERSION
 def decide_update_features(
     image: ClusterImage, request: UpdateFeaturesRequest, *, version: int, controller_id: int, configs: BrokerConfigs
 ) -> Decision[None]:
-    """Raises InvalidUpdateVersion for the first feature that can't be updated: then none is."""
+    """Raises InvalidUpdateVersion for the first feature that cannot be updated; then none is."""
     updates = {update.feature: update for update in request.feature_updates}
     levels = {name: update.max_version_level for name, update in updates.items()}
     changed = [
@@ -59,7 +59,7 @@ def _upgrade_type(update: FeatureUpdateKey, version: int) -> int:
 def _check(
     image: ClusterImage, update: FeatureUpdateKey, upgrade_type: int, proposed: dict[str, int], controller_id: int
 ) -> bool:
-    """Whether there is something to write down."""
+    """Whether the level changes."""
     name, level = update.feature, update.max_version_level
 
     def invalid(reason: str) -> InvalidUpdateVersion:

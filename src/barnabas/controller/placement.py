@@ -1,7 +1,7 @@
-"""Which brokers hold a new partition.
+"""Places the replicas of new partitions.
 
-Round robin over the registered brokers from a random start, so that leaders and followers spread evenly; live brokers
-come first, and one of them must lead. Racks are not looked at yet.
+Round robin over the registered brokers from a random start, so that leaders and followers spread evenly. Live brokers
+come first, and one of them must lead. Racks are not taken into account yet.
 """
 
 import random
@@ -37,7 +37,7 @@ def place(
 
 
 def check_manual(image: ClusterImage, replicas: Assignment, replication_factor: int | None) -> None:
-    """Raises InvalidReplicaAssignment. `replication_factor` is that of the topic's other partitions."""
+    """Raises InvalidReplicaAssignment. `replication_factor`: that of the topic's other partitions."""
     subject = "The manual partition assignment includes"
     if not replicas:
         raise InvalidReplicaAssignment(f"{subject} an empty replica list.")
@@ -61,10 +61,10 @@ def check_manual(image: ClusterImage, replicas: Assignment, replication_factor: 
 def new_partitions(
     image: ClusterImage, topic_id: uuid.UUID, first: int, assignments: Sequence[Assignment]
 ) -> list[PartitionRecord]:
-    """Records of partitions that begin their lives with every live replica in sync, led by the first of these."""
+    """Records of new partitions: every live replica is in sync, and the first of them leads."""
     active = active_brokers(image)
     records = []
-    # Thousands of partitions have a handful of different assignments.
+    # Thousands of partitions share a handful of different assignments.
     facts: dict[Assignment, tuple[Assignment, tuple[uuid.UUID, ...]]] = {}
     for index, replicas in enumerate(assignments, start=first):
         if replicas not in facts:
@@ -91,7 +91,7 @@ def active_brokers(image: ClusterImage) -> set[int]:
 
 
 def directory_on(image: ClusterImage, broker_id: int) -> uuid.UUID:
-    """A broker with one directory has no choice to make; one with several chooses when it creates the replica."""
+    """The directory of a broker that has only one; a broker with several chooses when it creates the replica."""
     directories = image.brokers[broker_id].directories
     if not directories:
         return DIRECTORY_MIGRATING

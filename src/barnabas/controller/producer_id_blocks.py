@@ -1,4 +1,4 @@
-"""Decides which producer ids a broker may hand out: a block at a time, each id once in the life of the cluster."""
+"""Allocates blocks of producer ids to brokers; no id is ever allocated twice."""
 
 from typing import Final
 
@@ -8,7 +8,7 @@ from barnabas.metadata.records import ProducerIdsRecord
 from barnabas.wire.errors import StaleBrokerEpoch
 
 BLOCK_SIZE: Final = 1000
-"""Kafka's. A broker that stops leaves the rest of its block unused; there are 2^63 of them."""
+"""As in Kafka. A broker that stops leaves the rest of its block unused; there are 2^63 ids."""
 
 
 def decide_allocate_producer_ids(image: ClusterImage, *, broker_id: int, broker_epoch: int) -> Decision[range]:

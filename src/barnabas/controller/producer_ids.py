@@ -1,4 +1,4 @@
-"""Hands out producer ids from the broker's current block, and asks for the next block when it is used up."""
+"""Hands out producer ids from the broker's current block, and requests the next block when it is used up."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
@@ -16,15 +16,15 @@ class ProducerIdSource:
         return producer_id
 
     def take(self) -> int | None:
-        """The next id of the block; None when it is used up, and then the next block is on its way."""
+        """The next id of the block; None if it is used up: then the next block has been requested."""
         producer_id = next(self._ids, None)
         if producer_id is None:
             self._start_refill()
         return producer_id
 
     async def refill(self) -> None:
-        # All who find the block empty wait for one and the same refill. A caller that goes away does not take it along:
-        # the others still wait for it.
+        # All callers that find the block empty wait for the same refill. A cancelled caller must not cancel it for the
+        # others.
         await asyncio.shield(self._start_refill())
 
     def _start_refill(self) -> "asyncio.Future[None]":
@@ -41,6 +41,6 @@ class ProducerIdSource:
 
 
 def _retrieve(refill: "asyncio.Future[None]") -> None:
-    """Whoever waits is told of a failure; nobody may be waiting."""
+    """Callers get the error; this marks it as retrieved in case there are none."""
     if not refill.cancelled():
         refill.exception()

@@ -1,7 +1,7 @@
-"""Decides what becomes of an AlterPartitionReassignments request: which brokers shall hold a partition.
+"""Decides AlterPartitionReassignments requests: moves partitions to other brokers.
 
-What only takes replicas away, or changes their order, is done at once. New replicas are added to the old ones, and the
-old ones go when the new ones have caught up; until then it can be called off.
+A change that only removes replicas, or changes their order, takes effect at once. New replicas are added to the old
+ones, and the old ones are removed when the new ones have caught up; until then the reassignment can be cancelled.
 """
 
 import uuid
@@ -54,7 +54,7 @@ def decide_alter_partition_reassignments(
 def _result(index: int, error: KafkaError | None) -> ReassignablePartitionResponse:
     if error is None:
         return ReassignablePartitionResponse(partition_index=index)
-    # Kafka gives no reason where the code says it all.
+    # Kafka gives no message where the code is enough.
     message = None if isinstance(error, NoReassignmentInProgress) else str(error)
     return ReassignablePartitionResponse(partition_index=index, error_code=error.code, error_message=message)
 
@@ -80,7 +80,7 @@ def _change(
 
 
 def _settled(partition: PartitionImage) -> tuple[int, ...]:
-    """The replicas as they were before the reassignment that is under way, if any."""
+    """The replicas before the reassignment in progress, if there is one."""
     return tuple(replica for replica in partition.replicas if replica not in partition.adding_replicas)
 
 

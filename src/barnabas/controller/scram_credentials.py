@@ -1,7 +1,7 @@
-"""Decides what becomes of an AlterUserScramCredentials request.
+"""Decides AlterUserScramCredentials requests.
 
-The client salts and hashes the password; what is stored are the two keys that a server needs to check a proof (RFC
-5802), from which the password cannot be had. A user stands in a request once, whatever the mechanism.
+The client salts and hashes the password. Only the two keys that a server needs to check a proof (RFC 5802) are stored;
+the password cannot be derived from them. A request may name each user only once, whatever the mechanism.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""Which names a topic may have."""
+"""Valid topic names."""
 
 import re
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ _LEGAL: Final = re.compile(r"[a-zA-Z0-9._-]+")
 
 
 def why_invalid(name: str) -> str | None:
-    """Kafka's sentence on what is wrong with the name, or None."""
+    """Kafka's message about what is wrong with the name, or None."""
     reason = _reason(name)
     return reason and f"Topic name is invalid: {reason}"
 
@@ -31,16 +31,16 @@ def _reason(name: str) -> str | None:
 
 
 def is_reserved(name: str) -> bool:
-    """The broker's own: clients may not create, grow or delete them."""
+    """Internal topics: clients may not create, extend or delete them."""
     return name == METADATA_TOPIC or name in INTERNAL_TOPICS
 
 
 class MetricNames:
-    """Which topics become the same metric name as one of `wanted`: there '.' and '_' are one character."""
+    """Finds topics whose metric name collides with one of `wanted`: in metric names '.' and '_' are the same."""
 
     def __init__(self, existing: Iterable[str], wanted: Iterable[str]) -> None:
         ambiguous = {_metric_name(name) for name in wanted if "." in name or "_" in name}
-        # One walk over all topics, however many are wanted.
+        # One pass over all topics, however many are wanted.
         self._topics = {unified: name for name in existing if (unified := _metric_name(name)) in ambiguous}
 
     def other(self, name: str) -> str | None:

@@ -1,6 +1,6 @@
-"""Decides what becomes of an UnregisterBroker request: a broker that will not come back is forgotten.
+"""Decides UnregisterBroker requests: removes a broker that will not come back.
 
-It leaves the sets of in-sync replicas, unless it was the last one there: then nobody leads until it is back.
+It is removed from the in-sync replicas, unless it is the last one; then the partition has no leader until it is back.
 """
 
 from barnabas.controller.decision import Decision

@@ -1,5 +1,5 @@
-"""Consensus on the metadata log, in KRaft's formats: a pure core that decides, a shell that reads, writes and waits.
+"""Consensus on the metadata log, in KRaft's formats: a pure core that decides, and a shell that does the I/O.
 
-Today's quorums have one voter. The core counts votes and log ends against a majority of the voter set, whatever its
-size; what larger quorums add is messages between voters and the roles that answer them.
+A quorum has one voter today. The core already requires a majority of the voter set, whatever its size; larger quorums
+will add the messages between voters, and the roles that answer them.
 """

@@ -1,4 +1,4 @@
-"""Asks for votes in a new epoch. Its own vote counts once it is on disk."""
+"""A candidate asks for votes in a new epoch. Its own vote counts once it is on disk."""
 
 from dataclasses import dataclass, field
 

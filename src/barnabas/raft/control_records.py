@@ -1,4 +1,4 @@
-"""What raft writes for itself, in control batches of the log and of snapshots."""
+"""Raft's own records, in control batches of the log and of snapshots."""
 
 import uuid
 from typing import Final, TypeVar
@@ -23,7 +23,7 @@ from barnabas.wire.errors import CorruptMessage
 T = TypeVar("T")
 
 KRAFT_VERSION: Final = 1
-"""1: the voters are recorded in the log itself. 0 has them in every node's configuration."""
+"""1: the voters are recorded in the log. With 0 they are in the configuration of every node."""
 
 
 @kafka_entity(version=0, flexible=True)
@@ -113,7 +113,7 @@ def leader_change(leader_id: int, voters: VoterSet, granting_ids: tuple[int, ...
 
 
 def quorum_records(voters: VoterSet) -> tuple[KRaftVersionRecord, VotersRecord]:
-    """How a log or a snapshot says who votes."""
+    """The records that name the voters, in a log or a snapshot."""
     return KRaftVersionRecord(k_raft_version=KRAFT_VERSION), VotersRecord(
         voters=tuple(
             VotersRecordVoter(

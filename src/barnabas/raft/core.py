@@ -1,12 +1,12 @@
-"""The core: told what happened, it says what to persist, append and commit. No I/O, no clock, no loop.
+"""The core of Raft: gets events, returns what to persist, append and commit. No I/O, no clock, no event loop.
 
-    role         what happens                            next role
-    Unattached   it is time to campaign                  Candidate, in the next epoch
-    Resigned     it is time to campaign                  Candidate, in the next epoch
+    role         event                                   next role
+    Unattached   time to campaign                        Candidate, in the next epoch
+    Resigned     time to campaign                        Candidate, in the next epoch
     Candidate    a majority granted its vote             Leader, in the same epoch
     Leader       the process stops                       Resigned, in the same epoch, at the next start
 
-The caller does what a `Ready` says in the order of its fields, then reports back.
+The caller carries out a `Ready` in the order of its fields, then reports back.
 """
 
 from typing import NamedTuple, TypeAlias
@@ -24,11 +24,11 @@ Role: TypeAlias = Unattached | Resigned | Candidate | Leader
 
 class Ready(NamedTuple):
     election: ElectionState | None = None
-    """To be on disk before anything else is done; then call `on_election_persisted`."""
+    """Write this to disk before anything else; then call `on_election_persisted`."""
     append: tuple[ControlMessage, ...] = ()
-    """One control batch for the end of the log; then sync and call `on_synced`."""
+    """Append this control batch, sync, and call `on_synced`."""
     high_watermark: int | None = None
-    """All below is committed."""
+    """Everything below is committed."""
 
 
 class Raft:
@@ -71,7 +71,7 @@ class Raft:
         candidate = self.role
         self.role = Leader(candidate.epoch, self.voters, epoch_start_offset=self._log_end_offset)
         first = leader_change(self._local.id, self.voters, tuple(sorted(candidate.granting_ids)))
-        # The first leader of all copies the voters from the bootstrap snapshot into the log.
+        # The very first leader copies the voters from the bootstrap snapshot into the log.
         bootstrap = quorum_records(self.voters) if self._log_end_offset == 0 else ()
         return Ready(
             election=ElectionState(candidate.epoch, leader_id=self._local.id),
@@ -79,7 +79,7 @@ class Raft:
         )
 
     def on_synced(self, end_offset: int) -> Ready:
-        """All below `end_offset` is on our disk."""
+        """Everything below `end_offset` is on our disk."""
         if not isinstance(self.role, Leader):
             return Ready()
         return Ready(high_watermark=self.role.on_synced(self._local.id, end_offset))

@@ -1,6 +1,7 @@
-"""What a voter must never forget: which epoch it is in, who leads it, whom it voted for. The file `quorum-state`.
+"""The file `quorum-state`: the epoch, its leader, and the candidate that this voter voted for.
 
-One line of JSON, as Kafka writes it with kraft.version 1 (`data_version` 1); version 0, with its extra fields, is read.
+One line of JSON, as Kafka writes it with kraft.version 1 (`data_version` 1). Version 0, with its extra fields, can be
+read.
 """
 
 import base64
@@ -39,7 +40,7 @@ def decode_election_state(content: bytes) -> ElectionState:
         fields = json.loads(content)
         data_version = fields["data_version"]
         if data_version not in (0, 1):
-            raise CorruptMessage(f"{FILE_NAME} has data_version {data_version}; 0 and 1 are known")
+            raise CorruptMessage(f"{FILE_NAME} has data_version {data_version}; only 0 and 1 are supported")
         voted_id = int(fields["votedId"])
         directory = _NO_DIRECTORY
         if data_version == 1:

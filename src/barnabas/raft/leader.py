@@ -1,7 +1,7 @@
-"""Appends in its epoch and commits what a majority has on disk.
+"""A leader appends in its epoch, and commits what a majority has on disk.
 
-A leader counts no log end as committed before one record of its own epoch is on a majority's disks: only then are the
-earlier epochs' records below it safe too. That is what its LeaderChangeMessage is for, the first record of each epoch.
+It commits nothing before a record of its own epoch is on the disks of a majority: only then are the records of earlier
+epochs before it safe, too. The first record of each epoch, LeaderChangeMessage, serves this purpose.
 """
 
 from dataclasses import dataclass, field
@@ -15,12 +15,12 @@ class Leader:
     voters: VoterSet
     epoch_start_offset: int
     high_watermark: int | None = None
-    """Unknown until a record of this epoch is committed; then it only grows."""
+    """Unknown until a record of this epoch is committed; it never decreases."""
     synced_ends: dict[int, int] = field(default_factory=dict)
-    """By voter: all below is on its disk."""
+    """By voter: everything below is on its disk."""
 
     def on_synced(self, voter_id: int, end_offset: int) -> int | None:
-        """The high watermark, where it advanced."""
+        """The new high watermark; None if it did not advance."""
         if voter_id in self.voters.ids:
             self.synced_ends[voter_id] = end_offset
         if len(self.synced_ends) < self.voters.majority:

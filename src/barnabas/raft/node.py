@@ -1,13 +1,13 @@
-"""The shell: one replica of the metadata quorum on the event loop.
+"""The shell of Raft: one replica of the metadata quorum on the event loop.
 
-An append writes its batch at once, so appends keep the order of their calls, and waits for a sync on a worker. All
-batches that arrive while one sync runs share the next: group commit. What is committed goes to the listener first and
-then to those who wait for it, so whoever awaited an append finds it in the listener's state.
+An append writes its batch at once, so appends keep the order of the calls, and then waits for a sync by a worker. All
+batches that arrive during a sync share the next one (group commit). A committed batch goes to the listener first, then
+the appends that wait for it return: so they find it in the listener's state.
 
-A start replays: the newest snapshot, then the log behind it, then a new epoch is opened. Nothing of the log counts as
-committed, and nothing is shown to the listener, before the first record of that epoch is on disk.
+A start replays the newest snapshot and the log after it, then opens a new epoch. The log counts as committed, and is
+passed to the listener, only when the first record of that epoch is on disk.
 
-A failed sync ends the node: after it nobody knows what the disk holds, and only a restart reads what is there.
+A failed sync stops the node: it is unknown what the disk holds, and only a restart can read it.
 """
 
 import asyncio
@@ -31,10 +31,10 @@ from barnabas.records.record import Record, build_batch, decode_records
 from barnabas.wire.errors import KafkaStorageError, NotController, RecordListTooLarge
 
 BATCH_BYTES_MAX: Final = 8 * 1024 * 1024
-"""Kafka's raft takes no larger batch."""
+"""The largest batch that Kafka's Raft accepts."""
 _READ_BYTES: Final = 1024 * 1024
 LONG_BATCH_RECORDS: Final = 200
-"""More than so many are put together and taken apart by a worker: a topic may have ten thousand partitions."""
+"""Larger batches are encoded and decoded by a worker: a topic may have ten thousand partitions."""
 SNAPSHOT_INTERVAL_BYTES: Final = 20 * 1024 * 1024
 """metadata.log.max.record.bytes.between.snapshots"""
 
@@ -44,7 +44,7 @@ _logger = logging.getLogger(__name__)
 class _Uncommitted(NamedTuple):
     batch: Batch
     committed: asyncio.Future[int] | None = None
-    """None: nobody waits, as for what was read from the log."""
+    """None if nobody waits, as for batches read from the log at start."""
 
 
 class RaftNode:
@@ -76,7 +76,7 @@ class RaftNode:
         self._syncing: asyncio.Task[None] | None = None
         self._snapshotting: asyncio.Task[SnapshotId | None] | None = None
         self._bytes_since_snapshot = 0
-        self._applied = SnapshotId(0, 0)  # the id a snapshot of the listener's present state would have
+        self._applied = SnapshotId(0, 0)  # the id that a snapshot of the listener's state would have now
         self._applied_timestamp = -1
         self._stopped: Exception | None = None
 
@@ -86,12 +86,12 @@ class RaftNode:
 
     @property
     def leader_id(self) -> int:
-        """-1 where no leader is known."""
+        """-1: unknown."""
         return -1 if self._raft is None else self._raft.leader_id
 
     @property
     def high_watermark(self) -> int:
-        """All below is committed. 0 before the first commit of this start."""
+        """Everything below is committed. 0 until the first commit after the start."""
         return 0 if self._raft is None else self._raft.high_watermark or 0
 
     @property
@@ -103,7 +103,7 @@ class RaftNode:
         return VoterSet(()) if self._raft is None else self._raft.voters
 
     async def start(self) -> None:
-        """Returns once this node leads and the listener has seen everything committed."""
+        """Returns when this node leads and the listener has got everything that is committed."""
         await self._workers.run(self._files.remove_unfinished)
         stored = await self._workers.run(self._files.newest_snapshot)
         if stored is None:
@@ -112,7 +112,7 @@ class RaftNode:
         if self._local not in voters:
             raise KafkaStorageError(
                 f"{self._directory} belongs to the voters {voters.ids}, and node {self._local.id} with directory id "
-                f"{self._local.directory_id} is none of them; start the node with the id it was formatted with"
+                f"{self._local.directory_id} is not one of them; start the node with the id it was formatted with"
             )
         await self._workers.run(lambda: self._files.remove_snapshots_before(stored.id))
         self._raft = Raft(
@@ -138,20 +138,22 @@ class RaftNode:
                 self._uncommitted.append(_Uncommitted(self._write(records, raft.epoch, control=True)))
                 return
             ready = raft.on_election_persisted()
-        raise KafkaStorageError(f"a quorum of {len(raft.voters.voters)} voters; this version runs quorums of one")
+        raise KafkaStorageError(f"the quorum has {len(raft.voters.voters)} voters, but this version supports only one")
 
     def append(self, records: Sequence[bytes]) -> Awaitable[int]:
-        """As one batch: all of the records become committed, or none. Written before this returns unless they are many.
+        """Append the records as one batch: all or none of them are committed.
 
-        The result, once they are committed and the listener has seen them, is the offset of the last one. Whoever wants
-        an order among appends of many records awaits each.
+        Returns the offset of the last record, once the batch is committed and the listener has got it. Small batches
+        are written before the first await, so they keep the order of the calls; to order large ones, await each.
         """
         if self._stopped is not None:
             raise self._stopped
         if self._raft is None or not isinstance(self._raft.role, Leader):
             raise NotController("this node does not lead the metadata quorum")
         if sum(map(len, records)) > BATCH_BYTES_MAX:
-            raise RecordListTooLarge(f"metadata records of more than {BATCH_BYTES_MAX} bytes in one batch")
+            raise RecordListTooLarge(
+                f"the metadata records of one request have more than {BATCH_BYTES_MAX} bytes; split the request"
+            )
         if len(records) > LONG_BATCH_RECORDS:
             return self._append_long(records, self._raft)
         return self._commit(self._build(records, self._log.end_offset, self._raft.epoch), self._raft)
@@ -167,7 +169,7 @@ class RaftNode:
             data = await self._workers.run(partial(self._build, records, *place))
             if self._stopped is not None:
                 raise self._stopped
-            if place == (self._log.end_offset, raft.epoch):  # else somebody else has written there meanwhile
+            if place == (self._log.end_offset, raft.epoch):  # else another append was faster: build it again
                 return await self._commit(data, raft)
 
     def _commit(self, data: bytes, raft: Raft) -> "asyncio.Future[int]":
@@ -180,13 +182,13 @@ class RaftNode:
         return committed
 
     async def snapshot(self) -> SnapshotId | None:
-        """Write the listener's state to a file and let go of the log below it. None: the listener is not ready."""
+        """Write a snapshot of the listener's state, and delete the log before it. None: the listener is not ready."""
         if self._snapshotting is None:
             self._snapshotting = asyncio.get_running_loop().create_task(self._write_snapshot())
         return await asyncio.shield(self._snapshotting)
 
     async def close(self) -> None:
-        """Take no more; wait for what was taken. The log is its owner's to close."""
+        """Refuse new appends, and wait for those in progress. The caller closes the log."""
         if self._stopped is None:
             self._stopped = NotController("this node is shutting down")
         for task in (self._syncing, self._snapshotting):
@@ -194,7 +196,7 @@ class RaftNode:
                 await asyncio.wait((task,))
 
     def _replay(self, stored: StoredSnapshot) -> VoterSet:
-        """Show the listener the snapshot, queue the log behind it; the voters are the last that either names."""
+        """Pass the snapshot to the listener, and queue the log after it. Returns the latest voters found."""
         log, (snapshot_id, snapshot) = self._log, stored
         if log.end_offset < snapshot_id.end_offset:
             log.restart_at(snapshot_id.end_offset, snapshot_id.epoch)
@@ -285,7 +287,7 @@ class RaftNode:
                 now_ms=self._clock.now_ms(),
             ):
                 pieces.append(piece)
-                await asyncio.sleep(0)  # let the loop serve others between two batches
+                await asyncio.sleep(0)  # let other tasks run between two batches
             content = b"".join(pieces)
             await self._workers.run(lambda: self._files.write_snapshot(snapshot_id, content))
             self._log.delete_prefix(snapshot_id.end_offset)
@@ -309,6 +311,4 @@ def _batches_from(log: MetadataLog, offset: int) -> Iterator[Batch]:
 
 def _report(task: asyncio.Task[SnapshotId | None]) -> None:
     if not task.cancelled() and task.exception() is not None:
-        _logger.error(
-            "no snapshot of the metadata was written; the log is kept until one is", exc_info=task.exception()
-        )
+        _logger.error("the metadata snapshot failed; the log is kept until one succeeds", exc_info=task.exception())

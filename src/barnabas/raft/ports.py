@@ -1,4 +1,4 @@
-"""What raft asks of the rooms beside and above it. The composition root brings them together."""
+"""The interfaces that Raft needs; `node` implements or connects them."""
 
 from collections.abc import Awaitable, Iterable
 from typing import Protocol
@@ -6,11 +6,11 @@ from typing import Protocol
 
 class SyncJob(Protocol):
     def run(self) -> None:
-        """Return once the bytes are on the device. Blocking; runs on a worker."""
+        """Return once the bytes are on the device. Blocks; runs on a worker."""
 
 
 class MetadataLog(Protocol):
-    """The log of `__cluster_metadata-0`. All calls but `SyncJob.run` are made on the loop."""
+    """The log of `__cluster_metadata-0`. Everything except `SyncJob.run` is called on the loop."""
 
     @property
     def start_offset(self) -> int: ...
@@ -23,40 +23,40 @@ class MetadataLog(Protocol):
         """The leader epoch of the last batch; 0 for an empty log."""
 
     def append(self, batch: bytes) -> None:
-        """One batch whose base offset is `end_offset` and whose leader epoch is set. Written, not yet synced."""
+        """Write one batch, with base offset `end_offset` and its leader epoch set. It is not synced yet."""
 
     def read(self, offset: int, max_bytes: int) -> bytes:
-        """Whole batches from the one that holds `offset` on; at least one, unless the log ends there."""
+        """Complete batches, beginning with the one that contains `offset`; at least one, unless the log ends there."""
 
     def begin_sync(self) -> SyncJob | None:
-        """A job for all that is appended now; None: it is synced already.
+        """A job that syncs everything appended so far; None if it is synced already.
 
-        None is a promise, on which writes are acknowledged: nobody else may have a sync of this log under way.
+        Writes are acknowledged when this returns None, so no other sync of this log may be in progress.
         """
 
     def finish_sync(self, job: SyncJob) -> None: ...
 
     def commit(self, high_watermark: int) -> None:
-        """All below is committed: it may be served and, once in a snapshot, deleted."""
+        """Everything below is committed: it may be served and, once in a snapshot, deleted."""
 
     def delete_prefix(self, offset: int) -> None:
-        """All below `offset` is in a snapshot. The log may keep some of it."""
+        """Everything below `offset` is in a snapshot. The log may keep some of it."""
 
     def restart_at(self, offset: int, epoch: int) -> None:
-        """Drop everything; the next batch has this offset. For a snapshot that reaches further than the log."""
+        """Drop everything; the next batch has this offset. For a snapshot that ends after the log."""
 
 
 class Listener(Protocol):
-    """The state machine that the log drives. Called on the loop, in offset order, once per batch."""
+    """The state machine that replays the log. Called on the loop, once per batch, in offset order."""
 
     def on_snapshot(self, end_offset: int, epoch: int, records: list[bytes]) -> None:
-        """Begin anew with the state at `end_offset` (exclusive): once at each start, before any commit."""
+        """Start from the state before `end_offset`: called once at each start, before any commit."""
 
     def on_commit(self, base_offset: int, epoch: int, records: list[bytes]) -> Awaitable[None] | None:
-        """A batch is committed. Its offsets follow those seen before, but for control records in between.
+        """A batch is committed. Its offsets follow those of the last one, except for control records in between.
 
-        An awaitable: it takes a while, and nobody is told of the commit, nor of a later one, before it is done.
+        If it returns an awaitable, appends and later commits wait until that is done.
         """
 
     def snapshot(self) -> Iterable[bytes] | None:
-        """The records that make the present state, read lazily while later commits arrive; None: ask again later."""
+        """The records of the current state, read lazily while later commits arrive; None: not possible now."""

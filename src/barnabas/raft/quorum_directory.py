@@ -1,4 +1,4 @@
-"""The files of the quorum beside its log: `quorum-state` and the snapshots. Blocking: for workers."""
+"""The quorum's files besides the log: `quorum-state` and the snapshots. Blocks: call it from workers."""
 
 import os
 from typing import NamedTuple
@@ -29,10 +29,10 @@ class QuorumDirectory:
         self._path = path
 
     def format(self, voters: VoterSet, *, now_ms: int) -> None:
-        """Make a new quorum of these voters, as `kafka-storage format --standalone` does. Only once per directory."""
+        """Format a new quorum of these voters, as `kafka-storage format --standalone` does. Only once per directory."""
         self._disk.make_dirs(self._path)
         if self.snapshot_ids():
-            raise FileExistsError(f"{self._path} already holds a metadata quorum; it was left as it is")
+            raise FileExistsError(f"{self._path} already holds a metadata quorum; it was not changed")
         pieces = encode_snapshot((), epoch=BOOTSTRAP.epoch, voters=voters, last_timestamp=now_ms, now_ms=now_ms)
         self.write_snapshot(BOOTSTRAP, b"".join(pieces))
 
@@ -60,14 +60,14 @@ class QuorumDirectory:
         try:
             return StoredSnapshot(ids[-1], decode_snapshot(self._disk.read_file(path)))
         except KafkaError as error:
-            # An older one would do only if the log still reached back to it, and then the log deserves a look too.
+            # An older snapshot would need a log that reaches back to it, and that should be examined first, too.
             raise CorruptMessage(f"{path} cannot be read: {error}. Restore it from a backup before starting") from error
 
     def write_snapshot(self, snapshot_id: SnapshotId, content: bytes) -> None:
         self._disk.replace_file(self._file(snapshot_id.file_name), content)
 
     def remove_unfinished(self) -> None:
-        """Snapshots that a crash cut short: their names do not come again, so nothing else would remove them."""
+        """Remove snapshots that a crash interrupted: their names are not used again, so nothing else would."""
         for name in self._disk.list_dir(self._path):
             if name.endswith(TEMPORARY) and parse_snapshot_name(name.removesuffix(TEMPORARY)) is not None:
                 self._disk.remove(self._file(name))

@@ -1,7 +1,7 @@
-"""Led this epoch before it was stopped, and will not again.
+"""A replica that led its epoch before a restart; it does not lead that epoch again.
 
-Records that it appended and lost unsynced must not be followed by others under the same epoch: offset and epoch
-together name one record for ever.
+Records that it appended but did not sync may be lost. New records must not get the same offsets in the same epoch:
+offset and epoch identify a record for good.
 """
 
 from typing import NamedTuple

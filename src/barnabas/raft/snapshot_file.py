@@ -1,7 +1,7 @@
-"""Snapshots: `<end offset>-<epoch>.checkpoint`, the state of everything below that offset as a file of batches.
+"""Snapshots: `<end offset>-<epoch>.checkpoint`, the state before that offset as a file of batches.
 
-The first batch is a control batch: a header, then who votes. Batches of records follow, and a control batch with the
-footer closes the file: without it the snapshot is not whole. Offsets within the file count from 0.
+The first batch is a control batch with a header and the voters. Batches of records follow, then a control batch with
+the footer; without it the snapshot is incomplete. Offsets within the file start at 0.
 """
 
 import re
@@ -23,7 +23,7 @@ from barnabas.records.record import Record, build_batch, decode_records
 from barnabas.wire.errors import CorruptMessage
 
 BATCH_BYTES_TARGET: Final = 64 * 1024
-"""Small enough that building one does not hold up the loop."""
+"""Small enough that building one does not block the loop."""
 DECOMPRESSED_BYTES_MAX: Final = 64 * 1024 * 1024
 """Kafka's raft writes batches of 8 MB at most, uncompressed."""
 
@@ -42,7 +42,7 @@ class SnapshotId(NamedTuple):
 
 
 BOOTSTRAP: Final = SnapshotId(0, 0)
-"""Written when a directory is formatted: it says who votes, and nothing else."""
+"""Written when a directory is formatted; it contains only the voters."""
 
 
 class Snapshot(NamedTuple):
@@ -60,7 +60,7 @@ def parse_snapshot_name(name: str) -> SnapshotId | None:
 def encode_snapshot(
     records: Iterable[bytes], *, epoch: int, voters: VoterSet, last_timestamp: int, now_ms: int
 ) -> Iterator[bytes]:
-    """The file, batch by batch."""
+    """The content of the file, batch by batch."""
     offset = 0
 
     def batch(content: Sequence[Record], *, control: bool) -> bytes:
@@ -92,7 +92,7 @@ def decode_snapshot(content: bytes) -> Snapshot:
     kinds: list[ControlType | None] = []
     for batch in split_batches(content):
         if not crc_is_valid(batch):
-            raise CorruptMessage(f"the snapshot's batch at its offset {batch.header.base_offset} is damaged")
+            raise CorruptMessage(f"the batch at offset {batch.header.base_offset} of the snapshot is damaged")
         for record in decode_records(batch, max_bytes=DECOMPRESSED_BYTES_MAX):
             if not batch.header.is_control:
                 values.append(record.value or b"")
@@ -104,5 +104,5 @@ def decode_snapshot(content: bytes) -> Snapshot:
             elif kind == ControlType.SNAPSHOT_HEADER:
                 last_timestamp = read_control(SnapshotHeaderRecord, record).last_contained_log_timestamp
     if not kinds or kinds[0] != ControlType.SNAPSHOT_HEADER or kinds[-1] != ControlType.SNAPSHOT_FOOTER:
-        raise CorruptMessage("the snapshot is not whole: it lacks its header or its footer")
+        raise CorruptMessage("the snapshot is incomplete: its header or its footer is missing")
     return Snapshot(voters, last_timestamp, values)

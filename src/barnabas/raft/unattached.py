@@ -1,4 +1,4 @@
-"""Knows an epoch and no leader of it: where a replica begins that never led."""
+"""A replica that knows the epoch, but no leader: the first role of one that never led."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Who votes: a replica is its node id and the id of the directory its log lives in, so a lost disk is a new replica."""
+"""Voters. A replica is identified by node id and log directory id, so that a replaced disk is a new replica."""
 
 import uuid
 from dataclasses import dataclass
