@@ -68,13 +68,13 @@ def differences(theirs: DescribeConfigsResult, ours: DescribeConfigsResult) -> I
         if name not in their_configs or name not in our_configs:
             yield Difference(name, "described", name in their_configs, name in our_configs)
             continue
-        theirs_told, ours_told = _told(their_configs[name]), _told(our_configs[name])
-        for field, value in theirs_told.items():
-            if value != ours_told[field]:
-                yield Difference(name, field, value, ours_told[field])
+        their_fields, our_fields = _fields(their_configs[name]), _fields(our_configs[name])
+        for field, value in their_fields.items():
+            if value != our_fields[field]:
+                yield Difference(name, field, value, our_fields[field])
 
 
-def _told(config: DescribeConfigsResourceResult) -> dict[str, object]:
+def _fields(config: DescribeConfigsResourceResult) -> dict[str, object]:
     """All there is, but for the words of the documentation: ours are our own."""
     return {
         "value": config.value,
