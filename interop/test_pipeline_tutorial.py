@@ -47,7 +47,7 @@ class TestApacheKafkaAndACluster:
         kafka.format(tools)
         with kafka, SparkCluster(workers=2, cores=1, memory="1g") as spark:
             servers = kafka.bootstrap_servers
-            environment = {"BOOTSTRAP": servers, "BARNABAS_BOOTSTRAP_SERVER": servers, "SPARK_MASTER": spark.url}
+            environment = {"BARNABAS_BOOTSTRAP_SERVER": servers, "SPARK_MASTER": spark.url}
             with reader(tmp_path / "reader", environment) as shell:
                 run_story("docs/tutorial.md", shell)
             assert any((spark.logs / "work").rglob("app-*")), "the cluster has done nothing"

@@ -74,7 +74,7 @@ class Shell:
             process.wait(PATIENCE_S)
 
     def _run(self, command: str, expected: list[str]) -> None:
-        if command.startswith("pip "):  # it is installed
+        if command.startswith(("pip ", "make ")):  # it is installed; and this may be `make test` itself
             return
         if command.startswith("barnabas serve") and self._has_broker:
             return

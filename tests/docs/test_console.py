@@ -11,7 +11,7 @@ import pytest
 from page_shell import ROOT, Shell, blocks_of
 
 PAGES = ("docs/getting-started.md", "docs/configuration.md", "docs/operations.md", "docs/pipelines.md")
-PAGES_WITH_SPARK = ("docs/spark-operations.md",)
+PAGES_WITH_SPARK = ("README.md", "docs/spark-operations.md")
 """Pages whose Python is a program in a file; the block begins with a comment that is the file's name."""
 PATIENCE_WITH_SPARK_S = 240.0
 """A JVM and a Python worker start before the first batch, on a machine that may be busy."""

@@ -88,7 +88,7 @@ def test_an_update_writes_what_came_where_it_differs(spark: "SparkSession", tmp_
 def test_a_preview_shows_what_becomes_of_the_last_records(spark: "SparkSession", tmp_path: Path) -> None:
     init(tmp_path / "plant", "telemetry")
     with Broker() as broker:
-        project = load(tmp_path / "plant", environment={"BOOTSTRAP": broker.bootstrap_servers})
+        project = load(tmp_path / "plant", environment={"BARNABAS_BOOTSTRAP_SERVER": broker.bootstrap_servers})
         with pytest.raises(UserError, match="There is no topic telemetry"):
             preview_in(spark, project, flow=None, rows=2)
         broker.create_topic("telemetry", partitions=2)
