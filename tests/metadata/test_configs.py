@@ -111,7 +111,7 @@ def test_the_acting_and_the_accepted_do_not_overlap() -> None:
         ("message.timestamp.type", "createtime", "String must be one of: CreateTime, LogAppendTime"),
         ("leader.replication.throttled.replicas", "x", "must be the literal '*' or a list of replicas"),
         ("min.insync.replicas", "0", "Value must be at least 1"),
-        ("remote.storage.enable", "true", "remote.storage.enable=true can't be had"),
+        ("remote.storage.enable", "true", "remote.storage.enable=true is not supported"),
         ("retention.mss", "1", "Unknown topic config name: retention.mss (did you mean retention.ms?)"),
         ("colour", "red", "Unknown topic config name: colour"),
     ],
@@ -158,14 +158,14 @@ def test_a_properties_file_is_told_all_its_faults_at_once() -> None:
     assert faults == [
         "Unknown broker config name: num.partitons (did you mean num.partitions?)",
         "Invalid value 0 for configuration num.partitions: Value must be at least 1",
-        "authorizer.class.name can't be had: Refused unless empty, since it could not be kept here.",
+        "authorizer.class.name is not supported: Refused unless empty, because this broker cannot enforce it.",
     ]
 
 
 @pytest.mark.parametrize(
     ("properties", "complaint"),
     [
-        ({"broker.id": "1", "node.id": "2"}, "two names of one thing"),
+        ({"broker.id": "1", "node.id": "2"}, "two names of the same config"),
         ({"advertised.listeners": "PLAINTEXT://0.0.0.0:9092"}, "no client can connect to that address"),
         ({"process.roles": "broker"}, "process.roles must be broker,controller"),
         ({"group.min.session.timeout.ms": "10", "group.max.session.timeout.ms": "5"}, "must not exceed"),
@@ -181,7 +181,7 @@ def test_a_properties_file_is_told_all_its_faults_at_once() -> None:
         ({"controller.quorum.voters": "1@a:1,2@b:2"}, "quorum of one"),
         ({"log.retention.hours": "0"}, "unlimited"),
         ({"ssl.keystore.password": "se cret", "ssl.client.auth": "maybe"}, "String must be one of"),
-        ({"remote.log.storage.system.enable": "true"}, "can't be had"),
+        ({"remote.log.storage.system.enable": "true"}, "is not supported"),
     ],
 )
 def test_a_properties_file_must_agree_with_itself(properties: dict[str, str], complaint: str) -> None:

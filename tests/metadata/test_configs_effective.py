@@ -136,7 +136,7 @@ def test_broker_values_are_typed() -> None:
     assert broker.strings("max.connections.per.ip.overrides") == ()
     assert broker.integer("node.id") == 1
     assert broker.number("log.cleaner.min.cleanable.ratio") == 0.5
-    with pytest.raises(TypeError, match="not a whole number"):
+    with pytest.raises(TypeError, match="not an integer"):
         broker.integer("log.dirs")
 
 

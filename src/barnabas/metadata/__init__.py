@@ -1,1 +1,1 @@
-"""The cluster's facts: the records they are stored as, the immutable image of them, and what changes between images."""
+"""The cluster metadata: its records, the immutable image built from them, the changes between images, configs."""

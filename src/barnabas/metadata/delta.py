@@ -1,7 +1,7 @@
-"""`replay`: an image and the records that follow it become the next image, and what changed between the two.
+"""`replay` applies records to an image: it returns the next image, and the changes between the two.
 
-Records of a metadata transaction wait in `open_transaction` until the transaction ends, in this replay or a later one;
-an aborted transaction leaves no trace.
+Records of a metadata transaction are kept in `open_transaction` until the transaction ends, in this replay or a later
+one. Those of an aborted transaction are dropped.
 """
 
 import uuid
@@ -33,17 +33,17 @@ class PartitionChange(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delta:
-    """What a replay changed. A topic that was created and deleted within one replay does not appear at all."""
+    """The changes of a replay. A topic that was created and deleted within one replay does not appear."""
 
     topics_created: Mapping[uuid.UUID, TopicImage] = field(default_factory=dict)
     topics_deleted: Mapping[uuid.UUID, TopicImage] = field(default_factory=dict)
-    """As they were before. Apply deletions first: a topic of the same name may stand in `topics_created`."""
+    """As they were before. Apply deletions first: `topics_created` may have a topic of the same name."""
     partitions_changed: Mapping[TopicPartition, PartitionChange] = field(default_factory=dict)
-    """New partitions (those of created topics too) and changed ones; never those of deleted topics."""
+    """New partitions (including those of created topics) and changed ones; not those of deleted topics."""
     configs_changed: frozenset[tuple[int, str]] = frozenset()
-    """Resources (type, name) whose configs differ."""
+    """Resources (type, name) whose configs have changed."""
     brokers_changed: Mapping[int, BrokerImage | None] = field(default_factory=dict)
-    """None: the broker is gone."""
+    """None: the broker was unregistered."""
     features_changed: frozenset[str] = frozenset()
     access_changed: bool = False
     """ACLs, credentials, tokens or quotas."""
@@ -61,13 +61,13 @@ class Delta:
 
     @property
     def partition_count(self) -> int:
-        """Deleted ones and changed ones."""
+        """The number of deleted and changed partitions."""
         return sum(len(topic.partitions) for topic in self.topics_deleted.values()) + len(self.partitions_changed)
 
     def parts(self, partitions_max: int) -> Iterator["Delta"]:
-        """The same change in the order in which it must be applied, no more than so many partitions at a time.
+        """Split the change into parts of limited size, in the order in which they must be applied.
 
-        What has nothing to do with partitions comes with the first part. A topic that is deleted may come in several.
+        The first part has everything that does not concern partitions. A deleted topic may be split over several parts.
         """
         left = replace(self, topics_deleted={}, partitions_changed={})
         for topic_id, topic in self.topics_deleted.items():
@@ -95,9 +95,9 @@ def replay(
     offset: int | None = None,
     epoch: int | None = None,
 ) -> tuple[ClusterImage, Delta]:
-    """`offset` and `epoch` are those of the last record; without them the image keeps its own.
+    """`offset` and `epoch` are those of the last record; by default the image keeps its own.
 
-    Yields a whole new image, or raises UnreplayableRecord and leaves the old one as it was.
+    Raises UnreplayableRecord; the old image is not changed in any case.
     """
     draft = Draft(image)
     pending = None if image.open_transaction is None else list(image.open_transaction)

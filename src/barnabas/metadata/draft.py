@@ -1,7 +1,7 @@
-"""The next image while it is being made: a working copy that records are applied to one by one.
+"""Builds the next image: a working copy of an image, to which records are applied one by one.
 
-It touches copies only, and copies each mapping at most once, on its first change. What was touched is remembered, so
-that the delta looks there alone.
+Each mapping is copied on its first change. The draft keeps track of what was changed, so that the delta compares only
+that.
 """
 
 import uuid
@@ -59,7 +59,7 @@ V = TypeVar("V")
 
 
 class UnreplayableRecord(Exception):
-    """The record contradicts the image, or is newer than this version: to skip it would be to lose a fact."""
+    """The record contradicts the image, or is newer than this version; skipping it would lose metadata."""
 
 
 class _Copied(Generic[K, V]):
@@ -262,11 +262,11 @@ class Draft:
     def _producer_ids(self, record: ProducerIdsRecord) -> None:
         self._next_producer_id = record.next_producer_id
 
-    # Access: kept for the rooms that will enforce it
+    # Access control: stored, not enforced here
 
     def _acl(self, record: AccessControlEntryRecord) -> None:
         if record.id is None:
-            raise UnreplayableRecord("an ACL without an id")
+            raise UnreplayableRecord("an ACL has no id")
         self._acls.own()[record.id] = record
 
     def _remove_acl(self, record: RemoveAccessControlEntryRecord) -> None:
@@ -299,8 +299,8 @@ class Draft:
         else:
             self._client_quotas.own().pop(key, None)
 
-    def _says_nothing(self, record: NoOpRecord | ZkMigrationStateRecord) -> None:
-        """A NoOpRecord moves the log on; a ZkMigrationStateRecord tells of a ZooKeeper that we never had."""
+    def _ignore(self, record: NoOpRecord | ZkMigrationStateRecord) -> None:
+        """NoOpRecord only advances the log; ZkMigrationStateRecord is about a migration from ZooKeeper."""
 
 
 _APPLY: Final[dict[type[MetadataRecord], Callable[[Draft, Any], None]]] = {
@@ -325,8 +325,8 @@ _APPLY: Final[dict[type[MetadataRecord], Callable[[Draft, Any], None]]] = {
     DelegationTokenRecord: Draft._delegation_token,
     RemoveDelegationTokenRecord: Draft._remove_delegation_token,
     ClientQuotaRecord: Draft._client_quota,
-    NoOpRecord: Draft._says_nothing,
-    ZkMigrationStateRecord: Draft._says_nothing,
+    NoOpRecord: Draft._ignore,
+    ZkMigrationStateRecord: Draft._ignore,
 }
 
 

@@ -1,6 +1,6 @@
-"""The feature levels this version of Barnabas knows, and those a new cluster starts with.
+"""The supported feature levels, and those of a new cluster.
 
-Only what acts here is listed: a finalised feature is a promise to clients and to other brokers.
+Only features that have an effect are listed: clients and other brokers rely on a finalised feature.
 """
 
 from typing import Final
@@ -14,7 +14,7 @@ SHARE_VERSION: Final = "share.version"
 
 METADATA_VERSION_4_3_IV0: Final = 30
 METADATA_VERSION_MIN: Final = 7
-"""3.3-IV3, the oldest that Kafka 4 still reads."""
+"""3.3-IV3, the oldest that Kafka 4 can read."""
 
 SUPPORTED_FEATURES: Final[dict[str, tuple[int, int]]] = {
     METADATA_VERSION: (METADATA_VERSION_MIN, METADATA_VERSION_4_3_IV0),
@@ -33,7 +33,7 @@ INITIAL_FEATURES: Final[dict[str, int]] = {
     SHARE_VERSION: 1,
     ELIGIBLE_LEADER_REPLICAS_VERSION: 1,
 }
-"""What a new cluster records as finalised."""
+"""The levels that a new cluster finalises."""
 
 QUORUM_FEATURES: Final[dict[str, int]] = {KRAFT_VERSION: 1}
-"""What the quorum's own control records finalise: its voters are recorded, or it would not run."""
+"""Finalised by the quorum's control records: its voters are recorded in the log."""

@@ -1,7 +1,7 @@
-"""The cluster's facts at one offset of the metadata log: frozen, shared freely, derived by `replay`.
+"""The cluster metadata at one offset of the metadata log: immutable, built by `replay`.
 
-The mappings are plain dicts that nobody mutates. A new image shares with its parent every mapping that did not change,
-so an image is cheap to derive and safe to keep while newer ones are made.
+The mappings are plain dicts that are never changed. A new image shares all unchanged mappings with the previous one, so
+an image is cheap to build, and safe to keep while newer ones are built.
 """
 
 import uuid
@@ -28,11 +28,11 @@ GROUP: Final = 32
 """Kafka's config resource types. The broker resource named "" holds the defaults of the whole cluster."""
 
 DIRECTORY_MIGRATING: Final = uuid.UUID(int=0)
-"""The replica has a directory; which one was never recorded."""
+"""The replica has a directory, but it was never recorded which."""
 DIRECTORY_UNASSIGNED: Final = uuid.UUID(int=1)
 """The broker has not yet chosen a directory for the replica."""
 DIRECTORY_LOST: Final = uuid.UUID(int=2)
-"""The replica was in a directory that is offline; which one was never recorded."""
+"""The replica was in a directory that is offline now; it was never recorded which."""
 
 
 class Endpoint(NamedTuple):
@@ -52,14 +52,14 @@ class PartitionImage:
     replicas: tuple[int, ...]
     """In order of preference."""
     directories: tuple[uuid.UUID, ...]
-    """Where each replica lives, in the order of `replicas`."""
+    """The log directory of each replica, in the order of `replicas`."""
     isr: tuple[int, ...]
     leader: int
     """A member of `isr` (or one elected uncleanly), or NO_LEADER."""
     leader_epoch: int
-    """Grows with every election."""
+    """Increases with every election."""
     partition_epoch: int
-    """Grows with every change: leader_epoch changes imply partition_epoch changes."""
+    """Increases with every change, elections included."""
     removing_replicas: tuple[int, ...] = ()
     adding_replicas: tuple[int, ...] = ()
     leader_recovery_state: int = 0
@@ -94,7 +94,7 @@ class PartitionImage:
         return self.directories[self.replicas.index(broker_id)]
 
     def merge(self, change: PartitionChangeRecord) -> "PartitionImage":
-        """Naming a leader starts a new leader epoch, even where it names the same one; any change a partition epoch."""
+        """A record with a leader starts a new leader epoch, even if it is the same; any record a partition epoch."""
         replicas = self.replicas if change.replicas is None else change.replicas
         directories: tuple[uuid.UUID | None, ...] = self.directories
         if change.directories is not None:
@@ -123,7 +123,7 @@ def _or(changed: tuple[int, ...] | None, current: tuple[int, ...]) -> tuple[int,
 
 
 def _directories(recorded: tuple[uuid.UUID | None, ...], replica_count: int) -> tuple[uuid.UUID, ...]:
-    """One directory per replica; MIGRATING for all where none is known."""
+    """One directory per replica; MIGRATING for all if none is recorded."""
     if all(directory is None or directory == DIRECTORY_MIGRATING for directory in recorded):
         return (DIRECTORY_MIGRATING,) * replica_count
     if len(recorded) != replica_count:
@@ -154,7 +154,7 @@ class TopicsImage:
 class BrokerImage:
     id: int
     epoch: int
-    """The offset of the registration: a newer registration has a greater one."""
+    """The offset of the registration record: a later registration has a higher one."""
     incarnation_id: uuid.UUID | None = None
     endpoints: tuple[Endpoint, ...] = ()
     features: Mapping[str, SupportedVersions] = field(default_factory=dict)
@@ -163,7 +163,7 @@ class BrokerImage:
     in_controlled_shutdown: bool = False
     directories: tuple[uuid.UUID, ...] = ()
     cordoned_directories: tuple[uuid.UUID, ...] | None = None
-    """They take no new partitions. None: the broker has not said yet."""
+    """Directories that get no new partitions. None: the broker has not reported them yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,7 +179,7 @@ _NO_CONFIGS: Final[Mapping[str, str]] = {}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigsImage:
-    """Dynamic configs only: what was set, never a default."""
+    """Dynamic configs only: no defaults."""
 
     by_resource: Mapping[tuple[int, str], Mapping[str, str]] = field(default_factory=dict)
 
@@ -193,7 +193,7 @@ QuotaKey = tuple[tuple[str, str | None], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessImage:
-    """Kept as recorded: security and quotas are read from here by the rooms that enforce them."""
+    """ACLs, credentials, tokens and quotas as they were recorded; other rooms enforce them."""
 
     acls: Mapping[uuid.UUID, AccessControlEntryRecord] = field(default_factory=dict)
     scram_credentials: Mapping[tuple[str, int], UserScramCredentialRecord] = field(default_factory=dict)
@@ -209,11 +209,11 @@ class ClusterImage:
     controllers: Mapping[int, ControllerImage] = field(default_factory=dict)
     configs: ConfigsImage = field(default_factory=ConfigsImage)
     features: Mapping[str, int] = field(default_factory=dict)
-    """Finalised levels; a feature at level 0 is absent."""
+    """Finalised levels; features with level 0 are absent."""
     next_producer_id: int = 0
     access: AccessImage = field(default_factory=AccessImage)
     open_transaction: tuple[MetadataRecord, ...] | None = None
-    """Records of a metadata transaction whose end has not been read: not facts yet, and perhaps never."""
+    """Records of a metadata transaction that has not ended yet, and may be aborted."""
     offset: int = -1
     """The last offset of the metadata log that this image contains."""
     epoch: int = -1

@@ -1,4 +1,4 @@
-"""An image as the records that make it again: what a snapshot of the metadata log holds, in Kafka's order."""
+"""Converts an image into records, the content of a metadata snapshot, in Kafka's order."""
 
 from collections.abc import Iterator
 
@@ -22,13 +22,13 @@ from barnabas.metadata.records import (
 
 
 def image_to_records(image: ClusterImage) -> Iterator[MetadataRecord]:
-    """Replayed on an empty image, the records yield this image, but for its offset and epoch.
+    """Replayed on an empty image, the records yield this image, except for its offset and epoch.
 
-    Not while a metadata transaction is open: its records are no facts, and a snapshot holds facts alone.
+    Not possible while a metadata transaction is open: its records may still be aborted.
     """
     if image.open_transaction is not None:
         raise ValueError("a metadata transaction is open: take the snapshot once it has ended")
-    # A reader must know the metadata.version before anything that is written at it.
+    # Readers need the metadata.version before any record that depends on it.
     for name in sorted(image.features, key=lambda name: (name != "metadata.version", name)):
         yield FeatureLevelRecord(name=name, feature_level=image.features[name])
     for broker in image.brokers.values():
@@ -102,7 +102,7 @@ def _partition(topic: TopicImage, index: int, partition: PartitionImage) -> Part
         leader_epoch=partition.leader_epoch,
         partition_epoch=partition.partition_epoch,
         directories=partition.directories,
-        # Tagged: left out where empty, as Kafka does, to save space.
+        # Tagged fields are left out if they are empty, as in Kafka, to save space.
         eligible_leader_replicas=partition.eligible_leader_replicas or None,
         last_known_elr=partition.last_known_elr or None,
     )

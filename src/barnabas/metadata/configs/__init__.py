@@ -1,4 +1,4 @@
-"""Config definitions of topics and brokers, their validation, their effective values and where these come from."""
+"""Configs of topics, brokers, groups and client metrics: definitions, validation, effective values and sources."""
 
 from barnabas.metadata.configs.broker import ACTING_BROKER_CONFIGS, all_broker_configs, find_broker_config
 from barnabas.metadata.configs.definition import ConfigDef, ConfigType, ConfigValue, Effect, Importance, Update

@@ -1,4 +1,4 @@
-"""Where a broker config is looked up: first among those that act, then in the table of the accepted ones."""
+"""Looks up broker configs: first those that have an effect, then the table of accepted ones."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -29,13 +29,13 @@ ACTING_BROKER_CONFIGS: Final = {
     )
 }
 
-# A listener's own config, or that of one of its mechanisms: listener.name.sasl_ssl.scram-sha-256.sasl.jaas.config.
+# A config of one listener, or of one of its mechanisms: listener.name.sasl_ssl.scram-sha-256.sasl.jaas.config.
 _LISTENER_PREFIX: Final = re.compile(r"listener\.name\.[^.]+\.")
 
 
 @cache
 def all_broker_configs() -> Mapping[str, ConfigDef]:
-    """Every broker config by name, sorted by name. Imports the accepted ones."""
+    """All broker configs by name, sorted. Imports the table of accepted ones."""
     from barnabas.metadata.configs.broker_accepted import DEFINITIONS
 
     accepted = {definition.name: definition for definition in DEFINITIONS}

@@ -1,8 +1,8 @@
-"""Kafka's other broker configs: known, checked and shown, so that a Kafka user's properties file just works.
+"""Kafka's other broker configs: validated and described, so that existing properties files work unchanged.
 
-They have no effect here, and each group says why. The few at the end are refused unless they are at their defaults,
-because to go on without them would break a promise: a policy not enforced, an authoriser not asked.
-This table is imported when a config outside the acting ones is met, or when a broker is described.
+They have no effect here; each group says why. The few at the end are refused unless they have their default values,
+because ignoring them would be wrong: a policy would not be enforced, an authoriser not asked. This table is imported
+when a config that has no effect is used, or when a broker is described.
 """
 
 from typing import Final, NamedTuple
@@ -46,7 +46,7 @@ _SHOWN_ONLY_IF_SET: Final = frozenset(
         "unstable.feature.versions.enable",
     }
 )
-"""Internal to Kafka, or known only to parts of it: an authoriser, or dynamic configs."""
+"""Internal in Kafka, or known only to a part of it, such as an authoriser."""
 
 
 class _Row(NamedTuple):
@@ -335,15 +335,15 @@ _POLICY: Final = (
 
 DEFINITIONS: Final = (
     *_definitions("Tiered storage is not part of this broker.", _TIERED),
-    *_definitions("Security comes with listeners other than PLAINTEXT, which this broker refuses to open.", _SECURITY),
-    *_definitions("Nothing is polled for, and partitions are read in pieces of a fixed size.", _TRANSACTIONS),
+    *_definitions("Security needs listeners other than PLAINTEXT, which this broker does not support yet.", _SECURITY),
+    *_definitions("Nothing is polled, and partitions are read in chunks of a fixed size.", _TRANSACTIONS),
     *_definitions(
-        "Streams groups are not served yet; share groups do without threads, buffers, other assignors.", _OTHER_GROUPS
+        "Streams groups are not supported yet; share groups need no threads, buffers or other assignors.", _OTHER_GROUPS
     ),
-    *_definitions("It takes more than one broker for this to matter.", _CLUSTER),
+    *_definitions("It matters only with more than one broker.", _CLUSTER),
     *_definitions(
-        "It tunes machinery of Kafka's that this broker does without: thread pools, purgatories, buffers, meters.",
+        "It tunes parts of Kafka that this broker does not have: thread pools, purgatories, buffers, metrics.",
         _MACHINERY,
     ),
-    *_definitions("Refused unless empty, since it could not be kept here.", _POLICY, Effect.REFUSED),
+    *_definitions("Refused unless empty, because this broker cannot enforce it.", _POLICY, Effect.REFUSED),
 )

@@ -1,4 +1,4 @@
-"""Broker configs of consumer groups whose coordinator assigns (KIP-848)."""
+"""Broker configs of consumer groups with the new protocol (KIP-848)."""
 
 from typing import Final
 
@@ -34,7 +34,7 @@ DEFINITIONS: Final = (
         "group.consumer.assignment.interval.ms",
         INT,
         "1000",
-        "How long the assignment of a consumer group stands before the next is made. Members that come meanwhile wait.",
+        "The shortest time between two assignments of a consumer group. Members that join in between wait.",
         AtLeast(0),
         update=Update.CLUSTER_WIDE,
     ),
@@ -42,25 +42,27 @@ DEFINITIONS: Final = (
         "group.consumer.assignors",
         LIST,
         "uniform,range",
-        "The assignors that members may ask for. The first is used where none is asked for.",
+        "The assignors that members may choose. The first is the default.",
         OneOf("uniform", "range"),
     ),
     ConfigDef(
         "group.consumer.heartbeat.interval.ms",
         INT,
         "5000",
-        "How often a member of a consumer group is told to send its heartbeat.",
+        "How often members of a consumer group send heartbeats.",
         AtLeast(1),
     ),
     ConfigDef("group.consumer.max.assignment.interval.ms", INT, "15000", _LONGEST, AtLeast(0)),
     ConfigDef("group.consumer.max.heartbeat.interval.ms", INT, "15000", _LONGEST, AtLeast(1)),
     ConfigDef("group.consumer.max.session.timeout.ms", INT, "60000", _LONGEST, AtLeast(1)),
-    ConfigDef("group.consumer.max.size", INT, INT_MAX, "How many members a consumer group may have.", AtLeast(1)),
+    ConfigDef(
+        "group.consumer.max.size", INT, INT_MAX, "The largest number of members of a consumer group.", AtLeast(1)
+    ),
     ConfigDef(
         "group.consumer.migration.policy",
         STRING,
         "bidirectional",
-        "Which way groups with members may change between the classic protocol and that of consumer groups:"
+        "In which direction a group with members may change between the classic and the consumer protocol:"
         " upgrade, downgrade, bidirectional or disabled.",
         migration_policy,
     ),
@@ -71,7 +73,7 @@ DEFINITIONS: Final = (
         "group.consumer.regex.refresh.interval.ms",
         INT,
         "600000",
-        "How often the topics that match a group's regular expressions are looked for, though none is new.",
+        "How often regular expressions are resolved again, even if no topic is new.",
         AtLeast(10_000),
         shown_only_if_set=True,
     ),
@@ -79,14 +81,14 @@ DEFINITIONS: Final = (
         "group.coordinator.rebalance.protocols",
         LIST,
         "classic,consumer,streams",
-        "Which protocols groups may use. The classic one can't be left out; share groups have a feature of their own.",
+        "The protocols that groups may use. classic cannot be left out; share groups depend on a feature instead.",
         rebalance_protocols,
     ),
     ConfigDef(
         "group.consumer.session.timeout.ms",
         INT,
         "45000",
-        "How long a member of a consumer group may be silent before it is removed.",
+        "How long a member of a consumer group may send no heartbeat before it is removed.",
         AtLeast(1),
     ),
 )

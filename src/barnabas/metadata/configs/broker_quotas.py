@@ -1,4 +1,4 @@
-"""Broker configs of quotas and of what clients tell about themselves."""
+"""Broker configs of quotas and of client telemetry."""
 
 from typing import Final
 
@@ -12,7 +12,7 @@ DEFINITIONS: Final = (
         "controller.quota.window.num",
         INT,
         "11",
-        "How many windows the bucket of a controller_mutation_rate quota holds.",
+        "The number of windows of a controller_mutation_rate quota, which sets its burst.",
         AtLeast(1),
         LOW,
     ),
@@ -25,8 +25,8 @@ DEFINITIONS: Final = (
         LOW,
     ),
     ConfigDef(
-        "quota.window.num", INT, "11", "Over how many windows the rate of a client is measured.", AtLeast(1), LOW
+        "quota.window.num", INT, "11", "The number of windows over which client quotas are measured.", AtLeast(1), LOW
     ),
     ConfigDef("quota.window.size.seconds", INT, "1", "The size of a window of a client quota.", AtLeast(1), LOW),
-    ConfigDef("telemetry.max.bytes", INT, "1048576", "The most that a client may push of its metrics.", AtLeast(1)),
+    ConfigDef("telemetry.max.bytes", INT, "1048576", "The largest push of client metrics.", AtLeast(1)),
 )

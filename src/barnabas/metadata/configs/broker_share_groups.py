@@ -1,4 +1,4 @@
-"""Broker configs of share groups and of the coordinator that keeps their states (KIP-932)."""
+"""Broker configs of share groups and of the share coordinator (KIP-932)."""
 
 from typing import Final
 
@@ -14,7 +14,7 @@ DEFINITIONS: Final = (
         "group.share.assignment.interval.ms",
         INT,
         "1000",
-        "How long the assignment of a share group stands before the next is made.",
+        "The shortest time between two assignments of a share group.",
         AtLeast(0),
         update=Update.CLUSTER_WIDE,
     ),
@@ -22,21 +22,21 @@ DEFINITIONS: Final = (
         "group.share.delivery.count.limit",
         INT,
         "5",
-        "How often a record is delivered to a share group before it is given up.",
+        "How many times a record is delivered to a share group before it is archived.",
         Between(2, 10),
     ),
     ConfigDef(
         "group.share.heartbeat.interval.ms",
         INT,
         "5000",
-        "How often a member of a share group sends its heartbeat.",
+        "How often members of a share group send heartbeats.",
         AtLeast(1),
     ),
     ConfigDef(
         "group.share.initialize.retry.interval.ms",
         INT,
         "30000",
-        "When the share coordinator is asked again for states that it has not given.",
+        "After what time a failed initialization of share state is retried.",
         AtLeast(1),
         shown_only_if_set=True,
     ),
@@ -46,8 +46,10 @@ DEFINITIONS: Final = (
     ConfigDef("group.share.max.partition.max.record.locks", INT, "4000", _LARGEST, Between(2000, 10000)),
     ConfigDef("group.share.max.record.lock.duration.ms", INT, "60000", _LARGEST, Between(30000, 3600000)),
     ConfigDef("group.share.max.session.timeout.ms", INT, "60000", _LARGEST, AtLeast(1)),
-    ConfigDef("group.share.max.share.sessions", INT, "2000", "How many share sessions this broker keeps.", AtLeast(1)),
-    ConfigDef("group.share.max.size", INT, "200", "How many members a share group may have.", Between(1, 1000)),
+    ConfigDef(
+        "group.share.max.share.sessions", INT, "2000", "The largest number of share sessions of a broker.", AtLeast(1)
+    ),
+    ConfigDef("group.share.max.size", INT, "200", "The largest number of members of a share group.", Between(1, 1000)),
     ConfigDef("group.share.min.assignment.interval.ms", INT, "0", _SMALLEST, AtLeast(0)),
     ConfigDef("group.share.min.delivery.count.limit", INT, "2", _SMALLEST, Between(2, 5)),
     ConfigDef("group.share.min.heartbeat.interval.ms", INT, "5000", _SMALLEST, AtLeast(1)),
@@ -69,13 +71,17 @@ DEFINITIONS: Final = (
         Between(1000, 3600000),
     ),
     ConfigDef(
-        "group.share.session.timeout.ms", INT, "45000", "How long a member of a share group may be silent.", AtLeast(1)
+        "group.share.session.timeout.ms",
+        INT,
+        "45000",
+        "How long a member of a share group may send no heartbeat before it is removed.",
+        AtLeast(1),
     ),
     ConfigDef(
         "share.coordinator.cold.partition.snapshot.interval.ms",
         INT,
         "300000",
-        "How often the states that nobody writes to are snapshotted.",
+        "How often share states without updates are snapshotted.",
         AtLeast(1),
         shown_only_if_set=True,
     ),
@@ -83,28 +89,28 @@ DEFINITIONS: Final = (
         "share.coordinator.snapshot.update.records.per.snapshot",
         INT,
         "500",
-        "How many updates of a state come before the next snapshot.",
+        "After how many updates of a share state a snapshot is written.",
         Between(0, 500),
     ),
     ConfigDef(
         "share.coordinator.state.topic.min.isr",
         SHORT,
         "2",
-        "min.insync.replicas of the topic with the states of share groups.",
+        "The min.insync.replicas of __share_group_state.",
         AtLeast(1),
     ),
     ConfigDef(
         "share.coordinator.state.topic.num.partitions",
         INT,
         "50",
-        "Partitions of the topic with the states of share groups.",
+        "The number of partitions of __share_group_state.",
         AtLeast(1),
     ),
     ConfigDef(
         "share.coordinator.state.topic.prune.interval.ms",
         INT,
         "300000",
-        "How often the states are cut off before their last snapshots.",
+        "How often records before the last snapshots are deleted from __share_group_state.",
         AtLeast(1),
         shown_only_if_set=True,
     ),
@@ -112,17 +118,21 @@ DEFINITIONS: Final = (
         "share.coordinator.state.topic.replication.factor",
         SHORT,
         "3",
-        "Replicas of the topic with the states of share groups, as far as there are brokers.",
+        "The replication factor of __share_group_state, capped at the number of brokers.",
         AtLeast(1),
     ),
     ConfigDef(
         "share.coordinator.state.topic.segment.bytes",
         INT,
         "104857600",
-        "Segment size of the topic with the states of share groups.",
+        "The segment size of __share_group_state.",
         AtLeast(1),
     ),
     ConfigDef(
-        "share.coordinator.write.timeout.ms", INT, "5000", "How long a state may wait for its replicas.", AtLeast(1)
+        "share.coordinator.write.timeout.ms",
+        INT,
+        "5000",
+        "How long a write of share state may wait for its replicas.",
+        AtLeast(1),
     ),
 )

@@ -1,4 +1,4 @@
-"""The configs of a client metrics subscription (KIP-714): which metrics which clients shall push, and how often."""
+"""The configs of a client metrics subscription (KIP-714): which clients push which metrics, and how often."""
 
 import re
 from collections.abc import Mapping
@@ -13,20 +13,18 @@ INTERVAL_MS_MIN: Final = 100
 INTERVAL_MS_MAX: Final = 3_600_000
 
 _DEFINITIONS: Final = (
-    ConfigDef(
-        "interval.ms", ConfigType.INT, str(INTERVAL_MS_DEFAULT), "How long a client waits from one push to the next."
-    ),
+    ConfigDef("interval.ms", ConfigType.INT, str(INTERVAL_MS_DEFAULT), "The time between two pushes of a client."),
     ConfigDef(
         "match",
         ConfigType.LIST,
         "",
-        "Which clients are meant, as attribute=pattern pairs that must all match; every client where there are none.",
+        "Which clients push metrics, as attribute=pattern pairs that must all match; by default all clients.",
     ),
     ConfigDef(
         "metrics",
         ConfigType.LIST,
         "",
-        "The metrics to push, by the beginnings of their names; '*' is all of them.",
+        "The metrics to push, as prefixes of their names; '*' means all.",
     ),
 )
 CLIENT_METRICS_CONFIGS: Final = {definition.name: definition for definition in _DEFINITIONS}
@@ -56,7 +54,7 @@ class Subscription(NamedTuple):
 
 
 def validate_client_metrics_configs(name: str, configs: Mapping[str, str]) -> None:
-    """Raises InvalidRequest or InvalidConfig, with Kafka's words."""
+    """Raises InvalidRequest or InvalidConfig with Kafka's messages."""
     if not name:
         raise InvalidRequest("Subscription name can't be empty")
     for key in configs:

@@ -1,7 +1,7 @@
-"""What a config is: its name, type, default, bounds, and what this broker does with it.
+"""The definition of a config: name, type, default, bounds, and whether it has an effect.
 
-Definitions are plain tuples, made in about a microsecond each, because a broker reads them on its way up. Defaults are
-kept in Kafka's text form, the one DescribeConfigs shows; `values` turns text into typed values and back.
+Definitions are plain tuples, created in about a microsecond each, because a starting broker needs them. Defaults are in
+Kafka's text form, as in DescribeConfigs; `values` converts text to typed values and back.
 """
 
 import enum
@@ -10,14 +10,14 @@ from typing import Any, Final, NamedTuple
 
 ConfigValue = bool | int | float | str | tuple[str, ...]
 Validator = Callable[[Any], str | None]
-"""Gets a typed value; answers with a complaint that completes "Invalid value ... for configuration ...: ", or None."""
+"""Gets a typed value; returns None, or the end of "Invalid value ... for configuration ...: "."""
 
 
 class ConfigType(enum.IntEnum):
-    """The numbers are those of DescribeConfigs."""
+    """With the values of DescribeConfigs."""
 
     UNKNOWN = 0
-    """Of a logger's level."""
+    """For the level of a logger."""
     BOOLEAN = 1
     STRING = 2
     INT = 3
@@ -32,9 +32,9 @@ class ConfigType(enum.IntEnum):
 class Effect(enum.Enum):
     ACTS = "acts"
     ACCEPTED = "accepted"
-    """Known, checked by type and bounds, shown, and without effect: harmless to ignore."""
+    """Validated and described, but without effect: harmless to ignore."""
     REFUSED = "refused"
-    """Known, and refused unless it is at its default: to ignore it would break a promise to the user."""
+    """Refused unless it has its default value, because it must not be ignored."""
 
 
 class Importance(enum.Enum):
@@ -52,7 +52,7 @@ class Update(enum.Enum):
 
 
 class Synonym(NamedTuple):
-    """A broker config that gives a topic config its default. `unit` turns its number into the topic config's."""
+    """A broker config that is the default of a topic config. `unit` is the factor between their values."""
 
     name: str
     unit: int = 1
@@ -67,11 +67,11 @@ class ConfigDef(NamedTuple):
     importance: Importance = Importance.MEDIUM
     effect: Effect = Effect.ACTS
     update: Update = Update.READ_ONLY
-    """Of a broker config. A topic's configs may all be altered."""
+    """For broker configs. All topic configs may be altered."""
     synonyms: tuple[Synonym, ...] = ()
-    """Of a topic config: the broker configs to look at, first match wins."""
+    """For topic configs: the broker configs that give the default; the first one that is set wins."""
     shown_only_if_set: bool = False
-    """Accepted like any other, and absent from DescribeConfigs unless it is set, as Kafka's internal configs are."""
+    """Not in DescribeConfigs unless it is set, like Kafka's internal configs."""
 
     @property
     def is_sensitive(self) -> bool:
@@ -106,7 +106,7 @@ class Between:
 
 
 class OneOf:
-    """Of a string, or of every item of a list."""
+    """For a string, or for every item of a list."""
 
     __slots__ = ("choices",)
 

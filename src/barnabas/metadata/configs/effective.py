@@ -1,12 +1,12 @@
-"""The effective value of a config, where it comes from, and what it hides.
+"""The effective value of a config, its source, and its synonyms.
 
 Kafka's precedence, first match wins:
 
     the topic's own  >  altered for this broker  >  altered for all brokers  >  the properties file  >  the default
 
-Inside one layer a topic config's synonyms are looked at in their order (log.retention.ms before .minutes before
-.hours). What DescribeConfigs tells of them follows Kafka: unless the first synonym is set, none is shown, and the
-source of the value is said to be the default, even when log.retention.hours was set in the file.
+Within one layer a topic config's synonyms are used in their order (log.retention.ms before .minutes before .hours).
+DescribeConfigs shows them as Kafka does: unless the first synonym is set, none is shown, and the source of the value is
+given as the default, even if log.retention.hours is set in the file.
 """
 
 import enum
@@ -36,7 +36,7 @@ class ConfigSource(enum.IntEnum):
 
 
 def with_both_node_ids(properties: Mapping[str, str]) -> dict[str, str]:
-    """node.id and broker.id are two names of one config: as in Kafka, whichever is missing is filled in."""
+    """node.id and broker.id are two names of one config: as in Kafka, the missing one is filled in."""
     node_id = properties.get("node.id", properties.get("broker.id", "-1"))
     missing = {name: node_id for name in ("node.id", "broker.id") if name not in properties and node_id != "-1"}
     return {**properties, **missing}
@@ -53,7 +53,7 @@ class EffectiveConfig(NamedTuple):
     value: str | None
     source: ConfigSource
     synonyms: tuple[SourcedValue, ...]
-    """All that could have given the value, in order of precedence: the first one did."""
+    """All settings of the config, in order of precedence: the first one is in effect."""
 
 
 _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
@@ -67,7 +67,7 @@ _SIBLINGS: Final = (
 
 
 class BrokerConfigs(NamedTuple):
-    """A broker's configs in their three layers, all of them validated before they came here."""
+    """A broker's configs in three layers, all of them validated."""
 
     static: Mapping[str, str] = _NOTHING
     """From the properties file and the command line."""
@@ -94,7 +94,7 @@ class BrokerConfigs(NamedTuple):
     def integer(self, name: str) -> int:
         value = self.value(name)
         if not isinstance(value, int):
-            raise TypeError(f"{name} is {value!r}, not a whole number")
+            raise TypeError(f"{name} is {value!r}, not an integer")
         return value
 
     def number(self, name: str) -> float:
@@ -110,7 +110,7 @@ class BrokerConfigs(NamedTuple):
         return value
 
     def strings(self, name: str) -> tuple[str, ...]:
-        """The items of a list, or of a text that Kafka reads as one."""
+        """The items of a list, or of a string that Kafka reads as a list."""
         value = self.value(name)
         if isinstance(value, str):
             return split_list(name, value)
@@ -121,12 +121,12 @@ class BrokerConfigs(NamedTuple):
     def string(self, name: str) -> str | None:
         value = self.value(name)
         if value is not None and not isinstance(value, (str, tuple)):
-            raise TypeError(f"{name} is {value!r}, not a text")
+            raise TypeError(f"{name} is {value!r}, not a string")
         return value_text(value)
 
 
 def effective_topic_configs(overrides: Mapping[str, str], broker: BrokerConfigs) -> dict[str, EffectiveConfig]:
-    """Every topic config by name, sorted; some only where they are set."""
+    """All topic configs by name, sorted; some only if they are set."""
     return {
         name: effective_topic_config(name, overrides, broker)
         for name, definition in sorted(TOPIC_CONFIGS.items())
@@ -141,7 +141,7 @@ def effective_topic_config(name: str, overrides: Mapping[str, str], broker: Brok
 def with_synonyms(
     definition: ConfigDef, overrides: Mapping[str, str], broker: BrokerConfigs, own: ConfigSource
 ) -> EffectiveConfig:
-    """Of a topic or a group: its own config, or else what its synonyms among the broker's say."""
+    """A config of a topic or a group: its own value, or else that of a synonym among the broker configs."""
     name = definition.name
     found = [SourcedValue(name, overrides[name], own)] if name in overrides else []
     inherited = _found([synonym.name for synonym in definition.synonyms], broker)
@@ -156,7 +156,7 @@ def with_synonyms(
 
 
 def effective_broker_configs(broker: BrokerConfigs) -> dict[str, EffectiveConfig]:
-    """Every broker config by name, and those of single listeners that are set; some only where they are set."""
+    """All broker configs by name, and the configs of single listeners that are set; some only if they are set."""
     set_names = {name for _, layer in broker.layers() for name in layer}
     names = {name for name, definition in all_broker_configs().items() if not definition.shown_only_if_set} | set_names
     return {name: effective_broker_config(name, broker) for name in sorted(names)}
@@ -167,7 +167,7 @@ def effective_broker_config(name: str, broker: BrokerConfigs) -> EffectiveConfig
     definition = _definition(name)
     if definition.name != name:
         siblings = (name, definition.name)
-    # What stands before the config's own name belongs to a stronger sibling: it does not give this one its value.
+    # Synonyms before the config's own name take precedence over it, but are not its value.
     found = _beginning_with(name, _found(siblings, broker))
     if definition.is_sensitive:
         found = [SourcedValue(entry.name, None, entry.source) for entry in found]
@@ -192,7 +192,7 @@ def _beginning_with(name: str, found: list[SourcedValue]) -> list[SourcedValue]:
 
 
 def topic_value(definition: ConfigDef, overrides: Mapping[str, str], broker: BrokerConfigs) -> ConfigValue | None:
-    """The typed effective value of one topic config, without its history."""
+    """The typed effective value of one topic config, without source and synonyms."""
     if definition.name in overrides:
         return parse_value(definition, overrides[definition.name])
     for _, layer in broker.layers():
@@ -207,7 +207,7 @@ def _synonym_value(definition: ConfigDef, synonym: Synonym, text: str) -> Config
 
 
 def _in_unit(text: str | None, unit: int) -> str | None:
-    """Hours and minutes in milliseconds; -1, the unlimited, stays what it is."""
+    """Converts hours and minutes to milliseconds; -1 (unlimited) is kept."""
     if text is None or unit == 1:
         return text
     count = int(text)
@@ -216,5 +216,5 @@ def _in_unit(text: str | None, unit: int) -> str | None:
 
 def _definition(name: str) -> ConfigDef:
     definition = ACTING_BROKER_CONFIGS.get(name) or find_broker_config(name)
-    # An unknown name can stand in the metadata log when another broker wrote it. It is shown as the text it is.
+    # Another broker may have written a name that is unknown here. It is shown as a string.
     return definition or ConfigDef(name, ConfigType.STRING, None, "")

@@ -1,4 +1,4 @@
-"""The 17 configs of a group. What is not set for a group comes from the broker config that is its synonym."""
+"""The 17 configs of a group. Their defaults are broker configs."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -37,33 +37,43 @@ def _row(
     return ConfigDef(name, INT, default, documentation, AtLeast(minimum), effect=effect, synonyms=synonyms)
 
 
-_STREAMS: Final = "Streams groups are not served; their applications use the classic protocol."
+_STREAMS: Final = "Streams groups are not supported; their applications use the classic protocol."
 
 _DEFINITIONS: Final = (
-    _row("consumer.assignment.interval.ms", "1000", 0, "How long an assignment stands before the next is made."),
-    _row("consumer.heartbeat.interval.ms", "5000", 1, "How often a member of a consumer group sends its heartbeat."),
-    _row("consumer.session.timeout.ms", "45000", 1, "How long a member of a consumer group may be silent."),
-    _row("share.assignment.interval.ms", "1000", 0, "How long an assignment stands before the next is made."),
+    _row("consumer.assignment.interval.ms", "1000", 0, "The shortest time between two assignments."),
+    _row("consumer.heartbeat.interval.ms", "5000", 1, "How often members of a consumer group send heartbeats."),
+    _row(
+        "consumer.session.timeout.ms",
+        "45000",
+        1,
+        "How long a member of a consumer group may send no heartbeat before it is removed.",
+    ),
+    _row("share.assignment.interval.ms", "1000", 0, "The shortest time between two assignments."),
     ConfigDef(
         "share.auto.offset.reset",
         STRING,
         "latest",
-        "Where a share group begins: at the earliest record, after the latest, or by_duration:PnDTnHnMn.nS ago.",
+        "Where a new share group begins to read: earliest, latest, or by_duration:PnDTnHnMn.nS ago.",
         auto_offset_reset,
     ),
-    _row("share.delivery.count.limit", "5", 2, "How often a record is delivered before it is given up."),
-    _row("share.heartbeat.interval.ms", "5000", 1, "How often a member of a share group sends its heartbeat."),
+    _row("share.delivery.count.limit", "5", 2, "How many times a record is delivered before it is archived."),
+    _row("share.heartbeat.interval.ms", "5000", 1, "How often members of a share group send heartbeats."),
     ConfigDef(
         "share.isolation.level",
         STRING,
         "read_uncommitted",
-        "Whether a share group sees records of transactions that are open or aborted.",
+        "Whether a share group gets records of open and aborted transactions.",
         OneOf("read_committed", "read_uncommitted"),
     ),
-    _row("share.partition.max.record.locks", "2000", 100, "How many records of a partition may be out at a time."),
+    _row("share.partition.max.record.locks", "2000", 100, "How many records of a partition may be in flight."),
     _row("share.record.lock.duration.ms", "30000", 1000, "How long a delivered record is locked for its consumer."),
     ConfigDef("share.renew.acknowledge.enable", BOOLEAN, "true", "Whether a consumer may renew its lock on a record."),
-    _row("share.session.timeout.ms", "45000", 1, "How long a member of a share group may be silent."),
+    _row(
+        "share.session.timeout.ms",
+        "45000",
+        1,
+        "How long a member of a share group may send no heartbeat before it is removed.",
+    ),
     _row("streams.assignment.interval.ms", "1000", 0, _STREAMS, Effect.ACCEPTED),
     _row("streams.heartbeat.interval.ms", "5000", 1, _STREAMS, Effect.ACCEPTED),
     _row("streams.initial.rebalance.delay.ms", "3000", 0, _STREAMS, Effect.ACCEPTED),
@@ -80,11 +90,11 @@ _BOUNDED: Final = (
     "share.delivery.count.limit",
     "share.partition.max.record.locks",
 )
-"""The broker has a smallest and a largest value of each: group.consumer.min.heartbeat.interval.ms."""
+"""Each has a broker config for its smallest and its largest value, such as group.consumer.min.heartbeat.interval.ms."""
 
 
 def validate_group_configs(overrides: Mapping[str, str], broker: BrokerConfigs) -> None:
-    """All of a group's own configs together. Raises InvalidConfig with Kafka's words."""
+    """Validate all configs of a group together. Raises InvalidConfig with Kafka's messages."""
     for name in overrides:
         if name not in GROUP_CONFIGS:
             raise InvalidConfig(f"Unknown group config name: {name}")

@@ -1,4 +1,4 @@
-"""A broker's and a topic's configs as the cluster image has them."""
+"""Reads the configs of brokers and topics from a cluster image."""
 
 from collections.abc import Mapping
 

@@ -1,7 +1,7 @@
 """Java's properties syntax, the one of every Kafka configuration file.
 
-A line is `key=value`, `key: value` or `key value`; # and ! begin comments; a backslash at the end continues the line,
-before another character it escapes it, and backslash-u with four hex digits is a character by its number.
+A line is `key=value`, `key: value` or `key value`. `#` and `!` begin comments. A backslash at the end continues the
+line, and elsewhere escapes the next character; backslash-u with four hex digits is a Unicode character.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ _ESCAPES: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
 def parse_properties(text: str) -> dict[str, str]:
-    """In order; of a key given twice the last value counts. Raises InvalidConfig on a malformed escape."""
+    """If a key occurs twice, the last value is used. Raises InvalidConfig for a malformed escape."""
     properties: dict[str, str] = {}
     for line in _logical_lines(text):
         key_end = _key_end(line)
@@ -27,7 +27,7 @@ def parse_properties(text: str) -> dict[str, str]:
 
 def _logical_lines(text: str) -> Iterator[str]:
     pending: str | None = None
-    # str.splitlines would also break at characters that Java takes for ordinary ones.
+    # str.splitlines would also split at characters that are ordinary ones in Java.
     for natural in text.replace("\r\n", "\n").replace("\r", "\n").split("\n"):
         line = natural.lstrip(_BLANKS)
         if pending is None and (not line or line[0] in "#!"):

@@ -1,4 +1,4 @@
-"""A topic's effective configs as typed fields: resolved when something changes, read on every append."""
+"""A topic's effective configs as typed fields: resolved on every change, read on every append."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
@@ -8,7 +8,7 @@ from barnabas.metadata.configs.topic import TOPIC_CONFIGS
 
 
 class TopicSettings(NamedTuple):
-    """The topic configs that act. -1 in the retention fields sets no bound."""
+    """The topic configs that have an effect. -1 in the retention fields means no limit."""
 
     compact: bool
     delete: bool
@@ -41,7 +41,7 @@ class TopicSettings(NamedTuple):
 
     @property
     def compression_level(self) -> int | None:
-        """The level of the codec that compression_type names; None where it has none, or leaves it to the codec."""
+        """The level for the codec of compression_type; None if it has none, or for the codec's default."""
         match self.compression_type:
             case "gzip":
                 return None if self.compression_gzip_level == -1 else self.compression_gzip_level
@@ -57,7 +57,7 @@ _FIELDS = {name: name.replace(".", "_") for name in TOPIC_CONFIGS if name.replac
 
 
 def resolve_topic_settings(overrides: Mapping[str, str], broker: BrokerConfigs) -> TopicSettings:
-    """`overrides` are the topic's own configs, validated when they were set."""
+    """`overrides`: the topic's own configs, which were validated when they were set."""
     values: dict[str, Any] = {
         field: topic_value(TOPIC_CONFIGS[name], overrides, broker) for name, field in _FIELDS.items()
     }

@@ -1,7 +1,7 @@
-"""What may be set: known names, values of the right type and in bounds, and values that agree with each other.
+"""Validates configs: known names, types, bounds, and values that must agree with each other.
 
-An unknown name is an error, and the error says which known name it resembles. The properties file is checked as a whole
-and every fault in it is told at once.
+An unknown name is an error, which suggests a similar known name. A properties file is validated as a whole, and all
+errors in it are reported at once.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,14 +18,14 @@ _ARCHIVE: Final = "barnabas.archive.enable"
 
 
 def validate_topic_configs(overrides: Mapping[str, str], broker: BrokerConfigs) -> None:
-    """All of a topic's own configs together. Raises InvalidConfig."""
+    """Validate all configs of a topic together. Raises InvalidConfig."""
     for name, text in overrides.items():
         definition = TOPIC_CONFIGS.get(name)
         if definition is None:
             raise InvalidConfig(f"Unknown topic config name: {name}{did_you_mean(name, TOPIC_CONFIGS)}")
         parse_value(definition, text)
         if definition.effect is Effect.REFUSED and not _is_default(definition, text):
-            raise InvalidConfig(f"{name}={text} can't be had: {definition.documentation}")
+            raise InvalidConfig(f"{name}={text} is not supported: {definition.documentation}")
     minimum = topic_value(TOPIC_CONFIGS["min.compaction.lag.ms"], overrides, broker)
     maximum = topic_value(TOPIC_CONFIGS["max.compaction.lag.ms"], overrides, broker)
     if isinstance(minimum, int) and isinstance(maximum, int) and minimum > maximum:
@@ -39,15 +39,17 @@ def validate_topic_configs(overrides: Mapping[str, str], broker: BrokerConfigs) 
 def _validate_archive(overrides: Mapping[str, str], broker: BrokerConfigs) -> None:
     if broker.string("barnabas.archive.dir") is None:
         raise InvalidConfig(
-            f"{_ARCHIVE}=true needs a place for the files: set barnabas.archive.dir in the broker's properties first"
+            f"{_ARCHIVE}=true needs a directory: set barnabas.archive.dir in the broker's properties first"
         )
     policy = topic_value(TOPIC_CONFIGS["cleanup.policy"], overrides, broker)
     if isinstance(policy, tuple) and "compact" in policy:
-        raise InvalidConfig(f"{_ARCHIVE}=true can't be had with cleanup.policy=compact: such a topic has no history")
+        raise InvalidConfig(
+            f"{_ARCHIVE}=true cannot be combined with cleanup.policy=compact: a compacted topic has no history"
+        )
 
 
 def validate_broker_properties(properties: Mapping[str, str]) -> None:
-    """What a properties file says. Raises InvalidConfig with every fault, one per line."""
+    """Validate a properties file. Raises InvalidConfig with all errors, one per line."""
     faults = [fault for name, text in properties.items() if (fault := _broker_fault(name, text))]
     if not faults:
         faults = list(_disagreements(BrokerConfigs(static=properties)))
@@ -56,8 +58,10 @@ def validate_broker_properties(properties: Mapping[str, str]) -> None:
 
 
 def validate_dynamic_broker_configs(changed: Iterable[str], configs: Mapping[str, str], *, per_broker: bool) -> None:
-    """What a broker resource will hold after a change. `changed` are the names the change touches: what stood there
-    before is not held against it. Raises InvalidRequest, as Kafka does for broker resources."""
+    """Validate the configs of a broker resource after a change. `changed`: the changed names; others may be invalid.
+
+    Raises InvalidRequest, as Kafka does for broker resources.
+    """
     for name in changed:
         definition = find_broker_config(name)
         if definition is None:
@@ -90,7 +94,7 @@ def _broker_fault(name: str, text: str) -> str | None:
     except InvalidConfig as error:
         return str(error)
     if definition.effect is Effect.REFUSED and not _is_default(definition, text):
-        return f"{name} can't be had: {definition.documentation}"
+        return f"{name} is not supported: {definition.documentation}"
     return None
 
 
@@ -119,7 +123,7 @@ def _disagreements(configs: BrokerConfigs) -> Iterator[str]:
         yield "log.cleaner.min.compaction.lag.ms must not exceed log.cleaner.max.compaction.lag.ms"
     broker_id = configs.integer("broker.id")
     if broker_id >= 0 and "node.id" in configs.static and broker_id != configs.integer("node.id"):
-        yield "broker.id and node.id are two names of one thing: give one of them, or the same number to both"
+        yield "broker.id and node.id are two names of the same config: set one of them, or both to the same value"
     if set(configs.strings("process.roles")) != {"broker", "controller"}:
         yield "process.roles must be broker,controller: this process is both"
     for listener in configs.strings("advertised.listeners"):

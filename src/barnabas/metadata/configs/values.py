@@ -1,4 +1,4 @@
-"""Text to typed values and back, by Kafka's rules: what its `ConfigDef` takes is taken, with the same complaints."""
+"""Converts config values between text and types, with the rules and error messages of Kafka's `ConfigDef`."""
 
 import re
 from typing import Final
@@ -14,14 +14,14 @@ _DOUBLE: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[
 def parse_value(definition: ConfigDef, text: str) -> ConfigValue:
     """The typed value, validated. Raises InvalidConfig with Kafka's message."""
     value = _parse(definition, text.strip())
-    if definition.validator is not None and (complaint := definition.validator(value)):
-        raise invalid_value(definition, text, complaint)
+    if definition.validator is not None and (problem := definition.validator(value)):
+        raise invalid_value(definition, text, problem)
     return value
 
 
-def invalid_value(definition: ConfigDef, text: str, complaint: str) -> InvalidConfig:
+def invalid_value(definition: ConfigDef, text: str, problem: str) -> InvalidConfig:
     shown = "[hidden]" if definition.is_sensitive else text
-    return InvalidConfig(f"Invalid value {shown} for configuration {definition.name}: {complaint}")
+    return InvalidConfig(f"Invalid value {shown} for configuration {definition.name}: {problem}")
 
 
 def _parse(definition: ConfigDef, text: str) -> ConfigValue:
@@ -31,7 +31,7 @@ def _parse(definition: ConfigDef, text: str) -> ConfigValue:
                 raise invalid_value(definition, text, "Expected value to be either true or false")
             return lowered == "true"
         case ConfigType.SHORT | ConfigType.INT | ConfigType.LONG:
-            # The length is looked at first: a number of a million digits is no number of ours, and slow to read.
+            # The length is checked first: a number of a million digits is out of range anyway, and slow to parse.
             if len(text) <= 32 and _INTEGER.fullmatch(text):
                 number, bound = int(text), 1 << _BITS[definition.type]
                 if -bound <= number < bound:
@@ -48,7 +48,7 @@ def _parse(definition: ConfigDef, text: str) -> ConfigValue:
 
 
 def split_list(name: str, text: str) -> tuple[str, ...]:
-    """The items in order; duplicates count once. An empty text is an empty list, an empty item is an error."""
+    """The items in order, without duplicates. An empty string is an empty list; an empty item is an error."""
     if not text.strip():
         return ()
     items = tuple(dict.fromkeys(item.strip() for item in text.split(",")))
@@ -58,7 +58,7 @@ def split_list(name: str, text: str) -> tuple[str, ...]:
 
 
 def value_text(value: ConfigValue | None) -> str | None:
-    """As Kafka writes it in DescribeConfigs."""
+    """The text form of DescribeConfigs."""
     match value:
         case None:
             return None
