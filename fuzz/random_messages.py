@@ -1,22 +1,20 @@
-"""Random messages of any schema: what a client could send, with the values that a careful client would not.
+"""Random messages of any layout: what a client could send, with the values that a careful client would not.
 
 A value is ordinary or one of the edges of its type. Callers may name words (topics that exist, group ids) that stand
 in for ordinary strings, so that a message gets past the first check of a handler.
 """
 
-import dataclasses
 import datetime
-import importlib
 import random
-import types
-import typing
 import uuid
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from kio.schema.errors import ErrorCode
+from barnabas.wire.codec import encode_request, message_class
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import ARRAY, ENTITY, Field, Message
 
-from barnabas.wire.codec import encode_request
+M = TypeVar("M", bound=Message)
 
 _INTEGERS: Final = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 _WORDS: Final = (
@@ -41,14 +39,6 @@ _EDGE_CHANCE: Final = 0.25
 _TIMEDELTA_MS_MAX: Final = 86_399_999_913_600_000
 
 
-def message_type(api_name: str, version: int, kind: str) -> Any:
-    """kio's class of a request or a response."""
-    module = f"kio.schema.{api_name}.v{version}.{kind}"
-    schema = vars(importlib.import_module(module)).values()
-    # The message stands last in its module, after what is nested in it.
-    return [value for value in schema if getattr(value, "__module__", "") == module][-1]
-
-
 class RandomMessages:
     def __init__(self, rng: random.Random, words: Sequence[str] = (), records: Sequence[bytes] = ()) -> None:
         self._rng = rng
@@ -58,37 +48,41 @@ class RandomMessages:
         self._records = records
 
     def request(self, api_name: str, version: int) -> Any:
-        """A message of the version's own schema."""
-        return self.entity(message_type(api_name, version, "request"))
+        """With the fields that the version has."""
+        return self.entity(message_class(api_name, "request"), version)
 
     def response(self, api_name: str, version: int) -> Any:
-        return self.entity(message_type(api_name, version, "response"))
+        return self.entity(message_class(api_name, "response"), version)
 
     def encoded_request(self, api_name: str, version: int) -> bytes:
         return encode_request(api_name, version, self.request(api_name, version))
 
-    def entity(self, entity_type: Any) -> Any:
-        self._words = self._all_words if entity_type.__flexible__ else self._short_words
+    def entity(self, shape: type[M], version: int | None = None) -> M:
+        """Of its last version, unless told otherwise."""
+        if version is None:
+            version = shape.layout.last_version
+        self._words = self._all_words if shape.layout.is_flexible(version) else self._short_words
         fields = {}
-        for field in dataclasses.fields(entity_type):
-            if "tag" in field.metadata and self._rng.random() < 0.5:
+        for name, field in shape.layout.fields.items():
+            if not field.is_in(version) or (field.tag is not None and self._rng.random() < 0.5):
                 continue  # a tagged field may be absent
-            fields[field.name] = self._value(field.type, field.metadata.get("kafka_type"))
-        return entity_type(**fields)
+            fields[name] = self._value(name, field, version)
+        return shape(**fields)
 
-    def _value(self, kind: Any, kafka_type: str | None) -> Any:
-        if isinstance(kind, types.UnionType):  # only unions with None exist
-            if self._rng.random() < _EDGE_CHANCE:
-                return None
-            kind = next(member for member in typing.get_args(kind) if member is not types.NoneType)
-        if typing.get_origin(kind) is tuple:
-            element = typing.get_args(kind)[0]
-            return tuple(self._value(element, kafka_type) for _ in range(self._rng.randint(0, _ELEMENTS_MAX)))
-        if dataclasses.is_dataclass(kind):
-            return self.entity(kind)
-        return self._primitive(kafka_type)
+    def _value(self, name: str, field: Field, version: int) -> Any:
+        # Whether a tagged field is there says whether it is null.
+        if version >= field.nullable_since and field.tag is None and self._rng.random() < _EDGE_CHANCE:
+            return None
+        if field.kind == ARRAY:
+            assert field.element is not None
+            element = field.element
+            return tuple(self._value(name, element, version) for _ in range(self._rng.randint(0, _ELEMENTS_MAX)))
+        if field.kind == ENTITY:
+            assert field.entity is not None
+            return self.entity(field.entity, version)
+        return self._primitive("records" if name == "records" else field.kind)
 
-    def _primitive(self, kafka_type: str | None) -> Any:
+    def _primitive(self, kafka_type: str) -> Any:
         rng = self._rng
         if kafka_type in _INTEGERS:
             return self._integer(_INTEGERS[kafka_type])
@@ -113,9 +107,9 @@ class RandomMessages:
                 milliseconds = max(-_TIMEDELTA_MS_MAX, min(_TIMEDELTA_MS_MAX, self._integer(64)))
                 return datetime.timedelta(milliseconds=milliseconds)
             case "datetime_i64":
-                return datetime.datetime.fromtimestamp(rng.choice((0, 1_700_000_000)), datetime.UTC)
+                return rng.choice((None, datetime.datetime.fromtimestamp(1_700_000_000, datetime.UTC)))
             case "error_code":
-                return ErrorCode.none
+                return rng.choice((ErrorCode.none, *ErrorCode))
         raise ValueError(f"no values of {kafka_type} can be made")
 
     def _integer(self, bits: int) -> int:

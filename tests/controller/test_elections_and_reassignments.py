@@ -1,7 +1,5 @@
 """Leaders and replicas of partitions in clusters of several brokers, some of them offline."""
 
-from dataclasses import replace
-
 import pytest
 from cluster_images import applied, cluster, topic, with_topics
 
@@ -26,10 +24,7 @@ def partition(image: ClusterImage) -> PartitionImage:
 
 
 def changed(image: ClusterImage, **changes: object) -> ClusterImage:
-    record = replace(
-        PartitionChangeRecord(partition_id=0, topic_id=image.topics.by_name["t"].id),
-        **changes,  # type: ignore[arg-type]  # by name
-    )
+    record = PartitionChangeRecord(partition_id=0, topic_id=image.topics.by_name["t"].id).replace(**changes)
     return replay(image, [record], offset=image.offset + 1)[0]
 
 

@@ -5,8 +5,6 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, Self
 
-from kio.schema.consumer_protocol_subscription.v0.data import ConsumerProtocolSubscription
-
 from barnabas.coordinator.decision import Decision, Now, Parked
 from barnabas.coordinator.group.classic_protocol import (
     any_heartbeat,
@@ -21,8 +19,9 @@ from barnabas.coordinator.group.offsets import decide_commit
 from barnabas.coordinator.group.settings import GroupSettings
 from barnabas.coordinator.group.shard import GroupShard
 from barnabas.coordinator.group.stored import decode_record, encode_record
+from barnabas.coordinator.group.subscription import Subscription
 from barnabas.coordinator.ports import KeyValue
-from barnabas.wire.entities import encode_entity
+from barnabas.wire.codec import encode
 from barnabas.wire.errors import KafkaError
 from barnabas.wire.messages.heartbeat import HeartbeatRequest
 from barnabas.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
@@ -43,7 +42,7 @@ WAITING = object()
 
 
 def subscription(*topics: str) -> bytes:
-    return b"\0\0" + encode_entity(ConsumerProtocolSubscription(topics=topics))
+    return b"\0\0" + encode(Subscription(topics=topics), 0)
 
 
 def join_request(

@@ -15,12 +15,12 @@ from barnabas.coordinator.group.subscription import (
     encode_assignment,
     parse_assignment,
 )
-from barnabas.wire.entity_versions import encode_version
+from barnabas.wire.codec import encode_versioned
 from barnabas.wire.errors import CoordinatorNotAvailable
 
 
 def subscription(*topics: str, owned: dict[str, tuple[int, ...]] | None = None, version: int = 1) -> bytes:
-    return encode_version(
+    return encode_versioned(
         Subscription(
             topics=topics,
             owned_partitions=tuple(

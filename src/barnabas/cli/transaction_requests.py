@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from barnabas.cli.wire_client import Cluster, Partition, RequestRefused, at_coordinator, by_topic, check
-from barnabas.wire.entities import array, array_of, decode_entity, int16, int32, int64, kafka_entity, string
 from barnabas.wire.errors import ErrorCode
 from barnabas.wire.messages.describe_producers import DescribeProducersRequest, TopicRequest
 from barnabas.wire.messages.describe_transactions import DescribeTransactionsRequest
@@ -21,33 +20,6 @@ from barnabas.wire.messages.write_txn_markers import WritableTxnMarker, Writable
 TRANSACTION: Final = 1
 """The kind of coordinator."""
 _PARTITIONS_AT_ONCE: Final = 500
-
-
-# kio reads no time before 1970, and where no transaction is open the time of its start is -1.
-
-
-@kafka_entity(version=0, flexible=True)
-class _TopicInTransaction:
-    topic: str = string()
-    partitions: tuple[int, ...] = array_of("int32")
-
-
-@kafka_entity(version=0, flexible=True)
-class _DescribedTransaction:
-    error_code: int = int16()
-    transactional_id: str = string()
-    state: str = string()
-    timeout_ms: int = int32()
-    start_ms: int = int64()
-    producer_id: int = int64()
-    producer_epoch: int = int16()
-    topics: tuple[_TopicInTransaction, ...] = array()
-
-
-@kafka_entity(version=0, flexible=True)
-class _DescribedTransactions:
-    throttle_time_ms: int = int32()
-    transaction_states: tuple[_DescribedTransaction, ...] = array()
 
 
 class Listed(NamedTuple):
@@ -103,18 +75,18 @@ def list_transactions(
 def describe_transaction(cluster: Cluster, transactional_id: str) -> Described:
     coordinator = cluster.coordinator(transactional_id, kind=TRANSACTION).node_id
     request = DescribeTransactionsRequest(transactional_ids=(transactional_id,))
-    body = cluster.call_raw("describe_transactions", request, node=coordinator)
-    answer = decode_entity(_DescribedTransactions, body, 0)
+    answer = cluster.call("describe_transactions", request, node=coordinator)
     (state,) = answer.transaction_states
-    check(ErrorCode(state.error_code))
+    check(state.error_code)
+    start = state.transaction_start_time
     return Described(
         coordinator=coordinator,
         transactional_id=transactional_id,
         producer_id=state.producer_id,
         producer_epoch=state.producer_epoch,
-        state=state.state,
-        timeout_ms=state.timeout_ms,
-        start_ms=state.start_ms if state.start_ms >= 0 else None,
+        state=state.transaction_state,
+        timeout_ms=state.transaction_timeout // datetime.timedelta(milliseconds=1),
+        start_ms=None if start is None else round(start.timestamp() * 1000),
         partitions=[(topic.topic, index) for topic in state.topics for index in topic.partitions],
     )
 

@@ -82,11 +82,6 @@ class Cluster:
         with _told():
             return self._client.call(api_name, request, node=node)
 
-    def call_raw(self, api_name: str, request: object, *, node: int) -> bytes:
-        """The body of the answer as it came, for those that kio cannot read."""
-        with _told():
-            return self._client.call_raw(api_name, request, node=node)
-
     def serves(self, api_name: str, *, node: int) -> bool:
         """Whether the broker knows the API in a version that we speak."""
         with _told():

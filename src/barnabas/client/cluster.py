@@ -55,15 +55,6 @@ class Cluster:
         self._locate(node)
         return self._nodes.free(node).call(api_name, request)
 
-    def call_raw(self, api_name: str, request: object, *, node: int | None = None) -> bytes:
-        """The body of the answer as it came, for those that kio cannot read."""
-
-        def ask() -> bytes:
-            self._locate(node)
-            return self._nodes.free(node).call_raw(api_name, request)
-
-        return self._patiently(api_name, node, ask)
-
     def version(self, api_name: str, *, node: int | None = None, newest: int | None = None) -> int:
         """The newest version that both sides speak, and none after `newest`; UnsupportedApi if there is none."""
         return self._described(node, lambda found: found.version(api_name, newest))

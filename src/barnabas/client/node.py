@@ -31,9 +31,6 @@ class Node:
         version = self.version(api_name)
         return self.connection.decode(api_name, version, self._ask(api_name, version, request))
 
-    def call_raw(self, api_name: str, request: object) -> bytes:
-        return bytes(self._ask(api_name, self.version(api_name), request))
-
     def serves(self, api_name: str) -> bool:
         return self._common_version(api_name, None) is not None
 

@@ -1,6 +1,5 @@
 """When to ask again: how long to go on and how long to rest, after which errors, and for which requests."""
 
-import dataclasses
 import random
 import time
 from collections.abc import Iterator
@@ -8,6 +7,7 @@ from typing import Final
 
 from barnabas.client.settings import ClientSettings
 from barnabas.wire.errors import ErrorCode
+from barnabas.wire.schema import Message
 
 
 class Patience:
@@ -88,6 +88,6 @@ def error_codes(message: object) -> Iterator[ErrorCode]:
     elif isinstance(message, tuple):
         for each in message:
             yield from error_codes(each)
-    elif dataclasses.is_dataclass(message):
-        for field in dataclasses.fields(message):
-            yield from error_codes(getattr(message, field.name))
+    elif isinstance(message, Message):
+        for name in message.layout.fields:
+            yield from error_codes(getattr(message, name))

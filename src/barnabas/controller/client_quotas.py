@@ -26,7 +26,7 @@ from barnabas.wire.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasResponse,
     EntityData,
-    EntryData,
+    EntryDataResponse,
     OpData,
 )
 
@@ -114,11 +114,11 @@ def _changes(image: ClusterImage, key: QuotaKey, operations: Sequence[OpData]) -
     return changes
 
 
-def _result(key: QuotaKey, error: KafkaError | None) -> EntryData:
+def _result(key: QuotaKey, error: KafkaError | None) -> EntryDataResponse:
     entity = tuple(EntityData(entity_type=kind, entity_name=name) for kind, name in key)
     if error is None:
-        return EntryData(entity=entity)
-    return EntryData(entity=entity, error_code=error.code, error_message=str(error))
+        return EntryDataResponse(entity=entity)
+    return EntryDataResponse(entity=entity, error_code=error.code, error_message=str(error))
 
 
 def _braces(key: QuotaKey) -> str:

@@ -5,7 +5,6 @@ ones, and the old ones are removed when the new ones have caught up; until then 
 """
 
 import uuid
-from dataclasses import replace
 
 from barnabas.controller.decision import Decision, check_record_count
 from barnabas.controller.placement import check_manual, directory_on
@@ -134,4 +133,4 @@ def _move(
 
 
 def _led_by(change: PartitionChangeRecord, leader: int) -> PartitionChangeRecord:
-    return replace(change, leader=leader)
+    return change.replace(leader=leader)

@@ -4,7 +4,7 @@ import uuid
 
 from barnabas.handlers.context import RequestContext
 from barnabas.handlers.share_version import check_share_groups
-from barnabas.wire.errors import ErrorCode, InvalidGroupId, KafkaError
+from barnabas.wire.errors import ErrorCode, InvalidGroupId, InvalidRequest, KafkaError, UnknownTopicOrPartition
 from barnabas.wire.messages.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequest,
     AlterShareGroupOffsetsResponse,
@@ -40,15 +40,22 @@ async def _alter(context: RequestContext, request: AlterShareGroupOffsetsRequest
         topic = by_name.get(asked.topic_name)
         partitions = []
         for each in asked.partitions:
-            answer = AlterShareGroupOffsetsResponsePartition(partition_index=each.partition_index)
+            error: KafkaError | None
             if topic is None or each.partition_index not in topic.partitions:
-                answer.error_code = ErrorCode.unknown_topic_or_partition
-                answer.error_message = f"the cluster has no partition {asked.topic_name}-{each.partition_index}"
+                error = UnknownTopicOrPartition(
+                    f"the cluster has no partition {asked.topic_name}-{each.partition_index}"
+                )
             elif each.start_offset < 0:
-                answer.error_code, answer.error_message = ErrorCode.invalid_request, "the start offset is negative"
-            elif (error := failed.get((topic.id, each.partition_index))) is not None:
-                answer.error_code, answer.error_message = error.code, str(error)
-            partitions.append(answer)
+                error = InvalidRequest("the start offset is negative")
+            else:
+                error = failed.get((topic.id, each.partition_index))
+            partitions.append(
+                AlterShareGroupOffsetsResponsePartition(
+                    partition_index=each.partition_index,
+                    error_code=ErrorCode.none if error is None else error.code,
+                    error_message=None if error is None else str(error),
+                )
+            )
         responses.append(
             AlterShareGroupOffsetsResponseTopic(
                 topic_name=asked.topic_name, topic_id=None if topic is None else topic.id, partitions=tuple(partitions)

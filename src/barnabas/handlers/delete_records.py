@@ -20,24 +20,31 @@ async def handle(context: RequestContext, request: DeleteRecordsRequest) -> Dele
     time_slices = context.broker.time_slices
     time_slice = time_slices.begin()
     topics = []
-    deleted = []
     for topic in request.topics:
         results = []
         for asked in topic.partitions:
-            result = _delete(context.broker, topic.name, asked)
-            results.append(result)
-            if result.error_code == ErrorCode.none:
-                deleted.append(result)
+            results.append(_delete(context.broker, topic.name, asked))
             if time_slice.is_over():
                 await time_slices.next(time_slice)
         topics.append(DeleteRecordsTopicResult(name=topic.name, partitions=tuple(results)))
-    if deleted:
+    if any(_is_deleted(result) for topic in topics for result in topic.partitions):
         try:
             await context.broker.replicas.checkpoints.write()
         except KafkaError as error:
-            for result in deleted:
-                result.error_code = error.code
+            topics = [_not_kept(topic, error) for topic in topics]
     return DeleteRecordsResponse(topics=tuple(topics))
+
+
+def _is_deleted(result: DeleteRecordsPartitionResult) -> bool:
+    return result.error_code == ErrorCode.none
+
+
+def _not_kept(topic: DeleteRecordsTopicResult, error: KafkaError) -> DeleteRecordsTopicResult:
+    return topic.replace(
+        partitions=tuple(
+            result.replace(error_code=error.code) if _is_deleted(result) else result for result in topic.partitions
+        )
+    )
 
 
 def _delete(broker: Broker, topic: str, asked: DeleteRecordsPartition) -> DeleteRecordsPartitionResult:

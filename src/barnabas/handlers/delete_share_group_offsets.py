@@ -2,7 +2,7 @@
 
 from barnabas.handlers.context import RequestContext
 from barnabas.handlers.share_version import check_share_groups
-from barnabas.wire.errors import ErrorCode, InvalidGroupId, KafkaError
+from barnabas.wire.errors import ErrorCode, InvalidGroupId, KafkaError, UnknownTopicOrPartition
 from barnabas.wire.messages.delete_share_group_offsets import (
     DeleteShareGroupOffsetsRequest,
     DeleteShareGroupOffsetsResponse,
@@ -30,14 +30,19 @@ async def _delete(context: RequestContext, request: DeleteShareGroupOffsetsReque
     responses = []
     for name in names:
         topic = by_name.get(name)
-        answer = DeleteShareGroupOffsetsResponseTopic(topic_name=name, topic_id=None if topic is None else topic.id)
+        error: KafkaError | None
         if topic is None:
-            answer.error_code = ErrorCode.unknown_topic_or_partition
-            answer.error_message = f"the cluster has no topic {name}"
+            error = UnknownTopicOrPartition(f"the cluster has no topic {name}")
         elif topic.id not in outcomes:
-            answer.error_code = ErrorCode.unknown_topic_or_partition
-            answer.error_message = "There is no offset information to delete."
-        elif (error := outcomes[topic.id]) is not None:
-            answer.error_code, answer.error_message = error.code, str(error)
-        responses.append(answer)
+            error = UnknownTopicOrPartition("There is no offset information to delete.")
+        else:
+            error = outcomes[topic.id]
+        responses.append(
+            DeleteShareGroupOffsetsResponseTopic(
+                topic_name=name,
+                topic_id=None if topic is None else topic.id,
+                error_code=ErrorCode.none if error is None else error.code,
+                error_message=None if error is None else str(error),
+            )
+        )
     return DeleteShareGroupOffsetsResponse(responses=tuple(responses))

@@ -14,9 +14,9 @@ from barnabas.wire.messages.describe_quorum import (
     DescribeQuorumResponse,
     Listener,
     Node,
-    PartitionData,
+    PartitionDataResponse,
     ReplicaState,
-    TopicData,
+    TopicDataResponse,
 )
 
 _METADATA: Final = (METADATA_TOPIC, (0,))
@@ -28,14 +28,14 @@ def handle(context: RequestContext, request: DescribeQuorumRequest) -> DescribeQ
         return DescribeQuorumResponse(
             error_message="",
             topics=tuple(
-                TopicData(topic_name=name, partitions=tuple(_unknown(index) for index in indexes))
+                TopicDataResponse(topic_name=name, partitions=tuple(_unknown(index) for index in indexes))
                 for name, indexes in wanted
             ),
         )
     broker = context.broker
     return DescribeQuorumResponse(
         error_message="",
-        topics=(TopicData(topic_name=METADATA_TOPIC, partitions=(_partition(broker),)),),
+        topics=(TopicDataResponse(topic_name=METADATA_TOPIC, partitions=(_partition(broker),)),),
         nodes=tuple(
             Node(
                 node_id=voter.key.id,
@@ -48,10 +48,10 @@ def handle(context: RequestContext, request: DescribeQuorumRequest) -> DescribeQ
     )
 
 
-def _partition(broker: Broker) -> PartitionData:
+def _partition(broker: Broker) -> PartitionDataResponse:
     quorum = broker.quorum
     now_ms = broker.clock.now_ms()
-    return PartitionData(
+    return PartitionDataResponse(
         partition_index=0,
         error_message="",
         leader_id=quorum.leader_id,
@@ -70,8 +70,8 @@ def _partition(broker: Broker) -> PartitionData:
     )
 
 
-def _unknown(index: int) -> PartitionData:
-    return PartitionData(
+def _unknown(index: int) -> PartitionDataResponse:
+    return PartitionDataResponse(
         partition_index=index,
         error_code=ErrorCode.unknown_topic_or_partition,
         error_message="This server does not host this topic-partition.",

@@ -73,12 +73,11 @@ async def _partition(
         summary = await broker.share.groups.summary(SharePartitionKey(group_id, topic.id, index))
     except KafkaError:
         return answer  # as in Kafka: no offset rather than an error
-    answer.start_offset, answer.leader_epoch = summary.start_offset, summary.leader_epoch
+    answer = answer.replace(start_offset=summary.start_offset, leader_epoch=summary.leader_epoch)
     if summary.start_offset != START_OFFSET_UNKNOWN and summary.delivery_complete_count != DELIVERY_COMPLETE_UNKNOWN:
         try:
             end_offset = broker.replicas.get(topic.name, index).log.high_watermark
         except KafkaError as error:
-            answer.error_code, answer.error_message = error.code, str(error)
-        else:
-            answer.lag = max(end_offset - summary.start_offset - summary.delivery_complete_count, 0)
+            return answer.replace(error_code=error.code, error_message=str(error))
+        return answer.replace(lag=max(end_offset - summary.start_offset - summary.delivery_complete_count, 0))
     return answer

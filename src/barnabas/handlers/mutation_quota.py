@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from barnabas.controller.decision import Spend, unlimited
 from barnabas.handlers.context import RequestContext
-from barnabas.wire.message import Message
+from barnabas.wire.schema import Message
 
 R = TypeVar("R", bound=Message)
 

@@ -10,7 +10,6 @@ Items that are not (two with the same name, which are refused) stay in one piece
 lists in different versions has several `Pieces`; the first long one is used.
 """
 
-import dataclasses
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -33,7 +32,7 @@ class Pieces(NamedTuple):
         if not items or self._weight(items) <= self.size:
             return None
         runs = self._split(items) if self.together is None else _grouped(items, self.together)
-        return [dataclasses.replace(request, **{self.items: tuple(piece)}) for piece in self._packed(runs)]
+        return [request.replace(**{self.items: tuple(piece)}) for piece in self._packed(runs)]
 
     def _weight(self, items: Sequence[Any]) -> int:
         return len(items) if self.parts is None else sum(len(getattr(item, self.parts)) for item in items) + len(items)
@@ -45,7 +44,7 @@ class Pieces(NamedTuple):
                 yield [item]
                 continue
             for first in range(0, len(parts), self.size):
-                yield [dataclasses.replace(item, **{self.parts: parts[first : first + self.size]})]
+                yield [item.replace(**{self.parts: parts[first : first + self.size]})]
 
     def _packed(self, runs: Iterable[list[Any]]) -> Iterator[list[Any]]:
         piece: list[Any] = []
@@ -76,7 +75,7 @@ class Pieces(NamedTuple):
         parts: dict[Hashable, list[Any]] = {}
         first: dict[Hashable, Any] = {}
         for answer in answers:
-            key = tuple(getattr(answer, name) for name in answer.__slots__ if name != self.parts)
+            key = tuple(getattr(answer, name) for name in answer.__struct_fields__ if name != self.parts)
             first.setdefault(key, answer)
             parts.setdefault(key, []).extend(getattr(answer, self.parts))
         return [answer.replace(**{self.parts: tuple(parts[key])}) for key, answer in first.items()]

@@ -3,13 +3,14 @@
 Answered when the acknowledgements are stored. The session's final epoch releases records that were not acknowledged.
 """
 
+import uuid
 from datetime import timedelta
 
 from barnabas.handlers.context import RequestContext
 from barnabas.handlers.share_acknowledgements import Acknowledger, check_group_id, check_member_id
 from barnabas.handlers.share_session import FINAL_EPOCH, INITIAL_EPOCH
 from barnabas.handlers.share_version import check_share_groups
-from barnabas.wire.errors import InvalidShareSessionEpoch, KafkaError
+from barnabas.wire.errors import ErrorCode, InvalidShareSessionEpoch, KafkaError
 from barnabas.wire.messages.share_acknowledge import (
     LeaderIdAndEpoch,
     PartitionData,
@@ -40,15 +41,21 @@ async def _answer(context: RequestContext, request: ShareAcknowledgeRequest) -> 
     outcomes = await acknowledger.acknowledge(request.topics)
     if request.share_session_epoch == FINAL_EPOCH:
         await broker.share.end(session)
-    topics: dict[object, ShareAcknowledgeTopicResponse] = {}
-    for topic in request.topics:
-        topics.setdefault(topic.topic_id, ShareAcknowledgeTopicResponse(topic_id=topic.topic_id))
+    topics: dict[uuid.UUID | None, list[PartitionData]] = {topic.topic_id: [] for topic in request.topics}
     for where, error in outcomes.items():
-        answer = PartitionData(partition_index=where.partition, current_leader=_NO_LEADER_HINT)
-        if error is not None:
-            answer.error_code, answer.error_message = error.code, str(error)
-        topics[where.topic_id].partitions += (answer,)
+        topics[where.topic_id].append(
+            PartitionData(
+                partition_index=where.partition,
+                error_code=ErrorCode.none if error is None else error.code,
+                error_message=None if error is None else str(error),
+                current_leader=_NO_LEADER_HINT,
+            )
+        )
     limits = broker.share.partitions.rules_of(group_id).limits
     return ShareAcknowledgeResponse(
-        acquisition_lock_timeout=timedelta(milliseconds=limits.lock_duration_ms), responses=tuple(topics.values())
+        acquisition_lock_timeout=timedelta(milliseconds=limits.lock_duration_ms),
+        responses=tuple(
+            ShareAcknowledgeTopicResponse(topic_id=topic_id, partitions=tuple(partitions))
+            for topic_id, partitions in topics.items()
+        ),
     )

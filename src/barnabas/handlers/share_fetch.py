@@ -9,6 +9,7 @@ consumer treats as a bug; here the request waits.
 """
 
 import asyncio
+import uuid
 from datetime import timedelta
 from typing import Final, NamedTuple
 
@@ -76,7 +77,7 @@ async def _answer(context: RequestContext, request: ShareFetchRequest) -> ShareF
             where, PartitionData(partition_index=where.partition, current_leader=_NO_LEADER_HINT)
         )
         if error is not None:
-            answer.acknowledge_error_code, answer.acknowledge_error_message = int(error.code), str(error)
+            answers[where] = answer.replace(acknowledge_error_code=error.code, acknowledge_error_message=str(error))
     return _response(context, group_id, answers)
 
 
@@ -277,17 +278,19 @@ def _records(index: int, handed: Handed) -> PartitionData:
 def _response(
     context: RequestContext, group_id: str, answers: dict[TopicIdPartition, PartitionData]
 ) -> ShareFetchResponse:
-    by_topic: dict[object, ShareFetchableTopicResponse] = {}
+    by_topic: dict[uuid.UUID | None, list[PartitionData]] = {}
     leaders: set[int] = set()
     for where, answer in answers.items():
-        topic = by_topic.setdefault(where.topic_id, ShareFetchableTopicResponse(topic_id=where.topic_id))
-        topic.partitions += (answer,)
+        by_topic.setdefault(where.topic_id, []).append(answer)
         if answer.error_code in (ErrorCode.not_leader_or_follower, ErrorCode.fenced_leader_epoch):
             leaders.add(answer.current_leader.leader_id)
     limits = context.broker.share.partitions.rules_of(group_id).limits
     return ShareFetchResponse(
         acquisition_lock_timeout=timedelta(milliseconds=limits.lock_duration_ms),
-        responses=tuple(by_topic.values()),
+        responses=tuple(
+            ShareFetchableTopicResponse(topic_id=topic_id, partitions=tuple(partitions))
+            for topic_id, partitions in by_topic.items()
+        ),
         node_endpoints=tuple(node_endpoints(context, leaders)),
     )
 

@@ -17,8 +17,7 @@ PIECES = (Pieces("group_ids", answers="groups", size=20),)
 async def handle(context: RequestContext, request: ShareGroupDescribeRequest) -> ShareGroupDescribeResponse:
     groups = [await _describe(context, group_id) for group_id in request.group_ids]
     if request.include_authorized_operations:
-        for group in groups:
-            group.authorized_operations = GROUP_OPERATIONS
+        groups = [group.replace(authorized_operations=GROUP_OPERATIONS) for group in groups]
     return ShareGroupDescribeResponse(groups=tuple(groups))
 
 

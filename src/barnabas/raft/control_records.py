@@ -6,80 +6,61 @@ from typing import Final, TypeVar
 from barnabas.raft.voters import ReplicaKey, Voter, VoterEndpoint, VoterSet
 from barnabas.records.control import ControlType, encode_control_key
 from barnabas.records.record import Record
-from barnabas.wire.entities import (
-    array,
-    decode_entity,
-    encode_entity,
-    int16,
-    int32,
-    int64,
-    kafka_entity,
-    string,
-    uint16,
-    uuid_field,
-)
+from barnabas.wire.codec import decode, encode
 from barnabas.wire.errors import CorruptMessage
+from barnabas.wire.schema import Message, array, entity, int16, int32, int64, string, uint16, uuid_field
 
-T = TypeVar("T")
+M = TypeVar("M", bound=Message)
 
 KRAFT_VERSION: Final = 1
 """1: the voters are recorded in the log. With 0 they are in the configuration of every node."""
 
 
-@kafka_entity(version=0, flexible=True)
-class LeaderChangeVoter:
+class LeaderChangeVoter(Message, versions=(0, 0), flexible_since=0):
     voter_id: int = int32()
 
 
-@kafka_entity(version=0, flexible=True)
-class LeaderChangeMessage:
+class LeaderChangeMessage(Message, versions=(0, 0), flexible_since=0):
     version: int = int16()
     leader_id: int = int32()
-    voters: tuple[LeaderChangeVoter, ...] = array()
-    granting_voters: tuple[LeaderChangeVoter, ...] = array()
+    voters: tuple[LeaderChangeVoter, ...] = array(LeaderChangeVoter)
+    granting_voters: tuple[LeaderChangeVoter, ...] = array(LeaderChangeVoter)
 
 
-@kafka_entity(version=0, flexible=True)
-class KRaftVersionRecord:
+class KRaftVersionRecord(Message, versions=(0, 0), flexible_since=0):
     version: int = int16()
     k_raft_version: int = int16()
 
 
-@kafka_entity(version=0, flexible=True)
-class VotersRecordEndpoint:
+class VotersRecordEndpoint(Message, versions=(0, 0), flexible_since=0):
     name: str = string()
     host: str = string()
     port: int = uint16()
 
 
-@kafka_entity(version=0, flexible=True)
-class KRaftVersionFeature:
+class KRaftVersionFeature(Message, versions=(0, 0), flexible_since=0):
     min_supported_version: int = int16(0)
     max_supported_version: int = int16(KRAFT_VERSION)
 
 
-@kafka_entity(version=0, flexible=True)
-class VotersRecordVoter:
+class VotersRecordVoter(Message, versions=(0, 0), flexible_since=0):
     voter_id: int = int32()
     voter_directory_id: uuid.UUID | None = uuid_field()
-    endpoints: tuple[VotersRecordEndpoint, ...] = array()
-    k_raft_version_feature: KRaftVersionFeature = KRaftVersionFeature()
+    endpoints: tuple[VotersRecordEndpoint, ...] = array(VotersRecordEndpoint)
+    k_raft_version_feature: KRaftVersionFeature = entity(KRaftVersionFeature)
 
 
-@kafka_entity(version=0, flexible=True)
-class VotersRecord:
+class VotersRecord(Message, versions=(0, 0), flexible_since=0):
     version: int = int16()
-    voters: tuple[VotersRecordVoter, ...] = array()
+    voters: tuple[VotersRecordVoter, ...] = array(VotersRecordVoter)
 
 
-@kafka_entity(version=0, flexible=True)
-class SnapshotHeaderRecord:
+class SnapshotHeaderRecord(Message, versions=(0, 0), flexible_since=0):
     version: int = int16()
     last_contained_log_timestamp: int = int64()
 
 
-@kafka_entity(version=0, flexible=True)
-class SnapshotFooterRecord:
+class SnapshotFooterRecord(Message, versions=(0, 0), flexible_since=0):
     version: int = int16()
 
 
@@ -95,13 +76,13 @@ _TYPES: Final[dict[type[ControlMessage], ControlType]] = {
 
 
 def control_record(message: ControlMessage, *, timestamp: int) -> Record:
-    return Record(timestamp=timestamp, key=encode_control_key(_TYPES[type(message)]), value=encode_entity(message))
+    return Record(timestamp=timestamp, key=encode_control_key(_TYPES[type(message)]), value=encode(message))
 
 
-def read_control(entity_type: type[T], record: Record) -> T:
+def read_control(entity_type: type[M], record: Record) -> M:
     if record.value is None:
         raise CorruptMessage(f"a {entity_type.__name__} without a value at offset {record.offset}")
-    return decode_entity(entity_type, record.value)
+    return decode(entity_type, record.value)
 
 
 def leader_change(leader_id: int, voters: VoterSet, granting_ids: tuple[int, ...]) -> LeaderChangeMessage:

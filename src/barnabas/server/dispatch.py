@@ -5,7 +5,7 @@ here. A request that cannot be decoded, or an API or version that is not support
 Only ApiVersions of an unknown version gets an answer, because it tells the client which versions to use.
 
 Clients choose how long a request or its answer is. A long list is handled in pieces (`handlers.pieces`), and a long
-answer is encoded in slices (`wire.compiled_writer`), within time slices of a few milliseconds. Until a request is
+answer is encoded in slices (`wire.writer`), within time slices of a few milliseconds. Until a request is
 answered, the next ones of its connection wait, unless its handler says that it is only waiting (`handlers.pending`): so
 requests take effect in the order in which they were sent.
 """
@@ -21,14 +21,14 @@ from barnabas.handlers.pieces import Pieces
 from barnabas.handlers.produce_fast_path import ProduceFastPath
 from barnabas.server.throttling import RequestMeter, ThrottledBuffers, throttled_later
 from barnabas.wire.api_table import API_VERSIONS, BY_KEY, FETCH, METADATA, PRODUCE, Api
-from barnabas.wire.codec import is_flexible, request_reader, response_writer
-from barnabas.wire.compiled_writer import WriteInSlices
+from barnabas.wire.codec import is_flexible, message_class, request_reader, response_writer
 from barnabas.wire.errors import ErrorCode, KafkaError, UnsupportedVersion
 from barnabas.wire.fetch_response import encode_fetch_response
 from barnabas.wire.frame import read_request_header, response_prefix, skip_tagged_fields
 from barnabas.wire.metadata_response import encode_metadata_response
 from barnabas.wire.produce_request import produce_request_reader
 from barnabas.wire.produce_response import encode_produce_response
+from barnabas.wire.writer import WriteInSlices
 
 logger = logging.getLogger(__name__)
 
@@ -186,11 +186,10 @@ def _make_route(api: Api, version: int) -> Route:
 
 def error_response(route: Route, error: KafkaError) -> object:
     """An empty response with the error code, for APIs whose response has such a field."""
-    messages = importlib.import_module(f"barnabas.wire.messages.{route.api.name}")
-    shape = getattr(messages, "".join(word.capitalize() for word in route.api.name.split("_")) + "Response")
-    if "error_code" not in shape.__slots__:
+    shape = message_class(route.api.name, "response")
+    if "error_code" not in shape.layout.fields:
         raise Refused(f"{route.api.name}: {error}") from error
     values: dict[str, object] = {"error_code": ErrorCode(error.code)}
-    if "error_message" in shape.__slots__:
+    if "error_message" in shape.layout.fields:
         values["error_message"] = str(error)
     return shape(**values)

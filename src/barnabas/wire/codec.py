@@ -1,35 +1,40 @@
-"""kio behind one door: bytes of any version become the API's one shape, and the shape becomes bytes of any version.
+"""One door to Kafka's messages: bytes of any version become the API's one shape, and the shape becomes bytes of any.
 
-Decoding: kio builds the class of that version. What the version lacks is set once as attributes of that class, so an
-old request answers to every name of the shape (`wire/messages`) and nothing is copied.
-Encoding: a writer asks an object for the fields of its version and ignores the rest, so the shape serves as it is.
+A message's layout is declared once (`wire.schema`, `wire/messages`); readers and writers are compiled from it for each
+version when they are first needed. Stored records go through the same door (`encode`, `decode`).
 """
 
-import dataclasses
 import importlib
-from collections.abc import Callable, Iterator
+import struct
+from collections.abc import Callable
 from functools import cache
-from types import ModuleType
-from typing import Any, Final
-
-from kio.serial.errors import SerialError
+from typing import Any, Final, TypeVar, cast
 
 from barnabas.wire.api_table import PRODUCE_FLEXIBLE_SINCE
-from barnabas.wire.array_counts import UNBOUNDED, Reader, checked_reader
-from barnabas.wire.compiled_writer import Write, WriteInSlices, compiled_writer, compiled_writer_in_slices
-from barnabas.wire.errors import InvalidRequest
+from barnabas.wire.errors import CorruptMessage, InvalidRequest
+from barnabas.wire.reader import UNBOUNDED, Read, message_reader
+from barnabas.wire.schema import Message
+from barnabas.wire.writer import Write, WriteInSlices, message_writer, message_writer_in_slices
+
+M = TypeVar("M", bound=Message)
 
 # In one array. Each costs 10 to 50 us to handle and to answer, and a megabyte of a request holds half a million empty
 # names. Twice as many as the partitions that one request can create.
 REQUEST_ELEMENTS_MAX: Final = 20_000
+
+NOT_SUCH_A_MESSAGE: Final = (ValueError, IndexError, OverflowError, struct.error)
+"""What a reader raises."""
 
 
 class MalformedMessage(InvalidRequest):
     """The bytes are not what their API key and version say."""
 
 
+# --- requests and responses
+
+
 def request_reader(api_name: str, version: int) -> Callable[[memoryview, int], Any]:
-    """Reads requests of one version from read-only views; MalformedMessage if they do not follow the schema.
+    """Reads requests of one version; MalformedMessage if they do not follow the schema.
 
     Bytes after the message are ignored, as Kafka does: librdkafka's Metadata 13 has three of them.
     """
@@ -37,114 +42,102 @@ def request_reader(api_name: str, version: int) -> Callable[[memoryview, int], A
 
     def decode(payload: memoryview, position: int) -> Any:
         try:
-            return read(payload, position)[0]
-        except (SerialError, ValueError, OverflowError) as error:
+            return read(bytes(payload), position)[0]
+        except NOT_SUCH_A_MESSAGE as error:
             raise MalformedMessage(f"the message does not follow its schema: {error}") from error
 
     return decode
 
 
 def decode_request(api_name: str, version: int, payload: memoryview | bytes, position: int) -> Any:
-    view = payload if isinstance(payload, bytes) else payload.toreadonly()
-    return request_reader(api_name, version)(memoryview(view), position)
+    return request_reader(api_name, version)(memoryview(payload), position)
 
 
 def decode_response(api_name: str, version: int, payload: memoryview | bytes, position: int) -> Any:
-    message, end = _decode(_reader(api_name, version, "response"), payload, position)
+    try:
+        message, end = _reader(api_name, version, "response")(bytes(payload), position)
+    except NOT_SUCH_A_MESSAGE as error:
+        raise MalformedMessage(f"the message does not follow its schema: {error}") from error
     if end != len(payload):
         raise MalformedMessage(f"{len(payload) - end} bytes follow the end of the response")
     return message
 
 
 def encode_request(api_name: str, version: int, request: object) -> bytes:
-    return _encode(_writer(api_name, version, "request"), request)
+    return _written(_writer(api_name, version, "request"), request)
 
 
 def encode_response(api_name: str, version: int, response: object) -> bytes:
-    return _encode(_writer(api_name, version, "response"), response)
+    return _written(_writer(api_name, version, "response"), response)
 
 
 def response_writer(api_name: str, version: int) -> WriteInSlices:
-    """Writes responses with a pause after every few entities, so that a long one need not hold the loop."""
-    schema = message_schema(api_name, version, "response")
-    in_slices = compiled_writer_in_slices(schema)
-    if in_slices is not None:
-        return in_slices
-    write = compiled_writer(schema)
-
-    def at_once(out: bytearray, response: object) -> Iterator[None]:
-        write(out, response)
-        return iter(())
-
-    return at_once
+    """Writes responses with a pause after every few elements, so that a long one need not hold the loop."""
+    return message_writer_in_slices(message_class(api_name, "response"), version)
 
 
 def is_flexible(api_name: str, version: int) -> bool:
     if api_name == "produce":  # it is read and answered by hand, and need not import its schema
         return version >= PRODUCE_FLEXIBLE_SINCE
-    return bool(_root(_schema(api_name, version, "request")).__flexible__)
+    return message_class(api_name, "request").layout.is_flexible(version)
 
 
-def _decode(read: Reader, payload: memoryview | bytes, position: int) -> tuple[Any, int]:
-    """The message and where it ends."""
-    view = payload if isinstance(payload, bytes) else payload.toreadonly()
-    try:
-        message, size = read(view, position)
-    except (SerialError, ValueError, OverflowError) as error:
-        raise MalformedMessage(f"the message does not follow its schema: {error}") from error
-    return message, position + size
+@cache
+def message_class(api_name: str, kind: str) -> type[Message]:
+    """Of an API's requests or responses."""
+    name = "".join(word.capitalize() for word in api_name.split("_")) + kind.capitalize()
+    shape: type[Message] = getattr(importlib.import_module(f"barnabas.wire.messages.{api_name}"), name)
+    return shape
 
 
-def _encode(write: Write, message: object) -> bytes:
+@cache
+def _reader(api_name: str, version: int, kind: str) -> Read:
+    elements_max = REQUEST_ELEMENTS_MAX if kind == "request" else UNBOUNDED
+    return message_reader(message_class(api_name, kind), version, elements_max)
+
+
+@cache
+def _writer(api_name: str, version: int, kind: str) -> Write:
+    return message_writer(message_class(api_name, kind), version)
+
+
+def _written(write: Write, message: object) -> bytes:
     out = bytearray()
     write(out, message)
     return bytes(out)
 
 
-@cache
-def _reader(api_name: str, version: int, kind: str) -> Reader:
-    schema = _schema(api_name, version, kind)
-    _answer_to_every_name(schema, importlib.import_module(f"barnabas.wire.messages.{api_name}"))
-    return checked_reader(_root(schema), elements_max=REQUEST_ELEMENTS_MAX if kind == "request" else UNBOUNDED)
+# --- stored records
 
 
-@cache
-def _writer(api_name: str, version: int, kind: str) -> Write:
-    return compiled_writer(message_schema(api_name, version, kind))
+def encode(stored: Message, version: int | None = None) -> bytes:
+    """In its last version, unless told otherwise."""
+    layout = stored.layout
+    return _written(message_writer(type(stored), layout.last_version if version is None else version), stored)
 
 
-@cache
-def message_schema(api_name: str, version: int, kind: str) -> Any:
-    """kio's class of a request or a response, made ready to write our shapes."""
-    schema = _schema(api_name, version, kind)
-    _share_defaults(schema, importlib.import_module(f"barnabas.wire.messages.{api_name}"))
-    return _root(schema)
+def decode(shape: type[M], data: bytes, position: int = 0, *, version: int | None = None) -> M:
+    """CorruptMessage where the bytes are none; what comes after it is not looked at."""
+    read = message_reader(shape, shape.layout.last_version if version is None else version)
+    try:
+        return cast(M, read(data, position)[0])
+    except NOT_SUCH_A_MESSAGE as error:
+        raise CorruptMessage(f"not a {shape.__name__}: {error}") from error
 
 
-def _schema(api_name: str, version: int, kind: str) -> ModuleType:
-    return importlib.import_module(f"kio.schema.{api_name}.v{version}.{kind}")
+def encode_versioned(stored: Message, version: int) -> bytes:
+    """The version, as two bytes, and the record in that version."""
+    return version.to_bytes(2, "big") + encode(stored, version)
 
 
-def _root(schema: ModuleType) -> Any:
-    """The message itself stands last in its module, after the entities nested in it."""
-    return _entities(schema)[-1]
-
-
-def _entities(schema: ModuleType) -> list[Any]:
-    return [value for value in vars(schema).values() if getattr(value, "__module__", "") == schema.__name__]
-
-
-def _answer_to_every_name(schema: ModuleType, shapes: ModuleType) -> None:
-    for entity in _entities(schema):
-        present = {field.name for field in dataclasses.fields(entity)}
-        for name, default in getattr(shapes, entity.__name__).defaults().items():
-            if name not in present:
-                setattr(entity, name, default)
-
-
-def _share_defaults(schema: ModuleType, shapes: ModuleType) -> None:
-    """A tagged field that equals the schema's default is left out; an entity of ours never equals one of kio's."""
-    for entity in _entities(schema):
-        for field in dataclasses.fields(entity):
-            if dataclasses.is_dataclass(field.default):
-                field.default = getattr(shapes, type(field.default).__name__)()
+def decode_versioned(shape: type[M], data: bytes) -> M:
+    if len(data) < 2:
+        raise CorruptMessage(f"a {shape.__name__} has {len(data)} bytes where its version should be")
+    version = int.from_bytes(data[:2], "big", signed=True)
+    layout = shape.layout
+    if not layout.first_version <= version <= layout.last_version:
+        raise CorruptMessage(
+            f"a {shape.__name__} of version {version} is stored; versions {layout.first_version} to "
+            f"{layout.last_version} are known"
+        )
+    return decode(shape, data, 2, version=version)

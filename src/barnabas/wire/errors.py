@@ -5,7 +5,7 @@ Anything else that is raised is our bug. Codes reach the wire in a handler or in
 
 from typing import ClassVar
 
-from kio.schema.errors import ErrorCode as ErrorCode
+from barnabas.wire.error_codes import ErrorCode as ErrorCode
 
 
 class KafkaError(Exception):

@@ -7,7 +7,7 @@ from typing import Any
 from barnabas.cli.kafka.consumer_protocol import decode_assignment, decode_subscription
 from barnabas.cli.kafka.record_json import compact, enum_name, to_json, uuid_json
 from barnabas.records.record import Record
-from barnabas.wire.entities import decode_entity
+from barnabas.wire.codec import decode
 from barnabas.wire.errors import KafkaError
 
 Parse = Callable[[Record], tuple[str | None, str | None]]
@@ -96,14 +96,14 @@ def _parse_entities(record: Record, keys: Mapping[int, type[Any]], values: Entit
     if kind not in keys:
         return f"Unknown record type {kind} at offset {record.offset}, skipping.", None
     try:
-        key: Any = decode_entity(keys[kind], record.key, _INT16_BYTES)
+        key: Any = decode(keys[kind], record.key, _INT16_BYTES)
         shown_key = compact({"type": str(kind), "data": to_json(key)})
         if record.value is None:
             return shown_key, "<DELETE>"
         version = int.from_bytes(record.value[:_INT16_BYTES], "big")
         if version not in values[kind]:
             return f"Error at offset {record.offset}, skipping. version {version} of the value is unknown", None
-        value: Any = decode_entity(values[kind][version], record.value, _INT16_BYTES)
+        value: Any = decode(values[kind][version], record.value, _INT16_BYTES)
     except KafkaError as error:
         return f"Error at offset {record.offset}, skipping. {error}", None
     return shown_key, compact({"version": str(version), "data": to_json(value)})

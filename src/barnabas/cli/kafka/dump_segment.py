@@ -10,7 +10,7 @@ from barnabas.cli.segment_reader import DECOMPRESSED_BYTES_MAX, SegmentReader
 from barnabas.records.batch import Batch, BatchHeader
 from barnabas.records.control import ControlType, decode_control_key, decode_marker_value
 from barnabas.records.record import Record, decode_records
-from barnabas.wire.entities import decode_entity
+from barnabas.wire.codec import decode
 from barnabas.wire.errors import KafkaError
 
 _CODECS = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
@@ -109,7 +109,7 @@ def _control(record: Record) -> str:
 
 
 def _entity(entity_type: type, value: bytes) -> str:
-    return compact(to_json(decode_entity(entity_type, value)))
+    return compact(to_json(decode(entity_type, value)))
 
 
 def _timestamp_type(header: BatchHeader) -> str:

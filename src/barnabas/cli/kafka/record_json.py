@@ -2,11 +2,12 @@
 something."""
 
 import base64
-import dataclasses
 import json
 import re
 import uuid
 from typing import Any
+
+from barnabas.wire.schema import Message
 
 # Where the schema's name is not the plain camel case of ours.
 _NAMES = {"kraft_version": "kRaftVersion", "kraft_version_feature": "kRaftVersionFeature"}
@@ -14,11 +15,11 @@ _NO_ID = uuid.UUID(int=0)
 
 
 def to_json(value: Any) -> Any:
-    if dataclasses.is_dataclass(value):
+    if isinstance(value, Message):
         return {
-            java_name(field.name): to_json(getattr(value, field.name))
-            for field in dataclasses.fields(value)
-            if "tag" not in field.metadata or getattr(value, field.name) != field.default
+            java_name(name): to_json(getattr(value, name))
+            for name, field in value.layout.fields.items()
+            if field.tag is None or getattr(value, name) != field.default
         }
     if isinstance(value, uuid.UUID):
         return uuid_json(value)

@@ -10,9 +10,9 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from barnabas.coordinator.ports import KeyValue
-from barnabas.wire.entities import decode_entity, encode_entity, int32, int64, kafka_entity, string, uuid_field
-from barnabas.wire.entity_versions import decode_version, encode_version, only, since, versions
+from barnabas.wire.codec import decode, decode_versioned, encode, encode_versioned
 from barnabas.wire.primitives import uvarint
+from barnabas.wire.schema import Message, int32, int64, since, string, uuid_field, within
 
 LEGACY_OFFSET_COMMIT: Final = 0
 OFFSET_COMMIT: Final = 1
@@ -20,20 +20,18 @@ OFFSET_COMMIT: Final = 1
 NO_TIMESTAMP: Final = -1
 
 
-@kafka_entity(version=0, flexible=False)
-class OffsetCommitKey:
+class OffsetCommitKey(Message, versions=(0, 0), flexible_since=1):
     group: str = string()
     topic: str = string()
     partition: int = int32()
 
 
-@versions(0, 4, flexible_since=4)
-class StoredOffset:
+class StoredOffset(Message, versions=(0, 4), flexible_since=4):
     offset: int = int64()
     leader_epoch: int = since(3, int32(-1))
     metadata: str = string()
     commit_timestamp: int = int64()
-    expire_timestamp: int = only(1, int64(NO_TIMESTAMP))
+    expire_timestamp: int = within(1, 1, int64(NO_TIMESTAMP))
     topic_id: uuid.UUID | None = since(4, uuid_field(tag=0))
 
 
@@ -101,9 +99,7 @@ def _text(text: str) -> bytes:
 
 
 def encode_offset_plainly(record: OffsetRecord) -> KeyValue:
-    key = _KEY_TYPE + encode_entity(
-        OffsetCommitKey(group=record.group_id, topic=record.topic, partition=record.partition)
-    )
+    key = _KEY_TYPE + encode(OffsetCommitKey(group=record.group_id, topic=record.topic, partition=record.partition))
     value = record.value
     if value is None:
         return KeyValue(key, None)
@@ -116,17 +112,17 @@ def encode_offset_plainly(record: OffsetRecord) -> KeyValue:
         topic_id=value.topic_id,
     )
     expires = value.expire_timestamp_ms != NO_TIMESTAMP
-    return KeyValue(key, encode_version(stored, _EXPIRING_VERSION if expires else _VERSION))
+    return KeyValue(key, encode_versioned(stored, _EXPIRING_VERSION if expires else _VERSION))
 
 
 def decode_offset(key: bytes, value: bytes | None) -> OffsetRecord:
-    stored_key = decode_entity(OffsetCommitKey, key, 2)
+    stored_key = decode(OffsetCommitKey, key, 2)
     committed = None if value is None else _unpacked(value) or _decode_value_plainly(value)
     return OffsetRecord(stored_key.group, stored_key.topic, stored_key.partition, committed)
 
 
 def decode_offset_plainly(key: bytes, value: bytes | None) -> OffsetRecord:
-    stored_key = decode_entity(OffsetCommitKey, key, 2)
+    stored_key = decode(OffsetCommitKey, key, 2)
     committed = None if value is None else _decode_value_plainly(value)
     return OffsetRecord(stored_key.group, stored_key.topic, stored_key.partition, committed)
 
@@ -154,7 +150,7 @@ def _unpacked(value: bytes) -> CommittedOffset | None:
 
 
 def _decode_value_plainly(value: bytes) -> CommittedOffset:
-    stored = decode_version(StoredOffset, value)
+    stored = decode_versioned(StoredOffset, value)
     return CommittedOffset(
         offset=stored.offset,
         leader_epoch=stored.leader_epoch,

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from barnabas.coordinator.ports import KeyValue
-from barnabas.wire.entities import decode_entity, encode_entity
-from barnabas.wire.entity_versions import decode_version, encode_version
+from barnabas.wire.codec import decode, decode_versioned, encode, encode_versioned
 
 
 class StateRecord(NamedTuple):
@@ -26,23 +25,23 @@ class RecordFormat(NamedTuple):
     type_id: int
     key: type[Any]
     value: type[Any]
-    """Declared with `versions`: all of them are read."""
+    """In all its versions: any of them is read."""
     written_version: int = 0
     codec: ValueCodec | None = None
     """Where the declared format does not say it all."""
 
     def encode(self, record: StateRecord) -> KeyValue:
-        key = self.type_id.to_bytes(2, "big") + encode_entity(record.key)
+        key = self.type_id.to_bytes(2, "big") + encode(record.key)
         if record.value is None:
             return KeyValue(key, None)
         if self.codec is not None:
             return KeyValue(key, self.codec.encode(record.value))
-        return KeyValue(key, encode_version(record.value, self.written_version))
+        return KeyValue(key, encode_versioned(record.value, self.written_version))
 
     def decode(self, key: bytes, value: bytes | None) -> StateRecord:
-        stored_key = decode_entity(self.key, key, 2)
+        stored_key = decode(self.key, key, 2)
         if value is None:
             return StateRecord(stored_key, None)
         if self.codec is not None:
             return StateRecord(stored_key, self.codec.decode(value))
-        return StateRecord(stored_key, decode_version(self.value, value))
+        return StateRecord(stored_key, decode_versioned(self.value, value))

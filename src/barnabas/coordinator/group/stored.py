@@ -21,18 +21,9 @@ from barnabas.coordinator.group.offset_format import (
 from barnabas.coordinator.group.record_format import RecordFormat, StateRecord
 from barnabas.coordinator.group.share.stored import SHARE_FORMATS
 from barnabas.coordinator.ports import KeyValue
-from barnabas.wire.entities import (
-    array,
-    bytes_field,
-    decode_entity,
-    encode_entity,
-    int32,
-    int64,
-    kafka_entity,
-    string,
-)
-from barnabas.wire.entity_versions import decode_version, encode_version, since, versions
+from barnabas.wire.codec import decode, decode_versioned, encode, encode_versioned
 from barnabas.wire.errors import CorruptMessage
+from barnabas.wire.schema import Message, array, bytes_field, int32, int64, since, string
 
 GROUP_METADATA: Final = 2
 
@@ -60,13 +51,11 @@ def fits(text: str | None) -> bool:
     return text is None or len(text) * 4 <= TEXT_BYTES_MAX or len(text.encode()) <= TEXT_BYTES_MAX
 
 
-@kafka_entity(version=0, flexible=False)
-class GroupMetadataKey:
+class GroupMetadataKey(Message, versions=(0, 0), flexible_since=1):
     group: str = string()
 
 
-@versions(0, 4, flexible_since=4)
-class StoredMember:
+class StoredMember(Message, versions=(0, 4), flexible_since=4):
     member_id: str = string()
     group_instance_id: str | None = since(3, string(None))
     client_id: str = string()
@@ -77,8 +66,7 @@ class StoredMember:
     assignment: bytes = bytes_field()
 
 
-@versions(0, 4, flexible_since=4)
-class StoredGroup:
+class StoredGroup(Message, versions=(0, 4), flexible_since=4):
     """A classic group as the log knows it: its last generation."""
 
     protocol_type: str = string()
@@ -86,7 +74,7 @@ class StoredGroup:
     protocol: str | None = string(None)
     leader: str | None = string(None)
     current_state_timestamp: int = since(2, int64(-1))
-    members: tuple[StoredMember, ...] = array()
+    members: tuple[StoredMember, ...] = array(StoredMember)
 
 
 _GROUP_VERSION: Final = 3
@@ -112,8 +100,8 @@ def encode_record(record: GroupCoordinatorRecord) -> KeyValue:
     if isinstance(record, OffsetRecord):
         return encode_offset(record)
     if isinstance(record, GroupRecord):
-        group_key = _GROUP_KEY_TYPE + encode_entity(GroupMetadataKey(group=record.group_id))
-        return KeyValue(group_key, None if record.value is None else encode_version(record.value, _GROUP_VERSION))
+        group_key = _GROUP_KEY_TYPE + encode(GroupMetadataKey(group=record.group_id))
+        return KeyValue(group_key, None if record.value is None else encode_versioned(record.value, _GROUP_VERSION))
     return _BY_KEY[type(record.key)].encode(record)
 
 
@@ -129,7 +117,7 @@ def decode_record(key: bytes, value: bytes | None) -> GroupCoordinatorRecord | N
     if kind in (LEGACY_OFFSET_COMMIT, OFFSET_COMMIT):
         return decode_offset(key, value)
     if kind == GROUP_METADATA:
-        group_key = decode_entity(GroupMetadataKey, key, 2)
-        return GroupRecord(group_key.group, None if value is None else decode_version(StoredGroup, value))
+        group_key = decode(GroupMetadataKey, key, 2)
+        return GroupRecord(group_key.group, None if value is None else decode_versioned(StoredGroup, value))
     known = _BY_TYPE.get(kind)
     return None if known is None else known.decode(key, value)

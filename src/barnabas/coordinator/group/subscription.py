@@ -7,34 +7,31 @@ that we know. To learn the topics of a classic group only the fields of version 
 
 from typing import Final, TypeVar
 
-from barnabas.wire.entities import array, array_of, bytes_field, int32, kafka_entity, string
-from barnabas.wire.entity_versions import decode_version, encode_version, since, versions
+from barnabas.wire.codec import decode, encode_versioned
 from barnabas.wire.errors import CorruptMessage
+from barnabas.wire.schema import Message, array, bytes_field, int32, since, string
 
 CONSUMER_PROTOCOL_TYPE: Final = "consumer"
 _VERSION_MAX: Final = 3
 
-T = TypeVar("T")
+M = TypeVar("M", bound=Message)
 
 
-@kafka_entity(version=0, flexible=False)
-class ProtocolTopic:
+class ProtocolTopic(Message, versions=(0, _VERSION_MAX)):
     topic: str = string()
-    partitions: tuple[int, ...] = array_of("int32")
+    partitions: tuple[int, ...] = array("int32")
 
 
-@versions(0, _VERSION_MAX, flexible_since=_VERSION_MAX + 1)
-class Subscription:
-    topics: tuple[str, ...] = array_of("string")
+class Subscription(Message, versions=(0, _VERSION_MAX)):
+    topics: tuple[str, ...] = array("string")
     user_data: bytes | None = bytes_field(None)
-    owned_partitions: tuple[ProtocolTopic, ...] = since(1, array())
+    owned_partitions: tuple[ProtocolTopic, ...] = since(1, array(ProtocolTopic))
     generation_id: int = since(2, int32(-1))
     rack_id: str | None = since(3, string(None))
 
 
-@versions(0, _VERSION_MAX, flexible_since=_VERSION_MAX + 1)
-class ProtocolAssignment:
-    assigned_partitions: tuple[ProtocolTopic, ...] = array()
+class ProtocolAssignment(Message, versions=(0, _VERSION_MAX)):
+    assigned_partitions: tuple[ProtocolTopic, ...] = array(ProtocolTopic)
     user_data: bytes | None = bytes_field(None)
 
 
@@ -55,11 +52,11 @@ def parse_assignment(assignment: bytes) -> ProtocolAssignment:
 
 def encode_assignment(assignment: ProtocolAssignment, subscription: bytes) -> bytes:
     """In the version that the member subscribed with."""
-    return encode_version(assignment, min(_version(subscription), _VERSION_MAX))
+    return encode_versioned(assignment, min(_version(subscription), _VERSION_MAX))
 
 
-def _decode(entity_type: type[T], data: bytes, version: int) -> T:
-    return decode_version(entity_type, version.to_bytes(2, "big") + data[2:])
+def _decode(entity_type: type[M], data: bytes, version: int) -> M:
+    return decode(entity_type, data, 2, version=version)
 
 
 def _version(data: bytes) -> int:

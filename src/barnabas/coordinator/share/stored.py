@@ -10,19 +10,9 @@ from typing import Any, Final, NamedTuple
 
 from barnabas.coordinator.ports import KeyValue
 from barnabas.model.share import SharePartitionKey, StateBatch
-from barnabas.wire.entities import (
-    array,
-    decode_entity,
-    encode_entity,
-    int8,
-    int16,
-    int32,
-    int64,
-    kafka_entity,
-    string,
-    uuid_field,
-)
+from barnabas.wire.codec import decode, encode
 from barnabas.wire.errors import CorruptMessage
+from barnabas.wire.schema import Message, array, int8, int16, int32, int64, string, uuid_field
 
 SHARE_SNAPSHOT: Final = 0
 SHARE_UPDATE: Final = 1
@@ -31,23 +21,20 @@ _VERSION_0: Final = (0).to_bytes(2, "big")
 _NO_TOPIC_ID: Final = uuid.UUID(int=0)
 
 
-@kafka_entity(version=0, flexible=False)
-class ShareKey:
+class ShareKey(Message, versions=(0, 0), flexible_since=1):
     group_id: str = string()
     topic_id: uuid.UUID | None = uuid_field()
     partition: int = int32()
 
 
-@kafka_entity(version=0, flexible=True)
-class StoredBatch:
+class StoredBatch(Message, versions=(0, 0), flexible_since=0):
     first_offset: int = int64()
     last_offset: int = int64()
     delivery_state: int = int8()
     delivery_count: int = int16()
 
 
-@kafka_entity(version=0, flexible=True)
-class ShareSnapshotValue:
+class ShareSnapshotValue(Message, versions=(0, 0), flexible_since=0):
     snapshot_epoch: int = int32()
     state_epoch: int = int32()
     leader_epoch: int = int32()
@@ -55,16 +42,15 @@ class ShareSnapshotValue:
     delivery_complete_count: int = int32(-1, tag=0)
     create_timestamp: int = int64()
     write_timestamp: int = int64()
-    state_batches: tuple[StoredBatch, ...] = array()
+    state_batches: tuple[StoredBatch, ...] = array(StoredBatch)
 
 
-@kafka_entity(version=0, flexible=True)
-class ShareUpdateValue:
+class ShareUpdateValue(Message, versions=(0, 0), flexible_since=0):
     snapshot_epoch: int = int32()
     leader_epoch: int = int32()
     start_offset: int = int64()
     delivery_complete_count: int = int32(-1, tag=0)
-    state_batches: tuple[StoredBatch, ...] = array()
+    state_batches: tuple[StoredBatch, ...] = array(StoredBatch)
 
 
 class Snapshot(NamedTuple):
@@ -102,7 +88,7 @@ ShareStateRecord = SnapshotRecord | UpdateRecord
 def encode_record(record: ShareStateRecord) -> KeyValue:
     kind = SHARE_SNAPSHOT if isinstance(record, SnapshotRecord) else SHARE_UPDATE
     group_id, topic_id, partition = record.key
-    key = kind.to_bytes(2, "big") + encode_entity(ShareKey(group_id=group_id, topic_id=topic_id, partition=partition))
+    key = kind.to_bytes(2, "big") + encode(ShareKey(group_id=group_id, topic_id=topic_id, partition=partition))
     if record.value is None:
         return KeyValue(key, None)
     value: Any = record.value
@@ -130,7 +116,7 @@ def encode_record(record: ShareStateRecord) -> KeyValue:
             state_batches=batches,
             delivery_complete_count=value.delivery_complete_count,
         )
-    return KeyValue(key, _VERSION_0 + encode_entity(stored))
+    return KeyValue(key, _VERSION_0 + encode(stored))
 
 
 def decode_record(key: bytes, value: bytes | None) -> ShareStateRecord | None:
@@ -140,14 +126,14 @@ def decode_record(key: bytes, value: bytes | None) -> ShareStateRecord | None:
     kind = int.from_bytes(key[:2], "big", signed=True)
     if kind not in (SHARE_SNAPSHOT, SHARE_UPDATE):
         return None
-    stored_key = decode_entity(ShareKey, key, 2)
+    stored_key = decode(ShareKey, key, 2)
     share_key = SharePartitionKey(stored_key.group_id, stored_key.topic_id or _NO_TOPIC_ID, stored_key.partition)
     if value is None:
         return SnapshotRecord(share_key, None) if kind == SHARE_SNAPSHOT else None
     if value[:2] != _VERSION_0:
         raise CorruptMessage(f"share state of version {value[:2].hex()} is stored; version 0 is known")
     if kind == SHARE_UPDATE:
-        update = decode_entity(ShareUpdateValue, value, 2)
+        update = decode(ShareUpdateValue, value, 2)
         return UpdateRecord(
             share_key,
             Update(
@@ -158,7 +144,7 @@ def decode_record(key: bytes, value: bytes | None) -> ShareStateRecord | None:
                 _batches(update.state_batches),
             ),
         )
-    snapshot = decode_entity(ShareSnapshotValue, value, 2)
+    snapshot = decode(ShareSnapshotValue, value, 2)
     return SnapshotRecord(
         share_key,
         Snapshot(

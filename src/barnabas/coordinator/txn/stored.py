@@ -11,19 +11,9 @@ from barnabas.coordinator.ports import KeyValue
 from barnabas.coordinator.txn.states import EMPTY, STATE_NUMBERS, STATES
 from barnabas.coordinator.txn.transaction import NO_PRODUCER_ID, Transaction
 from barnabas.model import TopicPartition
-from barnabas.wire.entities import (
-    array,
-    array_of,
-    decode_entity,
-    encode_entity,
-    int8,
-    int16,
-    int32,
-    int64,
-    kafka_entity,
-    string,
-)
+from barnabas.wire.codec import decode, encode
 from barnabas.wire.errors import CorruptMessage
+from barnabas.wire.schema import Message, array, int8, int16, int32, int64, string
 
 TRANSACTIONAL_ID_BYTES_MAX: Final = 2**15 - 1
 """What the key has room for. Requests of later versions can carry longer ones."""
@@ -36,36 +26,31 @@ class TransactionRecord(NamedTuple):
     """Of the value, as it is to be written."""
 
 
-@kafka_entity(version=0, flexible=False)
-class TransactionKey:
+class TransactionKey(Message, versions=(0, 0), flexible_since=1):
     transactional_id: str = string()
 
 
-@kafka_entity(version=0, flexible=False)
-class _PartitionsV0:
+class _PartitionsV0(Message, versions=(0, 0), flexible_since=1):
     topic: str = string()
-    partition_ids: tuple[int, ...] = array_of("int32")
+    partition_ids: tuple[int, ...] = array("int32")
 
 
-@kafka_entity(version=1, flexible=True)
-class _PartitionsV1:
+class _PartitionsV1(Message, versions=(1, 1), flexible_since=0):
     topic: str = string()
-    partition_ids: tuple[int, ...] = array_of("int32")
+    partition_ids: tuple[int, ...] = array("int32")
 
 
-@kafka_entity(version=0, flexible=False)
-class _ValueV0:
+class _ValueV0(Message, versions=(0, 0), flexible_since=1):
     producer_id: int = int64()
     producer_epoch: int = int16()
     transaction_timeout_ms: int = int32()
     transaction_status: int = int8()
-    transaction_partitions: tuple[_PartitionsV0, ...] | None = array()
+    transaction_partitions: tuple[_PartitionsV0, ...] | None = array(_PartitionsV0, nullable_since=0)
     transaction_last_update_timestamp_ms: int = int64()
     transaction_start_timestamp_ms: int = int64()
 
 
-@kafka_entity(version=1, flexible=True)
-class _ValueV1:
+class _ValueV1(Message, versions=(1, 1), flexible_since=0):
     producer_id: int = int64()
     previous_producer_id: int = int64(-1, tag=0)
     next_producer_id: int = int64(-1, tag=1)
@@ -73,7 +58,7 @@ class _ValueV1:
     next_producer_epoch: int = int16(-1, tag=3)
     transaction_timeout_ms: int = int32()
     transaction_status: int = int8()
-    transaction_partitions: tuple[_PartitionsV1, ...] | None = array()
+    transaction_partitions: tuple[_PartitionsV1, ...] | None = array(_PartitionsV1, nullable_since=0)
     transaction_last_update_timestamp_ms: int = int64()
     transaction_start_timestamp_ms: int = int64()
     client_transaction_version: int = int16(0, tag=2)
@@ -89,12 +74,12 @@ def value_version(transaction_version: int) -> int:
 
 
 def encode_record(record: TransactionRecord) -> KeyValue:
-    key = _VERSION_BYTES[0] + encode_entity(TransactionKey(transactional_id=record.transactional_id))
+    key = _VERSION_BYTES[0] + encode(TransactionKey(transactional_id=record.transactional_id))
     value = record.value
     if value is None:
         return KeyValue(key, None)
     body = _body_v1(value) if record.version else _body_v0(value)
-    return KeyValue(key, _VERSION_BYTES[record.version] + encode_entity(body))
+    return KeyValue(key, _VERSION_BYTES[record.version] + encode(body))
 
 
 def _body_v0(value: Transaction) -> _ValueV0:
@@ -138,13 +123,13 @@ def by_topic(partitions: Iterable[TopicPartition]) -> Iterable[tuple[str, tuple[
 def decode_record(key: bytes, value: bytes | None) -> TransactionRecord | None:
     if _int16(key) != 0:
         return None
-    transactional_id = decode_entity(TransactionKey, key, 2).transactional_id
+    transactional_id = decode(TransactionKey, key, 2).transactional_id
     if value is None:
         return TransactionRecord(transactional_id, None)
     version = _int16(value)
     if version not in VALUE_VERSIONS:
         raise CorruptMessage(f"a transaction of version {version} is stored; versions 0 and 1 are known")
-    stored = decode_entity(VALUE_VERSIONS[version], value, 2)
+    stored = decode(VALUE_VERSIONS[version], value, 2)
     if not 0 <= stored.transaction_status < len(STATES):
         raise CorruptMessage(f"a transaction is stored in state {stored.transaction_status}")
     return TransactionRecord(

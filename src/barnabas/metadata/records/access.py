@@ -2,23 +2,10 @@
 
 import uuid
 
-from barnabas.wire.entities import (
-    array,
-    array_of,
-    boolean,
-    bytes_field,
-    float64,
-    int8,
-    int32,
-    int64,
-    kafka_entity,
-    string,
-    uuid_field,
-)
+from barnabas.wire.schema import Message, array, boolean, bytes_field, float64, int8, int32, int64, string, uuid_field
 
 
-@kafka_entity(version=0, flexible=True)
-class AccessControlEntryRecord:
+class AccessControlEntryRecord(Message, versions=(0, 0), flexible_since=0):
     id: uuid.UUID | None = uuid_field()
     resource_type: int = int8()
     resource_name: str = string()
@@ -29,13 +16,11 @@ class AccessControlEntryRecord:
     permission_type: int = int8()
 
 
-@kafka_entity(version=0, flexible=True)
-class RemoveAccessControlEntryRecord:
+class RemoveAccessControlEntryRecord(Message, versions=(0, 0), flexible_since=0):
     id: uuid.UUID | None = uuid_field()
 
 
-@kafka_entity(version=0, flexible=True)
-class UserScramCredentialRecord:
+class UserScramCredentialRecord(Message, versions=(0, 0), flexible_since=0):
     name: str = string()
     mechanism: int = int8()
     salt: bytes = bytes_field()
@@ -44,38 +29,33 @@ class UserScramCredentialRecord:
     iterations: int = int32()
 
 
-@kafka_entity(version=0, flexible=True)
-class RemoveUserScramCredentialRecord:
+class RemoveUserScramCredentialRecord(Message, versions=(0, 0), flexible_since=0):
     name: str = string()
     mechanism: int = int8()
 
 
-@kafka_entity(version=0, flexible=True)
-class DelegationTokenRecord:
+class DelegationTokenRecord(Message, versions=(0, 0), flexible_since=0):
     owner: str = string()
     requester: str = string()
-    renewers: tuple[str, ...] = array_of("string")
+    renewers: tuple[str, ...] = array("string")
     issue_timestamp: int = int64()
     max_timestamp: int = int64()
     expiration_timestamp: int = int64()
     token_id: str = string()
 
 
-@kafka_entity(version=0, flexible=True)
-class RemoveDelegationTokenRecord:
+class RemoveDelegationTokenRecord(Message, versions=(0, 0), flexible_since=0):
     token_id: str = string()
 
 
-@kafka_entity(version=0, flexible=True)
-class QuotaEntity:
+class QuotaEntity(Message, versions=(0, 0), flexible_since=0):
     entity_type: str = string()
     entity_name: str | None = string(None)
     """None: the default of that type."""
 
 
-@kafka_entity(version=0, flexible=True)
-class ClientQuotaRecord:
-    entity: tuple[QuotaEntity, ...] = array()
+class ClientQuotaRecord(Message, versions=(0, 0), flexible_since=0):
+    entity: tuple[QuotaEntity, ...] = array(QuotaEntity)
     key: str = string()
     value: float = float64()
     remove: bool = boolean()

@@ -2,96 +2,85 @@
 
 import uuid
 
-from barnabas.wire.entities import array, array_of, boolean, int8, int16, int32, int64, kafka_entity, string, uint16
-from barnabas.wire.entities import uuid_field as uuid_
+from barnabas.wire.schema import Message, array, boolean, int8, int16, int32, int64, since, string, uint16, uuid_field
 
 
-@kafka_entity(version=4, flexible=True)
-class BrokerEndpoint:
+class BrokerEndpoint(Message, versions=(0, 4), flexible_since=0):
     name: str = string()
     host: str = string()
     port: int = uint16()
     security_protocol: int = int16()
 
 
-@kafka_entity(version=4, flexible=True)
-class BrokerFeature:
+class BrokerFeature(Message, versions=(0, 4), flexible_since=0):
     name: str = string()
     min_supported_version: int = int16()
     max_supported_version: int = int16()
 
 
-@kafka_entity(version=4, flexible=True)
-class RegisterBrokerRecord:
+class RegisterBrokerRecord(Message, versions=(0, 4), flexible_since=0):
     broker_id: int = int32()
-    is_migrating_zk_broker: bool = boolean()
-    incarnation_id: uuid.UUID | None = uuid_()
+    is_migrating_zk_broker: bool = since(2, boolean())
+    incarnation_id: uuid.UUID | None = uuid_field()
     broker_epoch: int = int64()
-    end_points: tuple[BrokerEndpoint, ...] = array()
-    features: tuple[BrokerFeature, ...] = array()
+    end_points: tuple[BrokerEndpoint, ...] = array(BrokerEndpoint)
+    features: tuple[BrokerFeature, ...] = array(BrokerFeature)
     rack: str | None = string(None)
     fenced: bool = boolean(True)
-    in_controlled_shutdown: bool = boolean()
-    log_dirs: tuple[uuid.UUID, ...] = array_of("uuid", tag=0)
-    cordoned_log_dirs: tuple[uuid.UUID, ...] | None = array_of("uuid", None, tag=1)
+    in_controlled_shutdown: bool = since(1, boolean())
+    log_dirs: tuple[uuid.UUID, ...] = array("uuid", tag=0)
+    cordoned_log_dirs: tuple[uuid.UUID, ...] | None = array("uuid", None, tag=1)
     """None until the broker has told by its heartbeats which directories take no new partitions."""
 
 
-@kafka_entity(version=0, flexible=True)
-class UnregisterBrokerRecord:
+class UnregisterBrokerRecord(Message, versions=(0, 0), flexible_since=0):
     broker_id: int = int32()
     broker_epoch: int = int64()
 
 
-@kafka_entity(version=0, flexible=True)
-class FenceBrokerRecord:
+class FenceBrokerRecord(Message, versions=(0, 0), flexible_since=0):
     """Older than BrokerRegistrationChangeRecord, which newer clusters write instead."""
 
     id: int = int32()
     epoch: int = int64()
 
 
-@kafka_entity(version=0, flexible=True)
-class UnfenceBrokerRecord:
+class UnfenceBrokerRecord(Message, versions=(0, 0), flexible_since=0):
     """Older than BrokerRegistrationChangeRecord, which newer clusters write instead."""
 
     id: int = int32()
     epoch: int = int64()
 
 
-@kafka_entity(version=3, flexible=True)
-class BrokerRegistrationChangeRecord:
+class BrokerRegistrationChangeRecord(Message, versions=(0, 3), flexible_since=0):
     broker_id: int = int32()
     broker_epoch: int = int64()
     fenced: int = int8(0, tag=0)
     """-1: unfenced from now on; 0: no change; 1: fenced from now on."""
     in_controlled_shutdown: int = int8(0, tag=1)
     """0: no change; 1: the broker is shutting down."""
-    log_dirs: tuple[uuid.UUID, ...] = array_of("uuid", tag=2)
+    log_dirs: tuple[uuid.UUID, ...] = array("uuid", tag=2)
     """Empty: no change."""
-    cordoned_log_dirs: tuple[uuid.UUID, ...] | None = array_of("uuid", None, tag=3)
+    cordoned_log_dirs: tuple[uuid.UUID, ...] | None = array("uuid", None, tag=3)
     """None: no change."""
 
 
-@kafka_entity(version=0, flexible=True)
-class ControllerEndpoint:
+class ControllerEndpoint(Message, versions=(0, 0), flexible_since=0):
     name: str = string()
     host: str = string()
     port: int = uint16()
     security_protocol: int = int16()
 
 
-@kafka_entity(version=0, flexible=True)
-class ControllerFeature:
+class ControllerFeature(Message, versions=(0, 0), flexible_since=0):
     name: str = string()
     min_supported_version: int = int16()
     max_supported_version: int = int16()
 
 
-@kafka_entity(version=0, flexible=True)
-class RegisterControllerRecord:
+class RegisterControllerRecord(Message, versions=(0, 0), flexible_since=0):
     controller_id: int = int32()
-    incarnation_id: uuid.UUID | None = uuid_()
+    incarnation_id: uuid.UUID | None = uuid_field()
     zk_migration_ready: bool = boolean()
-    end_points: tuple[ControllerEndpoint, ...] = array()
-    features: tuple[ControllerFeature, ...] = array()
+    end_points: tuple[ControllerEndpoint, ...] = array(ControllerEndpoint)
+    features: tuple[ControllerFeature, ...] = array(ControllerFeature)

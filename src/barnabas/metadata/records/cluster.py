@@ -1,10 +1,9 @@
+from barnabas.wire.schema import Message, int8, int16, int32, int64, string
+
 """Records about the cluster as a whole: configs, features, producer ids, and the metadata log's own transactions."""
 
-from barnabas.wire.entities import int8, int16, int32, int64, kafka_entity, string
 
-
-@kafka_entity(version=0, flexible=True)
-class ConfigRecord:
+class ConfigRecord(Message, versions=(0, 0), flexible_since=0):
     resource_type: int = int8()
     resource_name: str = string()
     name: str = string()
@@ -12,15 +11,13 @@ class ConfigRecord:
     """None: back to the default."""
 
 
-@kafka_entity(version=0, flexible=True)
-class FeatureLevelRecord:
+class FeatureLevelRecord(Message, versions=(0, 0), flexible_since=0):
     name: str = string()
     feature_level: int = int16()
     """0: the feature is off."""
 
 
-@kafka_entity(version=0, flexible=True)
-class ProducerIdsRecord:
+class ProducerIdsRecord(Message, versions=(0, 0), flexible_since=0):
     """A block of producer ids was handed to a broker; the next block begins at `next_producer_id`."""
 
     broker_id: int = int32()
@@ -28,32 +25,27 @@ class ProducerIdsRecord:
     next_producer_id: int = int64()
 
 
-@kafka_entity(version=0, flexible=True)
-class NoOpRecord:
+class NoOpRecord(Message, versions=(0, 0), flexible_since=0):
     """Says nothing; moves the end of the log so that observers see the leader is alive."""
 
 
-@kafka_entity(version=0, flexible=True)
-class BeginTransactionRecord:
+class BeginTransactionRecord(Message, versions=(0, 0), flexible_since=0):
     """From here on records count only once an EndTransactionRecord follows."""
 
     name: str | None = string(None, tag=0)
 
 
-@kafka_entity(version=0, flexible=True)
-class EndTransactionRecord:
+class EndTransactionRecord(Message, versions=(0, 0), flexible_since=0):
     """What followed the BeginTransactionRecord counts."""
 
 
-@kafka_entity(version=0, flexible=True)
-class AbortTransactionRecord:
+class AbortTransactionRecord(Message, versions=(0, 0), flexible_since=0):
     """What followed the BeginTransactionRecord never happened."""
 
     reason: str | None = string(None, tag=0)
 
 
-@kafka_entity(version=0, flexible=True)
-class ZkMigrationStateRecord:
+class ZkMigrationStateRecord(Message, versions=(0, 0), flexible_since=0):
     """Left behind by clusters that once were migrated from ZooKeeper."""
 
     zk_migration_state: int = int8()

@@ -3,7 +3,7 @@
 import uuid
 from typing import Final
 
-from barnabas.wire.entities import array_of, int8, int32, kafka_entity, string, uuid_field
+from barnabas.wire.schema import Message, array, int8, int32, since, string, uuid_field
 
 NO_LEADER: Final = -1
 NO_LEADER_CHANGE: Final = -2
@@ -12,59 +12,54 @@ NO_ID: Final = uuid.UUID(int=0)
 """What an id is before it is given one. Kafka gives no topic this id."""
 
 
-@kafka_entity(version=0, flexible=True)
-class TopicRecord:
+class TopicRecord(Message, versions=(0, 0), flexible_since=0):
     name: str = string()
     topic_id: uuid.UUID = uuid_field(NO_ID)
 
 
-@kafka_entity(version=0, flexible=True)
-class RemoveTopicRecord:
+class RemoveTopicRecord(Message, versions=(0, 0), flexible_since=0):
     """The topic, its partitions and its configs go."""
 
     topic_id: uuid.UUID = uuid_field(NO_ID)
 
 
-@kafka_entity(version=2, flexible=True)
-class PartitionRecord:
+class PartitionRecord(Message, versions=(0, 2), flexible_since=0):
     partition_id: int = int32(-1)
     topic_id: uuid.UUID = uuid_field(NO_ID)
-    replicas: tuple[int, ...] = array_of("int32")
+    replicas: tuple[int, ...] = array("int32")
     """In order of preference: the first is the preferred leader."""
-    isr: tuple[int, ...] = array_of("int32")
-    removing_replicas: tuple[int, ...] = array_of("int32")
-    adding_replicas: tuple[int, ...] = array_of("int32")
+    isr: tuple[int, ...] = array("int32")
+    removing_replicas: tuple[int, ...] = array("int32")
+    adding_replicas: tuple[int, ...] = array("int32")
     leader: int = int32(NO_LEADER)
     leader_recovery_state: int = int8(0, tag=0)
     """1 while the partition recovers from an unclean election."""
     leader_epoch: int = int32(-1)
     partition_epoch: int = int32(-1)
     """Grows with every change of the partition."""
-    directories: tuple[uuid.UUID | None, ...] = array_of("uuid")
+    directories: tuple[uuid.UUID | None, ...] = since(1, array("uuid"))
     """Where each replica lives, in the order of `replicas`. The wire's zero, read as None, is Kafka's MIGRATING."""
-    eligible_leader_replicas: tuple[int, ...] | None = array_of("int32", None, tag=1)
-    last_known_elr: tuple[int, ...] | None = array_of("int32", None, tag=2)
+    eligible_leader_replicas: tuple[int, ...] | None = array("int32", None, tag=1)
+    last_known_elr: tuple[int, ...] | None = array("int32", None, tag=2)
 
 
-@kafka_entity(version=2, flexible=True)
-class PartitionChangeRecord:
+class PartitionChangeRecord(Message, versions=(0, 2), flexible_since=0):
     """What changed in a partition. None (and for the leader -2, for the recovery state -1) means: no change."""
 
     partition_id: int = int32(-1)
     topic_id: uuid.UUID = uuid_field(NO_ID)
-    isr: tuple[int, ...] | None = array_of("int32", None, tag=0)
+    isr: tuple[int, ...] | None = array("int32", None, tag=0)
     leader: int = int32(NO_LEADER_CHANGE, tag=1)
-    replicas: tuple[int, ...] | None = array_of("int32", None, tag=2)
-    removing_replicas: tuple[int, ...] | None = array_of("int32", None, tag=3)
-    adding_replicas: tuple[int, ...] | None = array_of("int32", None, tag=4)
+    replicas: tuple[int, ...] | None = array("int32", None, tag=2)
+    removing_replicas: tuple[int, ...] | None = array("int32", None, tag=3)
+    adding_replicas: tuple[int, ...] | None = array("int32", None, tag=4)
     leader_recovery_state: int = int8(-1, tag=5)
-    eligible_leader_replicas: tuple[int, ...] | None = array_of("int32", None, tag=6)
-    last_known_elr: tuple[int, ...] | None = array_of("int32", None, tag=7)
-    directories: tuple[uuid.UUID | None, ...] | None = array_of("uuid", None, tag=8)
+    eligible_leader_replicas: tuple[int, ...] | None = array("int32", None, tag=6)
+    last_known_elr: tuple[int, ...] | None = array("int32", None, tag=7)
+    directories: tuple[uuid.UUID | None, ...] | None = array("uuid", None, tag=8)
 
 
-@kafka_entity(version=0, flexible=True)
-class ClearElrRecord:
+class ClearElrRecord(Message, versions=(0, 0), flexible_since=0):
     """Forget the eligible leader replicas of one topic, or of all topics where the name is empty."""
 
     topic_name: str = string()

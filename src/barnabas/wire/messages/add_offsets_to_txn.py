@@ -2,27 +2,17 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, int16, int64, of_kind, string
 
 
-class AddOffsetsToTxnRequest(Message):
-    __slots__ = ("transactional_id", "producer_id", "producer_epoch", "group_id")
-
-    def __init__(
-        self, *, transactional_id: str = "", producer_id: int = 0, producer_epoch: int = 0, group_id: str = ""
-    ) -> None:
-        self.transactional_id = transactional_id
-        self.producer_id = producer_id
-        self.producer_epoch = producer_epoch
-        self.group_id = group_id
+class AddOffsetsToTxnRequest(Message, versions=(0, 4), flexible_since=3):
+    transactional_id: str = string()
+    producer_id: int = int64()
+    producer_epoch: int = int16()
+    group_id: str = string()
 
 
-class AddOffsetsToTxnResponse(Message):
-    __slots__ = ("throttle_time", "error_code")
-
-    def __init__(
-        self, *, throttle_time: datetime.timedelta = datetime.timedelta(), error_code: ErrorCode = ErrorCode.none
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.error_code = error_code
+class AddOffsetsToTxnResponse(Message, versions=(0, 4), flexible_since=3):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)

@@ -2,102 +2,50 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, boolean, int16, int32, int64, of_kind, since, string, within
 
 
-class AddPartitionsToTxnTopic(Message):
-    __slots__ = ("name", "partitions")
-
-    def __init__(self, *, name: str = "", partitions: tuple[int, ...] = ()) -> None:
-        self.name = name
-        self.partitions = partitions
+class AddPartitionsToTxnTopic(Message, versions=(0, 5), flexible_since=3):
+    name: str = string()
+    partitions: tuple[int, ...] = array("int32")
 
 
-class AddPartitionsToTxnTransaction(Message):
-    __slots__ = ("transactional_id", "producer_id", "producer_epoch", "verify_only", "topics")
-
-    def __init__(
-        self,
-        *,
-        transactional_id: str = "",
-        producer_id: int = 0,
-        producer_epoch: int = 0,
-        verify_only: bool = False,
-        topics: tuple[AddPartitionsToTxnTopic, ...] = (),
-    ) -> None:
-        self.transactional_id = transactional_id
-        self.producer_id = producer_id
-        self.producer_epoch = producer_epoch
-        self.verify_only = verify_only
-        self.topics = topics
+class AddPartitionsToTxnTransaction(Message, versions=(4, 5), flexible_since=3):
+    transactional_id: str = string()
+    producer_id: int = int64()
+    producer_epoch: int = int16()
+    verify_only: bool = boolean()
+    topics: tuple[AddPartitionsToTxnTopic, ...] = array(AddPartitionsToTxnTopic)
 
 
-class AddPartitionsToTxnRequest(Message):
-    __slots__ = (
-        "transactions",
-        "v3_and_below_transactional_id",
-        "v3_and_below_producer_id",
-        "v3_and_below_producer_epoch",
-        "v3_and_below_topics",
+class AddPartitionsToTxnRequest(Message, versions=(0, 5), flexible_since=3):
+    transactions: tuple[AddPartitionsToTxnTransaction, ...] = since(4, array(AddPartitionsToTxnTransaction))
+    v3_and_below_transactional_id: str = within(0, 3, string())
+    v3_and_below_producer_id: int = within(0, 3, int64())
+    v3_and_below_producer_epoch: int = within(0, 3, int16())
+    v3_and_below_topics: tuple[AddPartitionsToTxnTopic, ...] = within(0, 3, array(AddPartitionsToTxnTopic))
+
+
+class AddPartitionsToTxnPartitionResult(Message, versions=(0, 5), flexible_since=3):
+    partition_index: int = int32()
+    partition_error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+
+
+class AddPartitionsToTxnTopicResult(Message, versions=(0, 5), flexible_since=3):
+    name: str = string()
+    results_by_partition: tuple[AddPartitionsToTxnPartitionResult, ...] = array(AddPartitionsToTxnPartitionResult)
+
+
+class AddPartitionsToTxnResult(Message, versions=(4, 5), flexible_since=3):
+    transactional_id: str = string()
+    topic_results: tuple[AddPartitionsToTxnTopicResult, ...] = array(AddPartitionsToTxnTopicResult)
+
+
+class AddPartitionsToTxnResponse(Message, versions=(0, 5), flexible_since=3):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    error_code: ErrorCode = since(4, of_kind("error_code", ErrorCode.none))
+    results_by_transaction: tuple[AddPartitionsToTxnResult, ...] = since(4, array(AddPartitionsToTxnResult))
+    results_by_topic_v3_and_below: tuple[AddPartitionsToTxnTopicResult, ...] = within(
+        0, 3, array(AddPartitionsToTxnTopicResult)
     )
-
-    def __init__(
-        self,
-        *,
-        transactions: tuple[AddPartitionsToTxnTransaction, ...] = (),
-        v3_and_below_transactional_id: str = "",
-        v3_and_below_producer_id: int = 0,
-        v3_and_below_producer_epoch: int = 0,
-        v3_and_below_topics: tuple[AddPartitionsToTxnTopic, ...] = (),
-    ) -> None:
-        self.transactions = transactions
-        self.v3_and_below_transactional_id = v3_and_below_transactional_id
-        self.v3_and_below_producer_id = v3_and_below_producer_id
-        self.v3_and_below_producer_epoch = v3_and_below_producer_epoch
-        self.v3_and_below_topics = v3_and_below_topics
-
-
-class AddPartitionsToTxnPartitionResult(Message):
-    __slots__ = ("partition_index", "partition_error_code")
-
-    def __init__(self, *, partition_index: int = 0, partition_error_code: ErrorCode = ErrorCode.none) -> None:
-        self.partition_index = partition_index
-        self.partition_error_code = partition_error_code
-
-
-class AddPartitionsToTxnTopicResult(Message):
-    __slots__ = ("name", "results_by_partition")
-
-    def __init__(
-        self, *, name: str = "", results_by_partition: tuple[AddPartitionsToTxnPartitionResult, ...] = ()
-    ) -> None:
-        self.name = name
-        self.results_by_partition = results_by_partition
-
-
-class AddPartitionsToTxnResult(Message):
-    __slots__ = ("transactional_id", "topic_results")
-
-    def __init__(
-        self, *, transactional_id: str = "", topic_results: tuple[AddPartitionsToTxnTopicResult, ...] = ()
-    ) -> None:
-        self.transactional_id = transactional_id
-        self.topic_results = topic_results
-
-
-class AddPartitionsToTxnResponse(Message):
-    __slots__ = ("throttle_time", "error_code", "results_by_transaction", "results_by_topic_v3_and_below")
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        error_code: ErrorCode = ErrorCode.none,
-        results_by_transaction: tuple[AddPartitionsToTxnResult, ...] = (),
-        results_by_topic_v3_and_below: tuple[AddPartitionsToTxnTopicResult, ...] = (),
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.error_code = error_code
-        self.results_by_transaction = results_by_transaction
-        self.results_by_topic_v3_and_below = results_by_topic_v3_and_below

@@ -3,50 +3,26 @@
 import datetime
 import uuid
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, boolean, int32, of_kind, since, string, uint16, uuid_field
 
 
-class Listener(Message):
-    __slots__ = ("name", "host", "port")
-
-    def __init__(self, *, name: str = "", host: str = "", port: int = 0) -> None:
-        self.name = name
-        self.host = host
-        self.port = port
+class Listener(Message, versions=(0, 1), flexible_since=0):
+    name: str = string()
+    host: str = string()
+    port: int = uint16()
 
 
-class AddRaftVoterRequest(Message):
-    __slots__ = ("cluster_id", "timeout", "voter_id", "voter_directory_id", "listeners", "ack_when_committed")
-
-    def __init__(
-        self,
-        *,
-        cluster_id: str | None = None,
-        timeout: datetime.timedelta = datetime.timedelta(),
-        voter_id: int = 0,
-        voter_directory_id: uuid.UUID | None = None,
-        listeners: tuple[Listener, ...] = (),
-        ack_when_committed: bool = True,
-    ) -> None:
-        self.cluster_id = cluster_id
-        self.timeout = timeout
-        self.voter_id = voter_id
-        self.voter_directory_id = voter_directory_id
-        self.listeners = listeners
-        self.ack_when_committed = ack_when_committed
+class AddRaftVoterRequest(Message, versions=(0, 1), flexible_since=0):
+    cluster_id: str | None = string(None, nullable_since=0)
+    timeout: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    voter_id: int = int32()
+    voter_directory_id: uuid.UUID | None = uuid_field()
+    listeners: tuple[Listener, ...] = array(Listener)
+    ack_when_committed: bool = since(1, boolean(True))
 
 
-class AddRaftVoterResponse(Message):
-    __slots__ = ("throttle_time", "error_code", "error_message")
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        error_code: ErrorCode = ErrorCode.none,
-        error_message: str | None = None,
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.error_code = error_code
-        self.error_message = error_message
+class AddRaftVoterResponse(Message, versions=(0, 1), flexible_since=0):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=0)

@@ -2,57 +2,37 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, boolean, float64, of_kind, string
 
 
-class EntityData(Message):
-    __slots__ = ("entity_type", "entity_name")
-
-    def __init__(self, *, entity_type: str = "", entity_name: str | None = None) -> None:
-        self.entity_type = entity_type
-        self.entity_name = entity_name
+class EntityData(Message, versions=(0, 1), flexible_since=1):
+    entity_type: str = string()
+    entity_name: str | None = string(None, nullable_since=0)
 
 
-class OpData(Message):
-    __slots__ = ("key", "value", "remove")
-
-    def __init__(self, *, key: str = "", value: float = 0.0, remove: bool = False) -> None:
-        self.key = key
-        self.value = value
-        self.remove = remove
+class OpData(Message, versions=(0, 1), flexible_since=1):
+    key: str = string()
+    value: float = float64()
+    remove: bool = boolean()
 
 
-class EntryData(Message):
-    __slots__ = ("error_code", "error_message", "entity", "ops")
-
-    def __init__(
-        self,
-        *,
-        error_code: ErrorCode = ErrorCode.none,
-        error_message: str | None = None,
-        entity: tuple[EntityData, ...] = (),
-        ops: tuple[OpData, ...] = (),
-    ) -> None:
-        self.error_code = error_code
-        self.error_message = error_message
-        self.entity = entity
-        self.ops = ops
+class EntryData(Message, versions=(0, 1), flexible_since=1):
+    entity: tuple[EntityData, ...] = array(EntityData)
+    ops: tuple[OpData, ...] = array(OpData)
 
 
-class AlterClientQuotasRequest(Message):
-    __slots__ = ("entries", "validate_only")
-
-    def __init__(self, *, entries: tuple[EntryData, ...] = (), validate_only: bool = False) -> None:
-        self.entries = entries
-        self.validate_only = validate_only
+class AlterClientQuotasRequest(Message, versions=(0, 1), flexible_since=1):
+    entries: tuple[EntryData, ...] = array(EntryData)
+    validate_only: bool = boolean()
 
 
-class AlterClientQuotasResponse(Message):
-    __slots__ = ("throttle_time", "entries")
+class EntryDataResponse(Message, versions=(0, 1), flexible_since=1):
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=0)
+    entity: tuple[EntityData, ...] = array(EntityData)
 
-    def __init__(
-        self, *, throttle_time: datetime.timedelta = datetime.timedelta(), entries: tuple[EntryData, ...] = ()
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.entries = entries
+
+class AlterClientQuotasResponse(Message, versions=(0, 1), flexible_since=1):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    entries: tuple[EntryDataResponse, ...] = array(EntryDataResponse)

@@ -2,62 +2,33 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, boolean, int8, of_kind, string
 
 
-class AlterableConfig(Message):
-    __slots__ = ("name", "value")
-
-    def __init__(self, *, name: str = "", value: str | None = None) -> None:
-        self.name = name
-        self.value = value
+class AlterableConfig(Message, versions=(0, 2), flexible_since=2):
+    name: str = string()
+    value: str | None = string(None, nullable_since=0)
 
 
-class AlterConfigsResource(Message):
-    __slots__ = ("resource_type", "resource_name", "configs")
-
-    def __init__(
-        self, *, resource_type: int = 0, resource_name: str = "", configs: tuple[AlterableConfig, ...] = ()
-    ) -> None:
-        self.resource_type = resource_type
-        self.resource_name = resource_name
-        self.configs = configs
+class AlterConfigsResource(Message, versions=(0, 2), flexible_since=2):
+    resource_type: int = int8()
+    resource_name: str = string()
+    configs: tuple[AlterableConfig, ...] = array(AlterableConfig)
 
 
-class AlterConfigsRequest(Message):
-    __slots__ = ("resources", "validate_only")
-
-    def __init__(self, *, resources: tuple[AlterConfigsResource, ...] = (), validate_only: bool = False) -> None:
-        self.resources = resources
-        self.validate_only = validate_only
+class AlterConfigsRequest(Message, versions=(0, 2), flexible_since=2):
+    resources: tuple[AlterConfigsResource, ...] = array(AlterConfigsResource)
+    validate_only: bool = boolean()
 
 
-class AlterConfigsResourceResponse(Message):
-    __slots__ = ("error_code", "error_message", "resource_type", "resource_name")
-
-    def __init__(
-        self,
-        *,
-        error_code: ErrorCode = ErrorCode.none,
-        error_message: str | None = None,
-        resource_type: int = 0,
-        resource_name: str = "",
-    ) -> None:
-        self.error_code = error_code
-        self.error_message = error_message
-        self.resource_type = resource_type
-        self.resource_name = resource_name
+class AlterConfigsResourceResponse(Message, versions=(0, 2), flexible_since=2):
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=0)
+    resource_type: int = int8()
+    resource_name: str = string()
 
 
-class AlterConfigsResponse(Message):
-    __slots__ = ("throttle_time", "responses")
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        responses: tuple[AlterConfigsResourceResponse, ...] = (),
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.responses = responses
+class AlterConfigsResponse(Message, versions=(0, 2), flexible_since=2):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    responses: tuple[AlterConfigsResourceResponse, ...] = array(AlterConfigsResourceResponse)

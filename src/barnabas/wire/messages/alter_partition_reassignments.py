@@ -2,74 +2,40 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, boolean, int32, of_kind, since, string
 
 
-class ReassignablePartition(Message):
-    __slots__ = ("partition_index", "replicas")
-
-    def __init__(self, *, partition_index: int = 0, replicas: tuple[int, ...] | None = None) -> None:
-        self.partition_index = partition_index
-        self.replicas = replicas
+class ReassignablePartition(Message, versions=(0, 1), flexible_since=0):
+    partition_index: int = int32()
+    replicas: tuple[int, ...] | None = array("int32", None, nullable_since=0)
 
 
-class ReassignableTopic(Message):
-    __slots__ = ("name", "partitions")
-
-    def __init__(self, *, name: str = "", partitions: tuple[ReassignablePartition, ...] = ()) -> None:
-        self.name = name
-        self.partitions = partitions
+class ReassignableTopic(Message, versions=(0, 1), flexible_since=0):
+    name: str = string()
+    partitions: tuple[ReassignablePartition, ...] = array(ReassignablePartition)
 
 
-class AlterPartitionReassignmentsRequest(Message):
-    __slots__ = ("timeout", "allow_replication_factor_change", "topics")
-
-    def __init__(
-        self,
-        *,
-        timeout: datetime.timedelta = datetime.timedelta(milliseconds=60000),
-        allow_replication_factor_change: bool = True,
-        topics: tuple[ReassignableTopic, ...] = (),
-    ) -> None:
-        self.timeout = timeout
-        self.allow_replication_factor_change = allow_replication_factor_change
-        self.topics = topics
+class AlterPartitionReassignmentsRequest(Message, versions=(0, 1), flexible_since=0):
+    timeout: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta(milliseconds=60000))
+    allow_replication_factor_change: bool = since(1, boolean(True))
+    topics: tuple[ReassignableTopic, ...] = array(ReassignableTopic)
 
 
-class ReassignablePartitionResponse(Message):
-    __slots__ = ("partition_index", "error_code", "error_message")
-
-    def __init__(
-        self, *, partition_index: int = 0, error_code: ErrorCode = ErrorCode.none, error_message: str | None = None
-    ) -> None:
-        self.partition_index = partition_index
-        self.error_code = error_code
-        self.error_message = error_message
+class ReassignablePartitionResponse(Message, versions=(0, 1), flexible_since=0):
+    partition_index: int = int32()
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=0)
 
 
-class ReassignableTopicResponse(Message):
-    __slots__ = ("name", "partitions")
-
-    def __init__(self, *, name: str = "", partitions: tuple[ReassignablePartitionResponse, ...] = ()) -> None:
-        self.name = name
-        self.partitions = partitions
+class ReassignableTopicResponse(Message, versions=(0, 1), flexible_since=0):
+    name: str = string()
+    partitions: tuple[ReassignablePartitionResponse, ...] = array(ReassignablePartitionResponse)
 
 
-class AlterPartitionReassignmentsResponse(Message):
-    __slots__ = ("throttle_time", "allow_replication_factor_change", "error_code", "error_message", "responses")
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        allow_replication_factor_change: bool = True,
-        error_code: ErrorCode = ErrorCode.none,
-        error_message: str | None = None,
-        responses: tuple[ReassignableTopicResponse, ...] = (),
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.allow_replication_factor_change = allow_replication_factor_change
-        self.error_code = error_code
-        self.error_message = error_message
-        self.responses = responses
+class AlterPartitionReassignmentsResponse(Message, versions=(0, 1), flexible_since=0):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    allow_replication_factor_change: bool = since(1, boolean(True))
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=0)
+    responses: tuple[ReassignableTopicResponse, ...] = array(ReassignableTopicResponse)

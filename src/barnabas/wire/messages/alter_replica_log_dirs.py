@@ -2,57 +2,34 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, int32, of_kind, string
 
 
-class AlterReplicaLogDirTopic(Message):
-    __slots__ = ("name", "partitions")
-
-    def __init__(self, *, name: str = "", partitions: tuple[int, ...] = ()) -> None:
-        self.name = name
-        self.partitions = partitions
+class AlterReplicaLogDirTopic(Message, versions=(1, 2), flexible_since=2):
+    name: str = string()
+    partitions: tuple[int, ...] = array("int32")
 
 
-class AlterReplicaLogDir(Message):
-    __slots__ = ("path", "topics")
-
-    def __init__(self, *, path: str = "", topics: tuple[AlterReplicaLogDirTopic, ...] = ()) -> None:
-        self.path = path
-        self.topics = topics
+class AlterReplicaLogDir(Message, versions=(1, 2), flexible_since=2):
+    path: str = string()
+    topics: tuple[AlterReplicaLogDirTopic, ...] = array(AlterReplicaLogDirTopic)
 
 
-class AlterReplicaLogDirsRequest(Message):
-    __slots__ = ("dirs",)
-
-    def __init__(self, *, dirs: tuple[AlterReplicaLogDir, ...] = ()) -> None:
-        self.dirs = dirs
+class AlterReplicaLogDirsRequest(Message, versions=(1, 2), flexible_since=2):
+    dirs: tuple[AlterReplicaLogDir, ...] = array(AlterReplicaLogDir)
 
 
-class AlterReplicaLogDirPartitionResult(Message):
-    __slots__ = ("partition_index", "error_code")
-
-    def __init__(self, *, partition_index: int = 0, error_code: ErrorCode = ErrorCode.none) -> None:
-        self.partition_index = partition_index
-        self.error_code = error_code
+class AlterReplicaLogDirPartitionResult(Message, versions=(1, 2), flexible_since=2):
+    partition_index: int = int32()
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
 
 
-class AlterReplicaLogDirTopicResult(Message):
-    __slots__ = ("topic_name", "partitions")
-
-    def __init__(self, *, topic_name: str = "", partitions: tuple[AlterReplicaLogDirPartitionResult, ...] = ()) -> None:
-        self.topic_name = topic_name
-        self.partitions = partitions
+class AlterReplicaLogDirTopicResult(Message, versions=(1, 2), flexible_since=2):
+    topic_name: str = string()
+    partitions: tuple[AlterReplicaLogDirPartitionResult, ...] = array(AlterReplicaLogDirPartitionResult)
 
 
-class AlterReplicaLogDirsResponse(Message):
-    __slots__ = ("throttle_time", "results")
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        results: tuple[AlterReplicaLogDirTopicResult, ...] = (),
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.results = results
+class AlterReplicaLogDirsResponse(Message, versions=(1, 2), flexible_since=2):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    results: tuple[AlterReplicaLogDirTopicResult, ...] = array(AlterReplicaLogDirTopicResult)

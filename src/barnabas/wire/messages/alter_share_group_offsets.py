@@ -3,74 +3,39 @@
 import datetime
 import uuid
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, int32, int64, of_kind, string, uuid_field
 
 
-class AlterShareGroupOffsetsRequestPartition(Message):
-    __slots__ = ("partition_index", "start_offset")
-
-    def __init__(self, *, partition_index: int = 0, start_offset: int = 0) -> None:
-        self.partition_index = partition_index
-        self.start_offset = start_offset
+class AlterShareGroupOffsetsRequestPartition(Message, versions=(0, 0), flexible_since=0):
+    partition_index: int = int32()
+    start_offset: int = int64()
 
 
-class AlterShareGroupOffsetsRequestTopic(Message):
-    __slots__ = ("topic_name", "partitions")
-
-    def __init__(
-        self, *, topic_name: str = "", partitions: tuple[AlterShareGroupOffsetsRequestPartition, ...] = ()
-    ) -> None:
-        self.topic_name = topic_name
-        self.partitions = partitions
+class AlterShareGroupOffsetsRequestTopic(Message, versions=(0, 0), flexible_since=0):
+    topic_name: str = string()
+    partitions: tuple[AlterShareGroupOffsetsRequestPartition, ...] = array(AlterShareGroupOffsetsRequestPartition)
 
 
-class AlterShareGroupOffsetsRequest(Message):
-    __slots__ = ("group_id", "topics")
-
-    def __init__(self, *, group_id: str = "", topics: tuple[AlterShareGroupOffsetsRequestTopic, ...] = ()) -> None:
-        self.group_id = group_id
-        self.topics = topics
+class AlterShareGroupOffsetsRequest(Message, versions=(0, 0), flexible_since=0):
+    group_id: str = string()
+    topics: tuple[AlterShareGroupOffsetsRequestTopic, ...] = array(AlterShareGroupOffsetsRequestTopic)
 
 
-class AlterShareGroupOffsetsResponsePartition(Message):
-    __slots__ = ("partition_index", "error_code", "error_message")
-
-    def __init__(
-        self, *, partition_index: int = 0, error_code: ErrorCode = ErrorCode.none, error_message: str | None = None
-    ) -> None:
-        self.partition_index = partition_index
-        self.error_code = error_code
-        self.error_message = error_message
+class AlterShareGroupOffsetsResponsePartition(Message, versions=(0, 0), flexible_since=0):
+    partition_index: int = int32()
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=0)
 
 
-class AlterShareGroupOffsetsResponseTopic(Message):
-    __slots__ = ("topic_name", "topic_id", "partitions")
-
-    def __init__(
-        self,
-        *,
-        topic_name: str = "",
-        topic_id: uuid.UUID | None = None,
-        partitions: tuple[AlterShareGroupOffsetsResponsePartition, ...] = (),
-    ) -> None:
-        self.topic_name = topic_name
-        self.topic_id = topic_id
-        self.partitions = partitions
+class AlterShareGroupOffsetsResponseTopic(Message, versions=(0, 0), flexible_since=0):
+    topic_name: str = string()
+    topic_id: uuid.UUID | None = uuid_field()
+    partitions: tuple[AlterShareGroupOffsetsResponsePartition, ...] = array(AlterShareGroupOffsetsResponsePartition)
 
 
-class AlterShareGroupOffsetsResponse(Message):
-    __slots__ = ("throttle_time", "error_code", "error_message", "responses")
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        error_code: ErrorCode = ErrorCode.none,
-        error_message: str | None = None,
-        responses: tuple[AlterShareGroupOffsetsResponseTopic, ...] = (),
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.error_code = error_code
-        self.error_message = error_message
-        self.responses = responses
+class AlterShareGroupOffsetsResponse(Message, versions=(0, 0), flexible_since=0):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=0)
+    responses: tuple[AlterShareGroupOffsetsResponseTopic, ...] = array(AlterShareGroupOffsetsResponseTopic)

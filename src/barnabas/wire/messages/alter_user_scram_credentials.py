@@ -2,69 +2,34 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, bytes_field, int8, int32, of_kind, string
 
 
-class ScramCredentialDeletion(Message):
-    __slots__ = ("name", "mechanism")
-
-    def __init__(self, *, name: str = "", mechanism: int = 0) -> None:
-        self.name = name
-        self.mechanism = mechanism
+class ScramCredentialDeletion(Message, versions=(0, 0), flexible_since=0):
+    name: str = string()
+    mechanism: int = int8()
 
 
-class ScramCredentialUpsertion(Message):
-    __slots__ = ("name", "mechanism", "iterations", "salt", "salted_password")
-
-    def __init__(
-        self,
-        *,
-        name: str = "",
-        mechanism: int = 0,
-        iterations: int = 0,
-        salt: bytes = b"",
-        salted_password: bytes = b"",
-    ) -> None:
-        self.name = name
-        self.mechanism = mechanism
-        self.iterations = iterations
-        self.salt = salt
-        self.salted_password = salted_password
+class ScramCredentialUpsertion(Message, versions=(0, 0), flexible_since=0):
+    name: str = string()
+    mechanism: int = int8()
+    iterations: int = int32()
+    salt: bytes = bytes_field()
+    salted_password: bytes = bytes_field()
 
 
-class AlterUserScramCredentialsRequest(Message):
-    __slots__ = ("deletions", "upsertions")
-
-    def __init__(
-        self,
-        *,
-        deletions: tuple[ScramCredentialDeletion, ...] = (),
-        upsertions: tuple[ScramCredentialUpsertion, ...] = (),
-    ) -> None:
-        self.deletions = deletions
-        self.upsertions = upsertions
+class AlterUserScramCredentialsRequest(Message, versions=(0, 0), flexible_since=0):
+    deletions: tuple[ScramCredentialDeletion, ...] = array(ScramCredentialDeletion)
+    upsertions: tuple[ScramCredentialUpsertion, ...] = array(ScramCredentialUpsertion)
 
 
-class AlterUserScramCredentialsResult(Message):
-    __slots__ = ("user", "error_code", "error_message")
-
-    def __init__(
-        self, *, user: str = "", error_code: ErrorCode = ErrorCode.none, error_message: str | None = None
-    ) -> None:
-        self.user = user
-        self.error_code = error_code
-        self.error_message = error_message
+class AlterUserScramCredentialsResult(Message, versions=(0, 0), flexible_since=0):
+    user: str = string()
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=0)
 
 
-class AlterUserScramCredentialsResponse(Message):
-    __slots__ = ("throttle_time", "results")
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        results: tuple[AlterUserScramCredentialsResult, ...] = (),
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.results = results
+class AlterUserScramCredentialsResponse(Message, versions=(0, 0), flexible_since=0):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    results: tuple[AlterUserScramCredentialsResult, ...] = array(AlterUserScramCredentialsResult)

@@ -2,71 +2,38 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, boolean, int16, int64, of_kind, since, string
 
 
-class ApiVersionsRequest(Message):
-    __slots__ = ("client_software_name", "client_software_version")
-
-    def __init__(self, *, client_software_name: str = "", client_software_version: str = "") -> None:
-        self.client_software_name = client_software_name
-        self.client_software_version = client_software_version
+class ApiVersionsRequest(Message, versions=(0, 4), flexible_since=3):
+    client_software_name: str = since(3, string())
+    client_software_version: str = since(3, string())
 
 
-class ApiVersion(Message):
-    __slots__ = ("api_key", "min_version", "max_version")
-
-    def __init__(self, *, api_key: int = 0, min_version: int = 0, max_version: int = 0) -> None:
-        self.api_key = api_key
-        self.min_version = min_version
-        self.max_version = max_version
+class ApiVersion(Message, versions=(0, 4), flexible_since=3):
+    api_key: int = int16()
+    min_version: int = int16()
+    max_version: int = int16()
 
 
-class SupportedFeatureKey(Message):
-    __slots__ = ("name", "min_version", "max_version")
-
-    def __init__(self, *, name: str = "", min_version: int = 0, max_version: int = 0) -> None:
-        self.name = name
-        self.min_version = min_version
-        self.max_version = max_version
+class SupportedFeatureKey(Message, versions=(3, 4), flexible_since=3):
+    name: str = string()
+    min_version: int = int16()
+    max_version: int = int16()
 
 
-class FinalizedFeatureKey(Message):
-    __slots__ = ("name", "max_version_level", "min_version_level")
-
-    def __init__(self, *, name: str = "", max_version_level: int = 0, min_version_level: int = 0) -> None:
-        self.name = name
-        self.max_version_level = max_version_level
-        self.min_version_level = min_version_level
+class FinalizedFeatureKey(Message, versions=(3, 4), flexible_since=3):
+    name: str = string()
+    max_version_level: int = int16()
+    min_version_level: int = int16()
 
 
-class ApiVersionsResponse(Message):
-    __slots__ = (
-        "error_code",
-        "api_keys",
-        "throttle_time",
-        "supported_features",
-        "finalized_features_epoch",
-        "finalized_features",
-        "zk_migration_ready",
-    )
-
-    def __init__(
-        self,
-        *,
-        error_code: ErrorCode = ErrorCode.none,
-        api_keys: tuple[ApiVersion, ...] = (),
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        supported_features: tuple[SupportedFeatureKey, ...] = (),
-        finalized_features_epoch: int = -1,
-        finalized_features: tuple[FinalizedFeatureKey, ...] = (),
-        zk_migration_ready: bool = False,
-    ) -> None:
-        self.error_code = error_code
-        self.api_keys = api_keys
-        self.throttle_time = throttle_time
-        self.supported_features = supported_features
-        self.finalized_features_epoch = finalized_features_epoch
-        self.finalized_features = finalized_features
-        self.zk_migration_ready = zk_migration_ready
+class ApiVersionsResponse(Message, versions=(0, 4), flexible_since=3):
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    api_keys: tuple[ApiVersion, ...] = array(ApiVersion)
+    throttle_time: datetime.timedelta = since(1, of_kind("timedelta_i32", datetime.timedelta()))
+    supported_features: tuple[SupportedFeatureKey, ...] = since(3, array(SupportedFeatureKey, tag=0))
+    finalized_features_epoch: int = since(3, int64(-1, tag=1))
+    finalized_features: tuple[FinalizedFeatureKey, ...] = since(3, array(FinalizedFeatureKey, tag=2))
+    zk_migration_ready: bool = since(3, boolean(tag=3))

@@ -2,61 +2,29 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, int8, of_kind, string
 
 
-class AclCreation(Message):
-    __slots__ = (
-        "resource_type",
-        "resource_name",
-        "resource_pattern_type",
-        "principal",
-        "host",
-        "operation",
-        "permission_type",
-    )
-
-    def __init__(
-        self,
-        *,
-        resource_type: int = 0,
-        resource_name: str = "",
-        resource_pattern_type: int = 3,
-        principal: str = "",
-        host: str = "",
-        operation: int = 0,
-        permission_type: int = 0,
-    ) -> None:
-        self.resource_type = resource_type
-        self.resource_name = resource_name
-        self.resource_pattern_type = resource_pattern_type
-        self.principal = principal
-        self.host = host
-        self.operation = operation
-        self.permission_type = permission_type
+class AclCreation(Message, versions=(1, 3), flexible_since=2):
+    resource_type: int = int8()
+    resource_name: str = string()
+    resource_pattern_type: int = int8(3)
+    principal: str = string()
+    host: str = string()
+    operation: int = int8()
+    permission_type: int = int8()
 
 
-class CreateAclsRequest(Message):
-    __slots__ = ("creations",)
-
-    def __init__(self, *, creations: tuple[AclCreation, ...] = ()) -> None:
-        self.creations = creations
+class CreateAclsRequest(Message, versions=(1, 3), flexible_since=2):
+    creations: tuple[AclCreation, ...] = array(AclCreation)
 
 
-class AclCreationResult(Message):
-    __slots__ = ("error_code", "error_message")
-
-    def __init__(self, *, error_code: ErrorCode = ErrorCode.none, error_message: str | None = None) -> None:
-        self.error_code = error_code
-        self.error_message = error_message
+class AclCreationResult(Message, versions=(1, 3), flexible_since=2):
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=1)
 
 
-class CreateAclsResponse(Message):
-    __slots__ = ("throttle_time", "results")
-
-    def __init__(
-        self, *, throttle_time: datetime.timedelta = datetime.timedelta(), results: tuple[AclCreationResult, ...] = ()
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.results = results
+class CreateAclsResponse(Message, versions=(1, 3), flexible_since=2):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    results: tuple[AclCreationResult, ...] = array(AclCreationResult)

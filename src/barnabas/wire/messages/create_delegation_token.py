@@ -2,73 +2,35 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, bytes_field, of_kind, since, string
 
 
-class CreatableRenewers(Message):
-    __slots__ = ("principal_type", "principal_name")
-
-    def __init__(self, *, principal_type: str = "", principal_name: str = "") -> None:
-        self.principal_type = principal_type
-        self.principal_name = principal_name
+class CreatableRenewers(Message, versions=(1, 3), flexible_since=2):
+    principal_type: str = string()
+    principal_name: str = string()
 
 
-class CreateDelegationTokenRequest(Message):
-    __slots__ = ("owner_principal_type", "owner_principal_name", "renewers", "max_lifetime")
-
-    def __init__(
-        self,
-        *,
-        owner_principal_type: str | None = None,
-        owner_principal_name: str | None = None,
-        renewers: tuple[CreatableRenewers, ...] = (),
-        max_lifetime: datetime.timedelta = datetime.timedelta(),
-    ) -> None:
-        self.owner_principal_type = owner_principal_type
-        self.owner_principal_name = owner_principal_name
-        self.renewers = renewers
-        self.max_lifetime = max_lifetime
+class CreateDelegationTokenRequest(Message, versions=(1, 3), flexible_since=2):
+    owner_principal_type: str | None = since(3, string(None, nullable_since=3))
+    owner_principal_name: str | None = since(3, string(None, nullable_since=3))
+    renewers: tuple[CreatableRenewers, ...] = array(CreatableRenewers)
+    max_lifetime: datetime.timedelta = of_kind("timedelta_i64", datetime.timedelta())
 
 
-class CreateDelegationTokenResponse(Message):
-    __slots__ = (
-        "error_code",
-        "principal_type",
-        "principal_name",
-        "token_requester_principal_type",
-        "token_requester_principal_name",
-        "issue_timestamp",
-        "expiry_timestamp",
-        "max_timestamp",
-        "token_id",
-        "hmac",
-        "throttle_time",
+class CreateDelegationTokenResponse(Message, versions=(1, 3), flexible_since=2):
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    principal_type: str = string()
+    principal_name: str = string()
+    token_requester_principal_type: str = since(3, string())
+    token_requester_principal_name: str = since(3, string())
+    issue_timestamp: datetime.datetime | None = of_kind(
+        "datetime_i64", datetime.datetime.fromtimestamp(0, datetime.UTC)
     )
-
-    def __init__(
-        self,
-        *,
-        error_code: ErrorCode = ErrorCode.none,
-        principal_type: str = "",
-        principal_name: str = "",
-        token_requester_principal_type: str = "",
-        token_requester_principal_name: str = "",
-        issue_timestamp: datetime.datetime = datetime.datetime.fromtimestamp(0, datetime.UTC),
-        expiry_timestamp: datetime.datetime = datetime.datetime.fromtimestamp(0, datetime.UTC),
-        max_timestamp: datetime.datetime = datetime.datetime.fromtimestamp(0, datetime.UTC),
-        token_id: str = "",
-        hmac: bytes = b"",
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-    ) -> None:
-        self.error_code = error_code
-        self.principal_type = principal_type
-        self.principal_name = principal_name
-        self.token_requester_principal_type = token_requester_principal_type
-        self.token_requester_principal_name = token_requester_principal_name
-        self.issue_timestamp = issue_timestamp
-        self.expiry_timestamp = expiry_timestamp
-        self.max_timestamp = max_timestamp
-        self.token_id = token_id
-        self.hmac = hmac
-        self.throttle_time = throttle_time
+    expiry_timestamp: datetime.datetime | None = of_kind(
+        "datetime_i64", datetime.datetime.fromtimestamp(0, datetime.UTC)
+    )
+    max_timestamp: datetime.datetime | None = of_kind("datetime_i64", datetime.datetime.fromtimestamp(0, datetime.UTC))
+    token_id: str = string()
+    hmac: bytes = bytes_field()
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())

@@ -2,62 +2,34 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, boolean, int32, of_kind, string
 
 
-class CreatePartitionsAssignment(Message):
-    __slots__ = ("broker_ids",)
-
-    def __init__(self, *, broker_ids: tuple[int, ...] = ()) -> None:
-        self.broker_ids = broker_ids
+class CreatePartitionsAssignment(Message, versions=(0, 3), flexible_since=2):
+    broker_ids: tuple[int, ...] = array("int32")
 
 
-class CreatePartitionsTopic(Message):
-    __slots__ = ("name", "count", "assignments")
-
-    def __init__(
-        self, *, name: str = "", count: int = 0, assignments: tuple[CreatePartitionsAssignment, ...] | None = None
-    ) -> None:
-        self.name = name
-        self.count = count
-        self.assignments = assignments
+class CreatePartitionsTopic(Message, versions=(0, 3), flexible_since=2):
+    name: str = string()
+    count: int = int32()
+    assignments: tuple[CreatePartitionsAssignment, ...] | None = array(
+        CreatePartitionsAssignment, None, nullable_since=0
+    )
 
 
-class CreatePartitionsRequest(Message):
-    __slots__ = ("topics", "timeout", "validate_only")
-
-    def __init__(
-        self,
-        *,
-        topics: tuple[CreatePartitionsTopic, ...] = (),
-        timeout: datetime.timedelta = datetime.timedelta(),
-        validate_only: bool = False,
-    ) -> None:
-        self.topics = topics
-        self.timeout = timeout
-        self.validate_only = validate_only
+class CreatePartitionsRequest(Message, versions=(0, 3), flexible_since=2):
+    topics: tuple[CreatePartitionsTopic, ...] = array(CreatePartitionsTopic)
+    timeout: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    validate_only: bool = boolean()
 
 
-class CreatePartitionsTopicResult(Message):
-    __slots__ = ("name", "error_code", "error_message")
-
-    def __init__(
-        self, *, name: str = "", error_code: ErrorCode = ErrorCode.none, error_message: str | None = None
-    ) -> None:
-        self.name = name
-        self.error_code = error_code
-        self.error_message = error_message
+class CreatePartitionsTopicResult(Message, versions=(0, 3), flexible_since=2):
+    name: str = string()
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=0)
 
 
-class CreatePartitionsResponse(Message):
-    __slots__ = ("throttle_time", "results")
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        results: tuple[CreatePartitionsTopicResult, ...] = (),
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.results = results
+class CreatePartitionsResponse(Message, versions=(0, 3), flexible_since=2):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    results: tuple[CreatePartitionsTopicResult, ...] = array(CreatePartitionsTopicResult)

@@ -3,118 +3,53 @@
 import datetime
 import uuid
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, boolean, int8, int16, int32, of_kind, since, string, uuid_field
 
 
-class CreatableReplicaAssignment(Message):
-    __slots__ = ("partition_index", "broker_ids")
-
-    def __init__(self, *, partition_index: int = 0, broker_ids: tuple[int, ...] = ()) -> None:
-        self.partition_index = partition_index
-        self.broker_ids = broker_ids
+class CreatableReplicaAssignment(Message, versions=(2, 7), flexible_since=5):
+    partition_index: int = int32()
+    broker_ids: tuple[int, ...] = array("int32")
 
 
-class CreatableTopicConfig(Message):
-    __slots__ = ("name", "value")
-
-    def __init__(self, *, name: str = "", value: str | None = None) -> None:
-        self.name = name
-        self.value = value
+class CreatableTopicConfig(Message, versions=(2, 7), flexible_since=5):
+    name: str = string()
+    value: str | None = string(None, nullable_since=2)
 
 
-class CreatableTopic(Message):
-    __slots__ = ("name", "num_partitions", "replication_factor", "assignments", "configs")
-
-    def __init__(
-        self,
-        *,
-        name: str = "",
-        num_partitions: int = 0,
-        replication_factor: int = 0,
-        assignments: tuple[CreatableReplicaAssignment, ...] = (),
-        configs: tuple[CreatableTopicConfig, ...] = (),
-    ) -> None:
-        self.name = name
-        self.num_partitions = num_partitions
-        self.replication_factor = replication_factor
-        self.assignments = assignments
-        self.configs = configs
+class CreatableTopic(Message, versions=(2, 7), flexible_since=5):
+    name: str = string()
+    num_partitions: int = int32()
+    replication_factor: int = int16()
+    assignments: tuple[CreatableReplicaAssignment, ...] = array(CreatableReplicaAssignment)
+    configs: tuple[CreatableTopicConfig, ...] = array(CreatableTopicConfig)
 
 
-class CreateTopicsRequest(Message):
-    __slots__ = ("topics", "timeout", "validate_only")
-
-    def __init__(
-        self,
-        *,
-        topics: tuple[CreatableTopic, ...] = (),
-        timeout: datetime.timedelta = datetime.timedelta(milliseconds=60000),
-        validate_only: bool = False,
-    ) -> None:
-        self.topics = topics
-        self.timeout = timeout
-        self.validate_only = validate_only
+class CreateTopicsRequest(Message, versions=(2, 7), flexible_since=5):
+    topics: tuple[CreatableTopic, ...] = array(CreatableTopic)
+    timeout: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta(milliseconds=60000))
+    validate_only: bool = boolean()
 
 
-class CreatableTopicConfigs(Message):
-    __slots__ = ("name", "value", "read_only", "config_source", "is_sensitive")
-
-    def __init__(
-        self,
-        *,
-        name: str = "",
-        value: str | None = None,
-        read_only: bool = False,
-        config_source: int = -1,
-        is_sensitive: bool = False,
-    ) -> None:
-        self.name = name
-        self.value = value
-        self.read_only = read_only
-        self.config_source = config_source
-        self.is_sensitive = is_sensitive
+class CreatableTopicConfigs(Message, versions=(5, 7), flexible_since=5):
+    name: str = string()
+    value: str | None = string(None, nullable_since=5)
+    read_only: bool = boolean()
+    config_source: int = int8(-1)
+    is_sensitive: bool = boolean()
 
 
-class CreatableTopicResult(Message):
-    __slots__ = (
-        "name",
-        "topic_id",
-        "error_code",
-        "error_message",
-        "topic_config_error_code",
-        "num_partitions",
-        "replication_factor",
-        "configs",
-    )
-
-    def __init__(
-        self,
-        *,
-        name: str = "",
-        topic_id: uuid.UUID | None = None,
-        error_code: ErrorCode = ErrorCode.none,
-        error_message: str | None = None,
-        topic_config_error_code: int = 0,
-        num_partitions: int = -1,
-        replication_factor: int = -1,
-        configs: tuple[CreatableTopicConfigs, ...] | None = None,
-    ) -> None:
-        self.name = name
-        self.topic_id = topic_id
-        self.error_code = error_code
-        self.error_message = error_message
-        self.topic_config_error_code = topic_config_error_code
-        self.num_partitions = num_partitions
-        self.replication_factor = replication_factor
-        self.configs = configs
+class CreatableTopicResult(Message, versions=(2, 7), flexible_since=5):
+    name: str = string()
+    topic_id: uuid.UUID | None = since(7, uuid_field())
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=2)
+    num_partitions: int = since(5, int32(-1))
+    replication_factor: int = since(5, int16(-1))
+    configs: tuple[CreatableTopicConfigs, ...] | None = since(5, array(CreatableTopicConfigs, None, nullable_since=5))
+    topic_config_error_code: int = since(5, int16(tag=0))
 
 
-class CreateTopicsResponse(Message):
-    __slots__ = ("throttle_time", "topics")
-
-    def __init__(
-        self, *, throttle_time: datetime.timedelta = datetime.timedelta(), topics: tuple[CreatableTopicResult, ...] = ()
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.topics = topics
+class CreateTopicsResponse(Message, versions=(2, 7), flexible_since=5):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    topics: tuple[CreatableTopicResult, ...] = array(CreatableTopicResult)

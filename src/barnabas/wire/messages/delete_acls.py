@@ -2,108 +2,42 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, int8, of_kind, string
 
 
-class DeleteAclsFilter(Message):
-    __slots__ = (
-        "resource_type_filter",
-        "resource_name_filter",
-        "pattern_type_filter",
-        "principal_filter",
-        "host_filter",
-        "operation",
-        "permission_type",
-    )
-
-    def __init__(
-        self,
-        *,
-        resource_type_filter: int = 0,
-        resource_name_filter: str | None = None,
-        pattern_type_filter: int = 3,
-        principal_filter: str | None = None,
-        host_filter: str | None = None,
-        operation: int = 0,
-        permission_type: int = 0,
-    ) -> None:
-        self.resource_type_filter = resource_type_filter
-        self.resource_name_filter = resource_name_filter
-        self.pattern_type_filter = pattern_type_filter
-        self.principal_filter = principal_filter
-        self.host_filter = host_filter
-        self.operation = operation
-        self.permission_type = permission_type
+class DeleteAclsFilter(Message, versions=(1, 3), flexible_since=2):
+    resource_type_filter: int = int8()
+    resource_name_filter: str | None = string(None, nullable_since=1)
+    pattern_type_filter: int = int8(3)
+    principal_filter: str | None = string(None, nullable_since=1)
+    host_filter: str | None = string(None, nullable_since=1)
+    operation: int = int8()
+    permission_type: int = int8()
 
 
-class DeleteAclsRequest(Message):
-    __slots__ = ("filters",)
-
-    def __init__(self, *, filters: tuple[DeleteAclsFilter, ...] = ()) -> None:
-        self.filters = filters
+class DeleteAclsRequest(Message, versions=(1, 3), flexible_since=2):
+    filters: tuple[DeleteAclsFilter, ...] = array(DeleteAclsFilter)
 
 
-class DeleteAclsMatchingAcl(Message):
-    __slots__ = (
-        "error_code",
-        "error_message",
-        "resource_type",
-        "resource_name",
-        "pattern_type",
-        "principal",
-        "host",
-        "operation",
-        "permission_type",
-    )
-
-    def __init__(
-        self,
-        *,
-        error_code: ErrorCode = ErrorCode.none,
-        error_message: str | None = None,
-        resource_type: int = 0,
-        resource_name: str = "",
-        pattern_type: int = 3,
-        principal: str = "",
-        host: str = "",
-        operation: int = 0,
-        permission_type: int = 0,
-    ) -> None:
-        self.error_code = error_code
-        self.error_message = error_message
-        self.resource_type = resource_type
-        self.resource_name = resource_name
-        self.pattern_type = pattern_type
-        self.principal = principal
-        self.host = host
-        self.operation = operation
-        self.permission_type = permission_type
+class DeleteAclsMatchingAcl(Message, versions=(1, 3), flexible_since=2):
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=1)
+    resource_type: int = int8()
+    resource_name: str = string()
+    pattern_type: int = int8(3)
+    principal: str = string()
+    host: str = string()
+    operation: int = int8()
+    permission_type: int = int8()
 
 
-class DeleteAclsFilterResult(Message):
-    __slots__ = ("error_code", "error_message", "matching_acls")
-
-    def __init__(
-        self,
-        *,
-        error_code: ErrorCode = ErrorCode.none,
-        error_message: str | None = None,
-        matching_acls: tuple[DeleteAclsMatchingAcl, ...] = (),
-    ) -> None:
-        self.error_code = error_code
-        self.error_message = error_message
-        self.matching_acls = matching_acls
+class DeleteAclsFilterResult(Message, versions=(1, 3), flexible_since=2):
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=1)
+    matching_acls: tuple[DeleteAclsMatchingAcl, ...] = array(DeleteAclsMatchingAcl)
 
 
-class DeleteAclsResponse(Message):
-    __slots__ = ("throttle_time", "filter_results")
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        filter_results: tuple[DeleteAclsFilterResult, ...] = (),
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.filter_results = filter_results
+class DeleteAclsResponse(Message, versions=(1, 3), flexible_since=2):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    filter_results: tuple[DeleteAclsFilterResult, ...] = array(DeleteAclsFilterResult)

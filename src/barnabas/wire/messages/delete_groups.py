@@ -2,33 +2,19 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, of_kind, string
 
 
-class DeleteGroupsRequest(Message):
-    __slots__ = ("groups_names",)
-
-    def __init__(self, *, groups_names: tuple[str, ...] = ()) -> None:
-        self.groups_names = groups_names
+class DeleteGroupsRequest(Message, versions=(0, 2), flexible_since=2):
+    groups_names: tuple[str, ...] = array("string")
 
 
-class DeletableGroupResult(Message):
-    __slots__ = ("group_id", "error_code")
-
-    def __init__(self, *, group_id: str = "", error_code: ErrorCode = ErrorCode.none) -> None:
-        self.group_id = group_id
-        self.error_code = error_code
+class DeletableGroupResult(Message, versions=(0, 2), flexible_since=2):
+    group_id: str = string()
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
 
 
-class DeleteGroupsResponse(Message):
-    __slots__ = ("throttle_time", "results")
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        results: tuple[DeletableGroupResult, ...] = (),
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.results = results
+class DeleteGroupsResponse(Message, versions=(0, 2), flexible_since=2):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    results: tuple[DeletableGroupResult, ...] = array(DeletableGroupResult)

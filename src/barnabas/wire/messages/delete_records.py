@@ -2,63 +2,36 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, int32, int64, of_kind, string
 
 
-class DeleteRecordsPartition(Message):
-    __slots__ = ("partition_index", "offset")
-
-    def __init__(self, *, partition_index: int = 0, offset: int = 0) -> None:
-        self.partition_index = partition_index
-        self.offset = offset
+class DeleteRecordsPartition(Message, versions=(0, 2), flexible_since=2):
+    partition_index: int = int32()
+    offset: int = int64()
 
 
-class DeleteRecordsTopic(Message):
-    __slots__ = ("name", "partitions")
-
-    def __init__(self, *, name: str = "", partitions: tuple[DeleteRecordsPartition, ...] = ()) -> None:
-        self.name = name
-        self.partitions = partitions
+class DeleteRecordsTopic(Message, versions=(0, 2), flexible_since=2):
+    name: str = string()
+    partitions: tuple[DeleteRecordsPartition, ...] = array(DeleteRecordsPartition)
 
 
-class DeleteRecordsRequest(Message):
-    __slots__ = ("topics", "timeout")
-
-    def __init__(
-        self, *, topics: tuple[DeleteRecordsTopic, ...] = (), timeout: datetime.timedelta = datetime.timedelta()
-    ) -> None:
-        self.topics = topics
-        self.timeout = timeout
+class DeleteRecordsRequest(Message, versions=(0, 2), flexible_since=2):
+    topics: tuple[DeleteRecordsTopic, ...] = array(DeleteRecordsTopic)
+    timeout: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
 
 
-class DeleteRecordsPartitionResult(Message):
-    __slots__ = ("partition_index", "low_watermark", "error_code")
-
-    def __init__(
-        self, *, partition_index: int = 0, low_watermark: int = 0, error_code: ErrorCode = ErrorCode.none
-    ) -> None:
-        self.partition_index = partition_index
-        self.low_watermark = low_watermark
-        self.error_code = error_code
+class DeleteRecordsPartitionResult(Message, versions=(0, 2), flexible_since=2):
+    partition_index: int = int32()
+    low_watermark: int = int64()
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
 
 
-class DeleteRecordsTopicResult(Message):
-    __slots__ = ("name", "partitions")
-
-    def __init__(self, *, name: str = "", partitions: tuple[DeleteRecordsPartitionResult, ...] = ()) -> None:
-        self.name = name
-        self.partitions = partitions
+class DeleteRecordsTopicResult(Message, versions=(0, 2), flexible_since=2):
+    name: str = string()
+    partitions: tuple[DeleteRecordsPartitionResult, ...] = array(DeleteRecordsPartitionResult)
 
 
-class DeleteRecordsResponse(Message):
-    __slots__ = ("throttle_time", "topics")
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        topics: tuple[DeleteRecordsTopicResult, ...] = (),
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.topics = topics
+class DeleteRecordsResponse(Message, versions=(0, 2), flexible_since=2):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    topics: tuple[DeleteRecordsTopicResult, ...] = array(DeleteRecordsTopicResult)

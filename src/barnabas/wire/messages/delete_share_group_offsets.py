@@ -3,54 +3,28 @@
 import datetime
 import uuid
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, of_kind, string, uuid_field
 
 
-class DeleteShareGroupOffsetsRequestTopic(Message):
-    __slots__ = ("topic_name",)
-
-    def __init__(self, *, topic_name: str = "") -> None:
-        self.topic_name = topic_name
+class DeleteShareGroupOffsetsRequestTopic(Message, versions=(0, 0), flexible_since=0):
+    topic_name: str = string()
 
 
-class DeleteShareGroupOffsetsRequest(Message):
-    __slots__ = ("group_id", "topics")
-
-    def __init__(self, *, group_id: str = "", topics: tuple[DeleteShareGroupOffsetsRequestTopic, ...] = ()) -> None:
-        self.group_id = group_id
-        self.topics = topics
+class DeleteShareGroupOffsetsRequest(Message, versions=(0, 0), flexible_since=0):
+    group_id: str = string()
+    topics: tuple[DeleteShareGroupOffsetsRequestTopic, ...] = array(DeleteShareGroupOffsetsRequestTopic)
 
 
-class DeleteShareGroupOffsetsResponseTopic(Message):
-    __slots__ = ("topic_name", "topic_id", "error_code", "error_message")
-
-    def __init__(
-        self,
-        *,
-        topic_name: str = "",
-        topic_id: uuid.UUID | None = None,
-        error_code: ErrorCode = ErrorCode.none,
-        error_message: str | None = None,
-    ) -> None:
-        self.topic_name = topic_name
-        self.topic_id = topic_id
-        self.error_code = error_code
-        self.error_message = error_message
+class DeleteShareGroupOffsetsResponseTopic(Message, versions=(0, 0), flexible_since=0):
+    topic_name: str = string()
+    topic_id: uuid.UUID | None = uuid_field()
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=0)
 
 
-class DeleteShareGroupOffsetsResponse(Message):
-    __slots__ = ("throttle_time", "error_code", "error_message", "responses")
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        error_code: ErrorCode = ErrorCode.none,
-        error_message: str | None = None,
-        responses: tuple[DeleteShareGroupOffsetsResponseTopic, ...] = (),
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.error_code = error_code
-        self.error_message = error_message
-        self.responses = responses
+class DeleteShareGroupOffsetsResponse(Message, versions=(0, 0), flexible_since=0):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=0)
+    responses: tuple[DeleteShareGroupOffsetsResponseTopic, ...] = array(DeleteShareGroupOffsetsResponseTopic)

@@ -2,54 +2,34 @@
 
 import uuid
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, int32, of_kind, string, uuid_field
 
 
-class PartitionData(Message):
-    __slots__ = ("partition",)
-
-    def __init__(self, *, partition: int = 0) -> None:
-        self.partition = partition
+class PartitionData(Message, versions=(0, 0), flexible_since=0):
+    partition: int = int32()
 
 
-class DeleteStateData(Message):
-    __slots__ = ("topic_id", "partitions")
-
-    def __init__(self, *, topic_id: uuid.UUID | None = None, partitions: tuple[PartitionData, ...] = ()) -> None:
-        self.topic_id = topic_id
-        self.partitions = partitions
+class DeleteStateData(Message, versions=(0, 0), flexible_since=0):
+    topic_id: uuid.UUID | None = uuid_field()
+    partitions: tuple[PartitionData, ...] = array(PartitionData)
 
 
-class DeleteShareGroupStateRequest(Message):
-    __slots__ = ("group_id", "topics")
-
-    def __init__(self, *, group_id: str = "", topics: tuple[DeleteStateData, ...] = ()) -> None:
-        self.group_id = group_id
-        self.topics = topics
+class DeleteShareGroupStateRequest(Message, versions=(0, 0), flexible_since=0):
+    group_id: str = string()
+    topics: tuple[DeleteStateData, ...] = array(DeleteStateData)
 
 
-class PartitionResult(Message):
-    __slots__ = ("partition", "error_code", "error_message")
-
-    def __init__(
-        self, *, partition: int = 0, error_code: ErrorCode = ErrorCode.none, error_message: str | None = None
-    ) -> None:
-        self.partition = partition
-        self.error_code = error_code
-        self.error_message = error_message
+class PartitionResult(Message, versions=(0, 0), flexible_since=0):
+    partition: int = int32()
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=0)
 
 
-class DeleteStateResult(Message):
-    __slots__ = ("topic_id", "partitions")
-
-    def __init__(self, *, topic_id: uuid.UUID | None = None, partitions: tuple[PartitionResult, ...] = ()) -> None:
-        self.topic_id = topic_id
-        self.partitions = partitions
+class DeleteStateResult(Message, versions=(0, 0), flexible_since=0):
+    topic_id: uuid.UUID | None = uuid_field()
+    partitions: tuple[PartitionResult, ...] = array(PartitionResult)
 
 
-class DeleteShareGroupStateResponse(Message):
-    __slots__ = ("results",)
-
-    def __init__(self, *, results: tuple[DeleteStateResult, ...] = ()) -> None:
-        self.results = results
+class DeleteShareGroupStateResponse(Message, versions=(0, 0), flexible_since=0):
+    results: tuple[DeleteStateResult, ...] = array(DeleteStateResult)

@@ -3,58 +3,28 @@
 import datetime
 import uuid
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, of_kind, since, string, uuid_field, within
 
 
-class DeleteTopicState(Message):
-    __slots__ = ("name", "topic_id")
-
-    def __init__(self, *, name: str | None = None, topic_id: uuid.UUID | None = None) -> None:
-        self.name = name
-        self.topic_id = topic_id
+class DeleteTopicState(Message, versions=(6, 6), flexible_since=4):
+    name: str | None = string(None, nullable_since=6)
+    topic_id: uuid.UUID | None = uuid_field()
 
 
-class DeleteTopicsRequest(Message):
-    __slots__ = ("topics", "timeout", "topic_names")
-
-    def __init__(
-        self,
-        *,
-        topics: tuple[DeleteTopicState, ...] = (),
-        timeout: datetime.timedelta = datetime.timedelta(),
-        topic_names: tuple[str, ...] = (),
-    ) -> None:
-        self.topics = topics
-        self.timeout = timeout
-        self.topic_names = topic_names
+class DeleteTopicsRequest(Message, versions=(1, 6), flexible_since=4):
+    topics: tuple[DeleteTopicState, ...] = since(6, array(DeleteTopicState))
+    topic_names: tuple[str, ...] = within(1, 5, array("string"))
+    timeout: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
 
 
-class DeletableTopicResult(Message):
-    __slots__ = ("name", "topic_id", "error_code", "error_message")
-
-    def __init__(
-        self,
-        *,
-        name: str | None = "",
-        topic_id: uuid.UUID | None = None,
-        error_code: ErrorCode = ErrorCode.none,
-        error_message: str | None = None,
-    ) -> None:
-        self.name = name
-        self.topic_id = topic_id
-        self.error_code = error_code
-        self.error_message = error_message
+class DeletableTopicResult(Message, versions=(1, 6), flexible_since=4):
+    name: str | None = string(nullable_since=6)
+    topic_id: uuid.UUID | None = since(6, uuid_field())
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = since(5, string(None, nullable_since=5))
 
 
-class DeleteTopicsResponse(Message):
-    __slots__ = ("throttle_time", "responses")
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        responses: tuple[DeletableTopicResult, ...] = (),
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.responses = responses
+class DeleteTopicsResponse(Message, versions=(1, 6), flexible_since=4):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    responses: tuple[DeletableTopicResult, ...] = array(DeletableTopicResult)

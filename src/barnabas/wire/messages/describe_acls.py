@@ -2,80 +2,36 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, int8, of_kind, string
 
 
-class DescribeAclsRequest(Message):
-    __slots__ = (
-        "resource_type_filter",
-        "resource_name_filter",
-        "pattern_type_filter",
-        "principal_filter",
-        "host_filter",
-        "operation",
-        "permission_type",
-    )
-
-    def __init__(
-        self,
-        *,
-        resource_type_filter: int = 0,
-        resource_name_filter: str | None = None,
-        pattern_type_filter: int = 3,
-        principal_filter: str | None = None,
-        host_filter: str | None = None,
-        operation: int = 0,
-        permission_type: int = 0,
-    ) -> None:
-        self.resource_type_filter = resource_type_filter
-        self.resource_name_filter = resource_name_filter
-        self.pattern_type_filter = pattern_type_filter
-        self.principal_filter = principal_filter
-        self.host_filter = host_filter
-        self.operation = operation
-        self.permission_type = permission_type
+class DescribeAclsRequest(Message, versions=(1, 3), flexible_since=2):
+    resource_type_filter: int = int8()
+    resource_name_filter: str | None = string(None, nullable_since=1)
+    pattern_type_filter: int = int8(3)
+    principal_filter: str | None = string(None, nullable_since=1)
+    host_filter: str | None = string(None, nullable_since=1)
+    operation: int = int8()
+    permission_type: int = int8()
 
 
-class AclDescription(Message):
-    __slots__ = ("principal", "host", "operation", "permission_type")
-
-    def __init__(self, *, principal: str = "", host: str = "", operation: int = 0, permission_type: int = 0) -> None:
-        self.principal = principal
-        self.host = host
-        self.operation = operation
-        self.permission_type = permission_type
+class AclDescription(Message, versions=(1, 3), flexible_since=2):
+    principal: str = string()
+    host: str = string()
+    operation: int = int8()
+    permission_type: int = int8()
 
 
-class DescribeAclsResource(Message):
-    __slots__ = ("resource_type", "resource_name", "pattern_type", "acls")
-
-    def __init__(
-        self,
-        *,
-        resource_type: int = 0,
-        resource_name: str = "",
-        pattern_type: int = 3,
-        acls: tuple[AclDescription, ...] = (),
-    ) -> None:
-        self.resource_type = resource_type
-        self.resource_name = resource_name
-        self.pattern_type = pattern_type
-        self.acls = acls
+class DescribeAclsResource(Message, versions=(1, 3), flexible_since=2):
+    resource_type: int = int8()
+    resource_name: str = string()
+    pattern_type: int = int8(3)
+    acls: tuple[AclDescription, ...] = array(AclDescription)
 
 
-class DescribeAclsResponse(Message):
-    __slots__ = ("throttle_time", "error_code", "error_message", "resources")
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        error_code: ErrorCode = ErrorCode.none,
-        error_message: str | None = None,
-        resources: tuple[DescribeAclsResource, ...] = (),
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.error_code = error_code
-        self.error_message = error_message
-        self.resources = resources
+class DescribeAclsResponse(Message, versions=(1, 3), flexible_since=2):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=1)
+    resources: tuple[DescribeAclsResource, ...] = array(DescribeAclsResource)

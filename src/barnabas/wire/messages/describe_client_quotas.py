@@ -2,63 +2,38 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, boolean, float64, int8, of_kind, string
 
 
-class ComponentData(Message):
-    __slots__ = ("entity_type", "match_type", "match")
-
-    def __init__(self, *, entity_type: str = "", match_type: int = 0, match: str | None = None) -> None:
-        self.entity_type = entity_type
-        self.match_type = match_type
-        self.match = match
+class ComponentData(Message, versions=(0, 1), flexible_since=1):
+    entity_type: str = string()
+    match_type: int = int8()
+    match: str | None = string(None, nullable_since=0)
 
 
-class DescribeClientQuotasRequest(Message):
-    __slots__ = ("components", "strict")
-
-    def __init__(self, *, components: tuple[ComponentData, ...] = (), strict: bool = False) -> None:
-        self.components = components
-        self.strict = strict
+class DescribeClientQuotasRequest(Message, versions=(0, 1), flexible_since=1):
+    components: tuple[ComponentData, ...] = array(ComponentData)
+    strict: bool = boolean()
 
 
-class EntityData(Message):
-    __slots__ = ("entity_type", "entity_name")
-
-    def __init__(self, *, entity_type: str = "", entity_name: str | None = None) -> None:
-        self.entity_type = entity_type
-        self.entity_name = entity_name
+class EntityData(Message, versions=(0, 1), flexible_since=1):
+    entity_type: str = string()
+    entity_name: str | None = string(None, nullable_since=0)
 
 
-class ValueData(Message):
-    __slots__ = ("key", "value")
-
-    def __init__(self, *, key: str = "", value: float = 0.0) -> None:
-        self.key = key
-        self.value = value
+class ValueData(Message, versions=(0, 1), flexible_since=1):
+    key: str = string()
+    value: float = float64()
 
 
-class EntryData(Message):
-    __slots__ = ("entity", "values")
-
-    def __init__(self, *, entity: tuple[EntityData, ...] = (), values: tuple[ValueData, ...] = ()) -> None:
-        self.entity = entity
-        self.values = values
+class EntryData(Message, versions=(0, 1), flexible_since=1):
+    entity: tuple[EntityData, ...] = array(EntityData)
+    values: tuple[ValueData, ...] = array(ValueData)
 
 
-class DescribeClientQuotasResponse(Message):
-    __slots__ = ("throttle_time", "error_code", "error_message", "entries")
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        error_code: ErrorCode = ErrorCode.none,
-        error_message: str | None = None,
-        entries: tuple[EntryData, ...] | None = None,
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.error_code = error_code
-        self.error_message = error_message
-        self.entries = entries
+class DescribeClientQuotasResponse(Message, versions=(0, 1), flexible_since=1):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=0)
+    entries: tuple[EntryData, ...] | None = array(EntryData, None, nullable_since=0)

@@ -2,67 +2,30 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, boolean, int8, int32, of_kind, since, string
 
 
-class DescribeClusterRequest(Message):
-    __slots__ = ("include_cluster_authorized_operations", "endpoint_type", "include_fenced_brokers")
-
-    def __init__(
-        self,
-        *,
-        include_cluster_authorized_operations: bool = False,
-        endpoint_type: int = 1,
-        include_fenced_brokers: bool = False,
-    ) -> None:
-        self.include_cluster_authorized_operations = include_cluster_authorized_operations
-        self.endpoint_type = endpoint_type
-        self.include_fenced_brokers = include_fenced_brokers
+class DescribeClusterRequest(Message, versions=(0, 2), flexible_since=0):
+    include_cluster_authorized_operations: bool = boolean()
+    endpoint_type: int = since(1, int8(1))
+    include_fenced_brokers: bool = since(2, boolean())
 
 
-class DescribeClusterBroker(Message):
-    __slots__ = ("broker_id", "host", "port", "rack", "is_fenced")
-
-    def __init__(
-        self, *, broker_id: int = 0, host: str = "", port: int = 0, rack: str | None = None, is_fenced: bool = False
-    ) -> None:
-        self.broker_id = broker_id
-        self.host = host
-        self.port = port
-        self.rack = rack
-        self.is_fenced = is_fenced
+class DescribeClusterBroker(Message, versions=(0, 2), flexible_since=0):
+    broker_id: int = int32()
+    host: str = string()
+    port: int = int32()
+    rack: str | None = string(None, nullable_since=0)
+    is_fenced: bool = since(2, boolean())
 
 
-class DescribeClusterResponse(Message):
-    __slots__ = (
-        "throttle_time",
-        "error_code",
-        "error_message",
-        "endpoint_type",
-        "cluster_id",
-        "controller_id",
-        "brokers",
-        "cluster_authorized_operations",
-    )
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        error_code: ErrorCode = ErrorCode.none,
-        error_message: str | None = None,
-        endpoint_type: int = 1,
-        cluster_id: str = "",
-        controller_id: int = -1,
-        brokers: tuple[DescribeClusterBroker, ...] = (),
-        cluster_authorized_operations: int = -2147483648,
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.error_code = error_code
-        self.error_message = error_message
-        self.endpoint_type = endpoint_type
-        self.cluster_id = cluster_id
-        self.controller_id = controller_id
-        self.brokers = brokers
-        self.cluster_authorized_operations = cluster_authorized_operations
+class DescribeClusterResponse(Message, versions=(0, 2), flexible_since=0):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=0)
+    endpoint_type: int = since(1, int8(1))
+    cluster_id: str = string()
+    controller_id: int = int32(-1)
+    brokers: tuple[DescribeClusterBroker, ...] = array(DescribeClusterBroker)
+    cluster_authorized_operations: int = int32(-2147483648)

@@ -2,106 +2,47 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, boolean, int8, of_kind, since, string
 
 
-class DescribeConfigsResource(Message):
-    __slots__ = ("resource_type", "resource_name", "configuration_keys")
-
-    def __init__(
-        self, *, resource_type: int = 0, resource_name: str = "", configuration_keys: tuple[str, ...] | None = ()
-    ) -> None:
-        self.resource_type = resource_type
-        self.resource_name = resource_name
-        self.configuration_keys = configuration_keys
+class DescribeConfigsResource(Message, versions=(1, 4), flexible_since=4):
+    resource_type: int = int8()
+    resource_name: str = string()
+    configuration_keys: tuple[str, ...] | None = array("string", nullable_since=1)
 
 
-class DescribeConfigsRequest(Message):
-    __slots__ = ("resources", "include_synonyms", "include_documentation")
-
-    def __init__(
-        self,
-        *,
-        resources: tuple[DescribeConfigsResource, ...] = (),
-        include_synonyms: bool = False,
-        include_documentation: bool = False,
-    ) -> None:
-        self.resources = resources
-        self.include_synonyms = include_synonyms
-        self.include_documentation = include_documentation
+class DescribeConfigsRequest(Message, versions=(1, 4), flexible_since=4):
+    resources: tuple[DescribeConfigsResource, ...] = array(DescribeConfigsResource)
+    include_synonyms: bool = boolean()
+    include_documentation: bool = since(3, boolean())
 
 
-class DescribeConfigsSynonym(Message):
-    __slots__ = ("name", "value", "source")
-
-    def __init__(self, *, name: str = "", value: str | None = None, source: int = 0) -> None:
-        self.name = name
-        self.value = value
-        self.source = source
+class DescribeConfigsSynonym(Message, versions=(1, 4), flexible_since=4):
+    name: str = string()
+    value: str | None = string(None, nullable_since=1)
+    source: int = int8()
 
 
-class DescribeConfigsResourceResult(Message):
-    __slots__ = (
-        "name",
-        "value",
-        "read_only",
-        "config_source",
-        "is_sensitive",
-        "synonyms",
-        "config_type",
-        "documentation",
-    )
-
-    def __init__(
-        self,
-        *,
-        name: str = "",
-        value: str | None = None,
-        read_only: bool = False,
-        config_source: int = -1,
-        is_sensitive: bool = False,
-        synonyms: tuple[DescribeConfigsSynonym, ...] = (),
-        config_type: int = 0,
-        documentation: str | None = None,
-    ) -> None:
-        self.name = name
-        self.value = value
-        self.read_only = read_only
-        self.config_source = config_source
-        self.is_sensitive = is_sensitive
-        self.synonyms = synonyms
-        self.config_type = config_type
-        self.documentation = documentation
+class DescribeConfigsResourceResult(Message, versions=(1, 4), flexible_since=4):
+    name: str = string()
+    value: str | None = string(None, nullable_since=1)
+    read_only: bool = boolean()
+    config_source: int = int8(-1)
+    is_sensitive: bool = boolean()
+    synonyms: tuple[DescribeConfigsSynonym, ...] = array(DescribeConfigsSynonym)
+    config_type: int = since(3, int8())
+    documentation: str | None = since(3, string(None, nullable_since=3))
 
 
-class DescribeConfigsResult(Message):
-    __slots__ = ("error_code", "error_message", "resource_type", "resource_name", "configs")
-
-    def __init__(
-        self,
-        *,
-        error_code: ErrorCode = ErrorCode.none,
-        error_message: str | None = None,
-        resource_type: int = 0,
-        resource_name: str = "",
-        configs: tuple[DescribeConfigsResourceResult, ...] = (),
-    ) -> None:
-        self.error_code = error_code
-        self.error_message = error_message
-        self.resource_type = resource_type
-        self.resource_name = resource_name
-        self.configs = configs
+class DescribeConfigsResult(Message, versions=(1, 4), flexible_since=4):
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=1)
+    resource_type: int = int8()
+    resource_name: str = string()
+    configs: tuple[DescribeConfigsResourceResult, ...] = array(DescribeConfigsResourceResult)
 
 
-class DescribeConfigsResponse(Message):
-    __slots__ = ("throttle_time", "results")
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        results: tuple[DescribeConfigsResult, ...] = (),
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.results = results
+class DescribeConfigsResponse(Message, versions=(1, 4), flexible_since=4):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    results: tuple[DescribeConfigsResult, ...] = array(DescribeConfigsResult)

@@ -2,83 +2,40 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, bytes_field, int64, of_kind, since, string
 
 
-class DescribeDelegationTokenOwner(Message):
-    __slots__ = ("principal_type", "principal_name")
-
-    def __init__(self, *, principal_type: str = "", principal_name: str = "") -> None:
-        self.principal_type = principal_type
-        self.principal_name = principal_name
+class DescribeDelegationTokenOwner(Message, versions=(1, 3), flexible_since=2):
+    principal_type: str = string()
+    principal_name: str = string()
 
 
-class DescribeDelegationTokenRequest(Message):
-    __slots__ = ("owners",)
-
-    def __init__(self, *, owners: tuple[DescribeDelegationTokenOwner, ...] | None = None) -> None:
-        self.owners = owners
-
-
-class DescribedDelegationTokenRenewer(Message):
-    __slots__ = ("principal_type", "principal_name")
-
-    def __init__(self, *, principal_type: str = "", principal_name: str = "") -> None:
-        self.principal_type = principal_type
-        self.principal_name = principal_name
-
-
-class DescribedDelegationToken(Message):
-    __slots__ = (
-        "principal_type",
-        "principal_name",
-        "token_requester_principal_type",
-        "token_requester_principal_name",
-        "issue_timestamp",
-        "expiry_timestamp",
-        "max_timestamp",
-        "token_id",
-        "hmac",
-        "renewers",
+class DescribeDelegationTokenRequest(Message, versions=(1, 3), flexible_since=2):
+    owners: tuple[DescribeDelegationTokenOwner, ...] | None = array(
+        DescribeDelegationTokenOwner, None, nullable_since=1
     )
 
-    def __init__(
-        self,
-        *,
-        principal_type: str = "",
-        principal_name: str = "",
-        token_requester_principal_type: str = "",
-        token_requester_principal_name: str = "",
-        issue_timestamp: int = 0,
-        expiry_timestamp: int = 0,
-        max_timestamp: int = 0,
-        token_id: str = "",
-        hmac: bytes = b"",
-        renewers: tuple[DescribedDelegationTokenRenewer, ...] = (),
-    ) -> None:
-        self.principal_type = principal_type
-        self.principal_name = principal_name
-        self.token_requester_principal_type = token_requester_principal_type
-        self.token_requester_principal_name = token_requester_principal_name
-        self.issue_timestamp = issue_timestamp
-        self.expiry_timestamp = expiry_timestamp
-        self.max_timestamp = max_timestamp
-        self.token_id = token_id
-        self.hmac = hmac
-        self.renewers = renewers
+
+class DescribedDelegationTokenRenewer(Message, versions=(1, 3), flexible_since=2):
+    principal_type: str = string()
+    principal_name: str = string()
 
 
-class DescribeDelegationTokenResponse(Message):
-    __slots__ = ("error_code", "tokens", "throttle_time")
+class DescribedDelegationToken(Message, versions=(1, 3), flexible_since=2):
+    principal_type: str = string()
+    principal_name: str = string()
+    token_requester_principal_type: str = since(3, string())
+    token_requester_principal_name: str = since(3, string())
+    issue_timestamp: int = int64()
+    expiry_timestamp: int = int64()
+    max_timestamp: int = int64()
+    token_id: str = string()
+    hmac: bytes = bytes_field()
+    renewers: tuple[DescribedDelegationTokenRenewer, ...] = array(DescribedDelegationTokenRenewer)
 
-    def __init__(
-        self,
-        *,
-        error_code: ErrorCode = ErrorCode.none,
-        tokens: tuple[DescribedDelegationToken, ...] = (),
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-    ) -> None:
-        self.error_code = error_code
-        self.tokens = tokens
-        self.throttle_time = throttle_time
+
+class DescribeDelegationTokenResponse(Message, versions=(1, 3), flexible_since=2):
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    tokens: tuple[DescribedDelegationToken, ...] = array(DescribedDelegationToken)
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())

@@ -2,78 +2,35 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, boolean, bytes_field, int32, of_kind, since, string
 
 
-class DescribeGroupsRequest(Message):
-    __slots__ = ("groups", "include_authorized_operations")
-
-    def __init__(self, *, groups: tuple[str, ...] = (), include_authorized_operations: bool = False) -> None:
-        self.groups = groups
-        self.include_authorized_operations = include_authorized_operations
+class DescribeGroupsRequest(Message, versions=(0, 6), flexible_since=5):
+    groups: tuple[str, ...] = array("string")
+    include_authorized_operations: bool = since(3, boolean())
 
 
-class DescribedGroupMember(Message):
-    __slots__ = ("member_id", "group_instance_id", "client_id", "client_host", "member_metadata", "member_assignment")
-
-    def __init__(
-        self,
-        *,
-        member_id: str = "",
-        group_instance_id: str | None = None,
-        client_id: str = "",
-        client_host: str = "",
-        member_metadata: bytes = b"",
-        member_assignment: bytes = b"",
-    ) -> None:
-        self.member_id = member_id
-        self.group_instance_id = group_instance_id
-        self.client_id = client_id
-        self.client_host = client_host
-        self.member_metadata = member_metadata
-        self.member_assignment = member_assignment
+class DescribedGroupMember(Message, versions=(0, 6), flexible_since=5):
+    member_id: str = string()
+    group_instance_id: str | None = since(4, string(None, nullable_since=4))
+    client_id: str = string()
+    client_host: str = string()
+    member_metadata: bytes = bytes_field()
+    member_assignment: bytes = bytes_field()
 
 
-class DescribedGroup(Message):
-    __slots__ = (
-        "error_code",
-        "error_message",
-        "group_id",
-        "group_state",
-        "protocol_type",
-        "protocol_data",
-        "members",
-        "authorized_operations",
-    )
-
-    def __init__(
-        self,
-        *,
-        error_code: ErrorCode = ErrorCode.none,
-        error_message: str | None = None,
-        group_id: str = "",
-        group_state: str = "",
-        protocol_type: str = "",
-        protocol_data: str = "",
-        members: tuple[DescribedGroupMember, ...] = (),
-        authorized_operations: int = -2147483648,
-    ) -> None:
-        self.error_code = error_code
-        self.error_message = error_message
-        self.group_id = group_id
-        self.group_state = group_state
-        self.protocol_type = protocol_type
-        self.protocol_data = protocol_data
-        self.members = members
-        self.authorized_operations = authorized_operations
+class DescribedGroup(Message, versions=(0, 6), flexible_since=5):
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = since(6, string(None, nullable_since=6))
+    group_id: str = string()
+    group_state: str = string()
+    protocol_type: str = string()
+    protocol_data: str = string()
+    members: tuple[DescribedGroupMember, ...] = array(DescribedGroupMember)
+    authorized_operations: int = since(3, int32(-2147483648))
 
 
-class DescribeGroupsResponse(Message):
-    __slots__ = ("throttle_time", "groups")
-
-    def __init__(
-        self, *, throttle_time: datetime.timedelta = datetime.timedelta(), groups: tuple[DescribedGroup, ...] = ()
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.groups = groups
+class DescribeGroupsResponse(Message, versions=(0, 6), flexible_since=5):
+    throttle_time: datetime.timedelta = since(1, of_kind("timedelta_i32", datetime.timedelta()))
+    groups: tuple[DescribedGroup, ...] = array(DescribedGroup)

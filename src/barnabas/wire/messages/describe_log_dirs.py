@@ -2,76 +2,41 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, boolean, int32, int64, of_kind, since, string
 
 
-class DescribableLogDirTopic(Message):
-    __slots__ = ("topic", "partitions")
-
-    def __init__(self, *, topic: str = "", partitions: tuple[int, ...] = ()) -> None:
-        self.topic = topic
-        self.partitions = partitions
+class DescribableLogDirTopic(Message, versions=(1, 5), flexible_since=2):
+    topic: str = string()
+    partitions: tuple[int, ...] = array("int32")
 
 
-class DescribeLogDirsRequest(Message):
-    __slots__ = ("topics",)
-
-    def __init__(self, *, topics: tuple[DescribableLogDirTopic, ...] | None = None) -> None:
-        self.topics = topics
+class DescribeLogDirsRequest(Message, versions=(1, 5), flexible_since=2):
+    topics: tuple[DescribableLogDirTopic, ...] | None = array(DescribableLogDirTopic, None, nullable_since=1)
 
 
-class DescribeLogDirsPartition(Message):
-    __slots__ = ("partition_index", "partition_size", "offset_lag", "is_future_key")
-
-    def __init__(
-        self, *, partition_index: int = 0, partition_size: int = 0, offset_lag: int = 0, is_future_key: bool = False
-    ) -> None:
-        self.partition_index = partition_index
-        self.partition_size = partition_size
-        self.offset_lag = offset_lag
-        self.is_future_key = is_future_key
+class DescribeLogDirsPartition(Message, versions=(1, 5), flexible_since=2):
+    partition_index: int = int32()
+    partition_size: int = int64()
+    offset_lag: int = int64()
+    is_future_key: bool = boolean()
 
 
-class DescribeLogDirsTopic(Message):
-    __slots__ = ("name", "partitions")
-
-    def __init__(self, *, name: str = "", partitions: tuple[DescribeLogDirsPartition, ...] = ()) -> None:
-        self.name = name
-        self.partitions = partitions
+class DescribeLogDirsTopic(Message, versions=(1, 5), flexible_since=2):
+    name: str = string()
+    partitions: tuple[DescribeLogDirsPartition, ...] = array(DescribeLogDirsPartition)
 
 
-class DescribeLogDirsResult(Message):
-    __slots__ = ("error_code", "log_dir", "topics", "total_bytes", "usable_bytes", "is_cordoned")
-
-    def __init__(
-        self,
-        *,
-        error_code: ErrorCode = ErrorCode.none,
-        log_dir: str = "",
-        topics: tuple[DescribeLogDirsTopic, ...] = (),
-        total_bytes: int = -1,
-        usable_bytes: int = -1,
-        is_cordoned: bool = False,
-    ) -> None:
-        self.error_code = error_code
-        self.log_dir = log_dir
-        self.topics = topics
-        self.total_bytes = total_bytes
-        self.usable_bytes = usable_bytes
-        self.is_cordoned = is_cordoned
+class DescribeLogDirsResult(Message, versions=(1, 5), flexible_since=2):
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    log_dir: str = string()
+    topics: tuple[DescribeLogDirsTopic, ...] = array(DescribeLogDirsTopic)
+    total_bytes: int = since(4, int64(-1))
+    usable_bytes: int = since(4, int64(-1))
+    is_cordoned: bool = since(5, boolean())
 
 
-class DescribeLogDirsResponse(Message):
-    __slots__ = ("throttle_time", "error_code", "results")
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        error_code: ErrorCode = ErrorCode.none,
-        results: tuple[DescribeLogDirsResult, ...] = (),
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.error_code = error_code
-        self.results = results
+class DescribeLogDirsResponse(Message, versions=(1, 5), flexible_since=2):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    error_code: ErrorCode = since(3, of_kind("error_code", ErrorCode.none))
+    results: tuple[DescribeLogDirsResult, ...] = array(DescribeLogDirsResult)

@@ -2,83 +2,40 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, int32, int64, of_kind, string
 
 
-class TopicRequest(Message):
-    __slots__ = ("name", "partition_indexes")
-
-    def __init__(self, *, name: str = "", partition_indexes: tuple[int, ...] = ()) -> None:
-        self.name = name
-        self.partition_indexes = partition_indexes
+class TopicRequest(Message, versions=(0, 0), flexible_since=0):
+    name: str = string()
+    partition_indexes: tuple[int, ...] = array("int32")
 
 
-class DescribeProducersRequest(Message):
-    __slots__ = ("topics",)
-
-    def __init__(self, *, topics: tuple[TopicRequest, ...] = ()) -> None:
-        self.topics = topics
+class DescribeProducersRequest(Message, versions=(0, 0), flexible_since=0):
+    topics: tuple[TopicRequest, ...] = array(TopicRequest)
 
 
-class ProducerState(Message):
-    __slots__ = (
-        "producer_id",
-        "producer_epoch",
-        "last_sequence",
-        "last_timestamp",
-        "coordinator_epoch",
-        "current_txn_start_offset",
-    )
-
-    def __init__(
-        self,
-        *,
-        producer_id: int = 0,
-        producer_epoch: int = 0,
-        last_sequence: int = -1,
-        last_timestamp: int = -1,
-        coordinator_epoch: int = 0,
-        current_txn_start_offset: int = -1,
-    ) -> None:
-        self.producer_id = producer_id
-        self.producer_epoch = producer_epoch
-        self.last_sequence = last_sequence
-        self.last_timestamp = last_timestamp
-        self.coordinator_epoch = coordinator_epoch
-        self.current_txn_start_offset = current_txn_start_offset
+class ProducerState(Message, versions=(0, 0), flexible_since=0):
+    producer_id: int = int64()
+    producer_epoch: int = int32()
+    last_sequence: int = int32(-1)
+    last_timestamp: int = int64(-1)
+    coordinator_epoch: int = int32()
+    current_txn_start_offset: int = int64(-1)
 
 
-class PartitionResponse(Message):
-    __slots__ = ("partition_index", "error_code", "error_message", "active_producers")
-
-    def __init__(
-        self,
-        *,
-        partition_index: int = 0,
-        error_code: ErrorCode = ErrorCode.none,
-        error_message: str | None = None,
-        active_producers: tuple[ProducerState, ...] = (),
-    ) -> None:
-        self.partition_index = partition_index
-        self.error_code = error_code
-        self.error_message = error_message
-        self.active_producers = active_producers
+class PartitionResponse(Message, versions=(0, 0), flexible_since=0):
+    partition_index: int = int32()
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=0)
+    active_producers: tuple[ProducerState, ...] = array(ProducerState)
 
 
-class TopicResponse(Message):
-    __slots__ = ("name", "partitions")
-
-    def __init__(self, *, name: str = "", partitions: tuple[PartitionResponse, ...] = ()) -> None:
-        self.name = name
-        self.partitions = partitions
+class TopicResponse(Message, versions=(0, 0), flexible_since=0):
+    name: str = string()
+    partitions: tuple[PartitionResponse, ...] = array(PartitionResponse)
 
 
-class DescribeProducersResponse(Message):
-    __slots__ = ("throttle_time", "topics")
-
-    def __init__(
-        self, *, throttle_time: datetime.timedelta = datetime.timedelta(), topics: tuple[TopicResponse, ...] = ()
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.topics = topics
+class DescribeProducersResponse(Message, versions=(0, 0), flexible_since=0):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    topics: tuple[TopicResponse, ...] = array(TopicResponse)

@@ -2,113 +2,60 @@
 
 import uuid
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, int32, int64, of_kind, since, string, uint16, uuid_field
 
 
-class ReplicaState(Message):
-    __slots__ = (
-        "replica_id",
-        "replica_directory_id",
-        "log_end_offset",
-        "last_fetch_timestamp",
-        "last_caught_up_timestamp",
-    )
-
-    def __init__(
-        self,
-        *,
-        replica_id: int = 0,
-        replica_directory_id: uuid.UUID | None = None,
-        log_end_offset: int = 0,
-        last_fetch_timestamp: int = -1,
-        last_caught_up_timestamp: int = -1,
-    ) -> None:
-        self.replica_id = replica_id
-        self.replica_directory_id = replica_directory_id
-        self.log_end_offset = log_end_offset
-        self.last_fetch_timestamp = last_fetch_timestamp
-        self.last_caught_up_timestamp = last_caught_up_timestamp
+class PartitionData(Message, versions=(0, 2), flexible_since=0):
+    partition_index: int = int32()
 
 
-class PartitionData(Message):
-    __slots__ = (
-        "partition_index",
-        "error_code",
-        "error_message",
-        "leader_id",
-        "leader_epoch",
-        "high_watermark",
-        "current_voters",
-        "observers",
-    )
-
-    def __init__(
-        self,
-        *,
-        partition_index: int = 0,
-        error_code: ErrorCode = ErrorCode.none,
-        error_message: str | None = None,
-        leader_id: int = 0,
-        leader_epoch: int = 0,
-        high_watermark: int = 0,
-        current_voters: tuple[ReplicaState, ...] = (),
-        observers: tuple[ReplicaState, ...] = (),
-    ) -> None:
-        self.partition_index = partition_index
-        self.error_code = error_code
-        self.error_message = error_message
-        self.leader_id = leader_id
-        self.leader_epoch = leader_epoch
-        self.high_watermark = high_watermark
-        self.current_voters = current_voters
-        self.observers = observers
+class TopicData(Message, versions=(0, 2), flexible_since=0):
+    topic_name: str = string()
+    partitions: tuple[PartitionData, ...] = array(PartitionData)
 
 
-class TopicData(Message):
-    __slots__ = ("topic_name", "partitions")
-
-    def __init__(self, *, topic_name: str = "", partitions: tuple[PartitionData, ...] = ()) -> None:
-        self.topic_name = topic_name
-        self.partitions = partitions
+class DescribeQuorumRequest(Message, versions=(0, 2), flexible_since=0):
+    topics: tuple[TopicData, ...] = array(TopicData)
 
 
-class DescribeQuorumRequest(Message):
-    __slots__ = ("topics",)
-
-    def __init__(self, *, topics: tuple[TopicData, ...] = ()) -> None:
-        self.topics = topics
-
-
-class Listener(Message):
-    __slots__ = ("name", "host", "port")
-
-    def __init__(self, *, name: str = "", host: str = "", port: int = 0) -> None:
-        self.name = name
-        self.host = host
-        self.port = port
+class ReplicaState(Message, versions=(0, 2), flexible_since=0):
+    replica_id: int = int32()
+    replica_directory_id: uuid.UUID | None = since(2, uuid_field())
+    log_end_offset: int = int64()
+    last_fetch_timestamp: int = since(1, int64(-1))
+    last_caught_up_timestamp: int = since(1, int64(-1))
 
 
-class Node(Message):
-    __slots__ = ("node_id", "listeners")
+class PartitionDataResponse(Message, versions=(0, 2), flexible_since=0):
+    partition_index: int = int32()
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = since(2, string(None, nullable_since=2))
+    leader_id: int = int32()
+    leader_epoch: int = int32()
+    high_watermark: int = int64()
+    current_voters: tuple[ReplicaState, ...] = array(ReplicaState)
+    observers: tuple[ReplicaState, ...] = array(ReplicaState)
 
-    def __init__(self, *, node_id: int = 0, listeners: tuple[Listener, ...] = ()) -> None:
-        self.node_id = node_id
-        self.listeners = listeners
+
+class TopicDataResponse(Message, versions=(0, 2), flexible_since=0):
+    topic_name: str = string()
+    partitions: tuple[PartitionDataResponse, ...] = array(PartitionDataResponse)
 
 
-class DescribeQuorumResponse(Message):
-    __slots__ = ("error_code", "error_message", "topics", "nodes")
+class Listener(Message, versions=(2, 2), flexible_since=0):
+    name: str = string()
+    host: str = string()
+    port: int = uint16()
 
-    def __init__(
-        self,
-        *,
-        error_code: ErrorCode = ErrorCode.none,
-        error_message: str | None = None,
-        topics: tuple[TopicData, ...] = (),
-        nodes: tuple[Node, ...] = (),
-    ) -> None:
-        self.error_code = error_code
-        self.error_message = error_message
-        self.topics = topics
-        self.nodes = nodes
+
+class Node(Message, versions=(2, 2), flexible_since=0):
+    node_id: int = int32()
+    listeners: tuple[Listener, ...] = array(Listener)
+
+
+class DescribeQuorumResponse(Message, versions=(0, 2), flexible_since=0):
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = since(2, string(None, nullable_since=2))
+    topics: tuple[TopicDataResponse, ...] = array(TopicDataResponse)
+    nodes: tuple[Node, ...] = since(2, array(Node))

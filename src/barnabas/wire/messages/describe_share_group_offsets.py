@@ -3,96 +3,50 @@
 import datetime
 import uuid
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, int32, int64, of_kind, since, string, uuid_field
 
 
-class DescribeShareGroupOffsetsRequestTopic(Message):
-    __slots__ = ("topic_name", "partitions")
-
-    def __init__(self, *, topic_name: str = "", partitions: tuple[int, ...] = ()) -> None:
-        self.topic_name = topic_name
-        self.partitions = partitions
+class DescribeShareGroupOffsetsRequestTopic(Message, versions=(0, 1), flexible_since=0):
+    topic_name: str = string()
+    partitions: tuple[int, ...] = array("int32")
 
 
-class DescribeShareGroupOffsetsRequestGroup(Message):
-    __slots__ = ("group_id", "topics")
-
-    def __init__(
-        self, *, group_id: str = "", topics: tuple[DescribeShareGroupOffsetsRequestTopic, ...] | None = None
-    ) -> None:
-        self.group_id = group_id
-        self.topics = topics
+class DescribeShareGroupOffsetsRequestGroup(Message, versions=(0, 1), flexible_since=0):
+    group_id: str = string()
+    topics: tuple[DescribeShareGroupOffsetsRequestTopic, ...] | None = array(
+        DescribeShareGroupOffsetsRequestTopic, None, nullable_since=0
+    )
 
 
-class DescribeShareGroupOffsetsRequest(Message):
-    __slots__ = ("groups",)
-
-    def __init__(self, *, groups: tuple[DescribeShareGroupOffsetsRequestGroup, ...] = ()) -> None:
-        self.groups = groups
+class DescribeShareGroupOffsetsRequest(Message, versions=(0, 1), flexible_since=0):
+    groups: tuple[DescribeShareGroupOffsetsRequestGroup, ...] = array(DescribeShareGroupOffsetsRequestGroup)
 
 
-class DescribeShareGroupOffsetsResponsePartition(Message):
-    __slots__ = ("partition_index", "start_offset", "leader_epoch", "lag", "error_code", "error_message")
-
-    def __init__(
-        self,
-        *,
-        partition_index: int = 0,
-        start_offset: int = 0,
-        leader_epoch: int = 0,
-        lag: int = -1,
-        error_code: ErrorCode = ErrorCode.none,
-        error_message: str | None = None,
-    ) -> None:
-        self.partition_index = partition_index
-        self.start_offset = start_offset
-        self.leader_epoch = leader_epoch
-        self.lag = lag
-        self.error_code = error_code
-        self.error_message = error_message
+class DescribeShareGroupOffsetsResponsePartition(Message, versions=(0, 1), flexible_since=0):
+    partition_index: int = int32()
+    start_offset: int = int64()
+    leader_epoch: int = int32()
+    lag: int = since(1, int64(-1))
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=0)
 
 
-class DescribeShareGroupOffsetsResponseTopic(Message):
-    __slots__ = ("topic_name", "topic_id", "partitions")
-
-    def __init__(
-        self,
-        *,
-        topic_name: str = "",
-        topic_id: uuid.UUID | None = None,
-        partitions: tuple[DescribeShareGroupOffsetsResponsePartition, ...] = (),
-    ) -> None:
-        self.topic_name = topic_name
-        self.topic_id = topic_id
-        self.partitions = partitions
+class DescribeShareGroupOffsetsResponseTopic(Message, versions=(0, 1), flexible_since=0):
+    topic_name: str = string()
+    topic_id: uuid.UUID | None = uuid_field()
+    partitions: tuple[DescribeShareGroupOffsetsResponsePartition, ...] = array(
+        DescribeShareGroupOffsetsResponsePartition
+    )
 
 
-class DescribeShareGroupOffsetsResponseGroup(Message):
-    __slots__ = ("group_id", "topics", "error_code", "error_message")
-
-    def __init__(
-        self,
-        *,
-        group_id: str = "",
-        topics: tuple[DescribeShareGroupOffsetsResponseTopic, ...] = (),
-        error_code: ErrorCode = ErrorCode.none,
-        error_message: str | None = None,
-    ) -> None:
-        self.group_id = group_id
-        self.topics = topics
-        self.error_code = error_code
-        self.error_message = error_message
+class DescribeShareGroupOffsetsResponseGroup(Message, versions=(0, 1), flexible_since=0):
+    group_id: str = string()
+    topics: tuple[DescribeShareGroupOffsetsResponseTopic, ...] = array(DescribeShareGroupOffsetsResponseTopic)
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=0)
 
 
-class DescribeShareGroupOffsetsResponse(Message):
-    __slots__ = ("throttle_time", "groups")
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        groups: tuple[DescribeShareGroupOffsetsResponseGroup, ...] = (),
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.groups = groups
+class DescribeShareGroupOffsetsResponse(Message, versions=(0, 1), flexible_since=0):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    groups: tuple[DescribeShareGroupOffsetsResponseGroup, ...] = array(DescribeShareGroupOffsetsResponseGroup)

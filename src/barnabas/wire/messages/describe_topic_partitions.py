@@ -3,108 +3,47 @@
 import datetime
 import uuid
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, boolean, entity, int32, of_kind, string, uuid_field
 
 
-class TopicRequest(Message):
-    __slots__ = ("name",)
-
-    def __init__(self, *, name: str = "") -> None:
-        self.name = name
+class TopicRequest(Message, versions=(0, 0), flexible_since=0):
+    name: str = string()
 
 
-class Cursor(Message):
-    __slots__ = ("topic_name", "partition_index")
-
-    def __init__(self, *, topic_name: str = "", partition_index: int = 0) -> None:
-        self.topic_name = topic_name
-        self.partition_index = partition_index
+class Cursor(Message, versions=(0, 0), flexible_since=0):
+    topic_name: str = string()
+    partition_index: int = int32()
 
 
-class DescribeTopicPartitionsRequest(Message):
-    __slots__ = ("topics", "response_partition_limit", "cursor")
-
-    def __init__(
-        self,
-        *,
-        topics: tuple[TopicRequest, ...] = (),
-        response_partition_limit: int = 2000,
-        cursor: Cursor | None = None,
-    ) -> None:
-        self.topics = topics
-        self.response_partition_limit = response_partition_limit
-        self.cursor = cursor
+class DescribeTopicPartitionsRequest(Message, versions=(0, 0), flexible_since=0):
+    topics: tuple[TopicRequest, ...] = array(TopicRequest)
+    response_partition_limit: int = int32(2000)
+    cursor: Cursor | None = entity(Cursor, default=None, nullable_since=0)
 
 
-class DescribeTopicPartitionsResponsePartition(Message):
-    __slots__ = (
-        "error_code",
-        "partition_index",
-        "leader_id",
-        "leader_epoch",
-        "replica_nodes",
-        "isr_nodes",
-        "eligible_leader_replicas",
-        "last_known_elr",
-        "offline_replicas",
-    )
-
-    def __init__(
-        self,
-        *,
-        error_code: ErrorCode = ErrorCode.none,
-        partition_index: int = 0,
-        leader_id: int = 0,
-        leader_epoch: int = -1,
-        replica_nodes: tuple[int, ...] = (),
-        isr_nodes: tuple[int, ...] = (),
-        eligible_leader_replicas: tuple[int, ...] | None = None,
-        last_known_elr: tuple[int, ...] | None = None,
-        offline_replicas: tuple[int, ...] = (),
-    ) -> None:
-        self.error_code = error_code
-        self.partition_index = partition_index
-        self.leader_id = leader_id
-        self.leader_epoch = leader_epoch
-        self.replica_nodes = replica_nodes
-        self.isr_nodes = isr_nodes
-        self.eligible_leader_replicas = eligible_leader_replicas
-        self.last_known_elr = last_known_elr
-        self.offline_replicas = offline_replicas
+class DescribeTopicPartitionsResponsePartition(Message, versions=(0, 0), flexible_since=0):
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    partition_index: int = int32()
+    leader_id: int = int32()
+    leader_epoch: int = int32(-1)
+    replica_nodes: tuple[int, ...] = array("int32")
+    isr_nodes: tuple[int, ...] = array("int32")
+    eligible_leader_replicas: tuple[int, ...] | None = array("int32", None, nullable_since=0)
+    last_known_elr: tuple[int, ...] | None = array("int32", None, nullable_since=0)
+    offline_replicas: tuple[int, ...] = array("int32")
 
 
-class DescribeTopicPartitionsResponseTopic(Message):
-    __slots__ = ("error_code", "name", "topic_id", "is_internal", "partitions", "topic_authorized_operations")
-
-    def __init__(
-        self,
-        *,
-        error_code: ErrorCode = ErrorCode.none,
-        name: str | None = None,
-        topic_id: uuid.UUID | None = None,
-        is_internal: bool = False,
-        partitions: tuple[DescribeTopicPartitionsResponsePartition, ...] = (),
-        topic_authorized_operations: int = -2147483648,
-    ) -> None:
-        self.error_code = error_code
-        self.name = name
-        self.topic_id = topic_id
-        self.is_internal = is_internal
-        self.partitions = partitions
-        self.topic_authorized_operations = topic_authorized_operations
+class DescribeTopicPartitionsResponseTopic(Message, versions=(0, 0), flexible_since=0):
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    name: str | None = string(None, nullable_since=0)
+    topic_id: uuid.UUID | None = uuid_field()
+    is_internal: bool = boolean()
+    partitions: tuple[DescribeTopicPartitionsResponsePartition, ...] = array(DescribeTopicPartitionsResponsePartition)
+    topic_authorized_operations: int = int32(-2147483648)
 
 
-class DescribeTopicPartitionsResponse(Message):
-    __slots__ = ("throttle_time", "topics", "next_cursor")
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        topics: tuple[DescribeTopicPartitionsResponseTopic, ...] = (),
-        next_cursor: Cursor | None = None,
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.topics = topics
-        self.next_cursor = next_cursor
+class DescribeTopicPartitionsResponse(Message, versions=(0, 0), flexible_since=0):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    topics: tuple[DescribeTopicPartitionsResponseTopic, ...] = array(DescribeTopicPartitionsResponseTopic)
+    next_cursor: Cursor | None = entity(Cursor, default=None, nullable_since=0)

@@ -2,67 +2,32 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, int16, int64, of_kind, string
 
 
-class DescribeTransactionsRequest(Message):
-    __slots__ = ("transactional_ids",)
-
-    def __init__(self, *, transactional_ids: tuple[str, ...] = ()) -> None:
-        self.transactional_ids = transactional_ids
+class DescribeTransactionsRequest(Message, versions=(0, 0), flexible_since=0):
+    transactional_ids: tuple[str, ...] = array("string")
 
 
-class TopicData(Message):
-    __slots__ = ("topic", "partitions")
-
-    def __init__(self, *, topic: str = "", partitions: tuple[int, ...] = ()) -> None:
-        self.topic = topic
-        self.partitions = partitions
+class TopicData(Message, versions=(0, 0), flexible_since=0):
+    topic: str = string()
+    partitions: tuple[int, ...] = array("int32")
 
 
-class TransactionState(Message):
-    __slots__ = (
-        "error_code",
-        "transactional_id",
-        "transaction_state",
-        "transaction_timeout",
-        "transaction_start_time",
-        "producer_id",
-        "producer_epoch",
-        "topics",
+class TransactionState(Message, versions=(0, 0), flexible_since=0):
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    transactional_id: str = string()
+    transaction_state: str = string()
+    transaction_timeout: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    transaction_start_time: datetime.datetime | None = of_kind(
+        "datetime_i64", datetime.datetime.fromtimestamp(0, datetime.UTC)
     )
-
-    def __init__(
-        self,
-        *,
-        error_code: ErrorCode = ErrorCode.none,
-        transactional_id: str = "",
-        transaction_state: str = "",
-        transaction_timeout: datetime.timedelta = datetime.timedelta(),
-        transaction_start_time: datetime.datetime = datetime.datetime.fromtimestamp(0, datetime.UTC),
-        producer_id: int = 0,
-        producer_epoch: int = 0,
-        topics: tuple[TopicData, ...] = (),
-    ) -> None:
-        self.error_code = error_code
-        self.transactional_id = transactional_id
-        self.transaction_state = transaction_state
-        self.transaction_timeout = transaction_timeout
-        self.transaction_start_time = transaction_start_time
-        self.producer_id = producer_id
-        self.producer_epoch = producer_epoch
-        self.topics = topics
+    producer_id: int = int64()
+    producer_epoch: int = int16()
+    topics: tuple[TopicData, ...] = array(TopicData)
 
 
-class DescribeTransactionsResponse(Message):
-    __slots__ = ("throttle_time", "transaction_states")
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        transaction_states: tuple[TransactionState, ...] = (),
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.transaction_states = transaction_states
+class DescribeTransactionsResponse(Message, versions=(0, 0), flexible_since=0):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    transaction_states: tuple[TransactionState, ...] = array(TransactionState)

@@ -2,61 +2,32 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, int8, int32, of_kind, string
 
 
-class UserName(Message):
-    __slots__ = ("name",)
-
-    def __init__(self, *, name: str = "") -> None:
-        self.name = name
+class UserName(Message, versions=(0, 0), flexible_since=0):
+    name: str = string()
 
 
-class DescribeUserScramCredentialsRequest(Message):
-    __slots__ = ("users",)
-
-    def __init__(self, *, users: tuple[UserName, ...] | None = None) -> None:
-        self.users = users
+class DescribeUserScramCredentialsRequest(Message, versions=(0, 0), flexible_since=0):
+    users: tuple[UserName, ...] | None = array(UserName, None, nullable_since=0)
 
 
-class CredentialInfo(Message):
-    __slots__ = ("mechanism", "iterations")
-
-    def __init__(self, *, mechanism: int = 0, iterations: int = 0) -> None:
-        self.mechanism = mechanism
-        self.iterations = iterations
+class CredentialInfo(Message, versions=(0, 0), flexible_since=0):
+    mechanism: int = int8()
+    iterations: int = int32()
 
 
-class DescribeUserScramCredentialsResult(Message):
-    __slots__ = ("user", "error_code", "error_message", "credential_infos")
-
-    def __init__(
-        self,
-        *,
-        user: str = "",
-        error_code: ErrorCode = ErrorCode.none,
-        error_message: str | None = None,
-        credential_infos: tuple[CredentialInfo, ...] = (),
-    ) -> None:
-        self.user = user
-        self.error_code = error_code
-        self.error_message = error_message
-        self.credential_infos = credential_infos
+class DescribeUserScramCredentialsResult(Message, versions=(0, 0), flexible_since=0):
+    user: str = string()
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=0)
+    credential_infos: tuple[CredentialInfo, ...] = array(CredentialInfo)
 
 
-class DescribeUserScramCredentialsResponse(Message):
-    __slots__ = ("throttle_time", "error_code", "error_message", "results")
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        error_code: ErrorCode = ErrorCode.none,
-        error_message: str | None = None,
-        results: tuple[DescribeUserScramCredentialsResult, ...] = (),
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.error_code = error_code
-        self.error_message = error_message
-        self.results = results
+class DescribeUserScramCredentialsResponse(Message, versions=(0, 0), flexible_since=0):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=0)
+    results: tuple[DescribeUserScramCredentialsResult, ...] = array(DescribeUserScramCredentialsResult)

@@ -2,62 +2,33 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, int8, int32, of_kind, since, string
 
 
-class TopicPartitions(Message):
-    __slots__ = ("topic", "partitions")
-
-    def __init__(self, *, topic: str = "", partitions: tuple[int, ...] = ()) -> None:
-        self.topic = topic
-        self.partitions = partitions
+class TopicPartitions(Message, versions=(0, 2), flexible_since=2):
+    topic: str = string()
+    partitions: tuple[int, ...] = array("int32")
 
 
-class ElectLeadersRequest(Message):
-    __slots__ = ("election_type", "topic_partitions", "timeout")
-
-    def __init__(
-        self,
-        *,
-        election_type: int = 0,
-        topic_partitions: tuple[TopicPartitions, ...] | None = None,
-        timeout: datetime.timedelta = datetime.timedelta(milliseconds=60000),
-    ) -> None:
-        self.election_type = election_type
-        self.topic_partitions = topic_partitions
-        self.timeout = timeout
+class ElectLeadersRequest(Message, versions=(0, 2), flexible_since=2):
+    election_type: int = since(1, int8())
+    topic_partitions: tuple[TopicPartitions, ...] | None = array(TopicPartitions, None, nullable_since=0)
+    timeout: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta(milliseconds=60000))
 
 
-class PartitionResult(Message):
-    __slots__ = ("partition_id", "error_code", "error_message")
-
-    def __init__(
-        self, *, partition_id: int = 0, error_code: ErrorCode = ErrorCode.none, error_message: str | None = None
-    ) -> None:
-        self.partition_id = partition_id
-        self.error_code = error_code
-        self.error_message = error_message
+class PartitionResult(Message, versions=(0, 2), flexible_since=2):
+    partition_id: int = int32()
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=0)
 
 
-class ReplicaElectionResult(Message):
-    __slots__ = ("topic", "partition_result")
-
-    def __init__(self, *, topic: str = "", partition_result: tuple[PartitionResult, ...] = ()) -> None:
-        self.topic = topic
-        self.partition_result = partition_result
+class ReplicaElectionResult(Message, versions=(0, 2), flexible_since=2):
+    topic: str = string()
+    partition_result: tuple[PartitionResult, ...] = array(PartitionResult)
 
 
-class ElectLeadersResponse(Message):
-    __slots__ = ("throttle_time", "error_code", "replica_election_results")
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        error_code: ErrorCode = ErrorCode.none,
-        replica_election_results: tuple[ReplicaElectionResult, ...] = (),
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.error_code = error_code
-        self.replica_election_results = replica_election_results
+class ElectLeadersResponse(Message, versions=(0, 2), flexible_since=2):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    error_code: ErrorCode = since(1, of_kind("error_code", ErrorCode.none))
+    replica_election_results: tuple[ReplicaElectionResult, ...] = array(ReplicaElectionResult)

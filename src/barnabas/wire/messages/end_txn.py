@@ -2,34 +2,19 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, boolean, int16, int64, of_kind, since, string
 
 
-class EndTxnRequest(Message):
-    __slots__ = ("transactional_id", "producer_id", "producer_epoch", "committed")
-
-    def __init__(
-        self, *, transactional_id: str = "", producer_id: int = 0, producer_epoch: int = 0, committed: bool = False
-    ) -> None:
-        self.transactional_id = transactional_id
-        self.producer_id = producer_id
-        self.producer_epoch = producer_epoch
-        self.committed = committed
+class EndTxnRequest(Message, versions=(0, 5), flexible_since=3):
+    transactional_id: str = string()
+    producer_id: int = int64()
+    producer_epoch: int = int16()
+    committed: bool = boolean()
 
 
-class EndTxnResponse(Message):
-    __slots__ = ("throttle_time", "error_code", "producer_id", "producer_epoch")
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        error_code: ErrorCode = ErrorCode.none,
-        producer_id: int = -1,
-        producer_epoch: int = -1,
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.error_code = error_code
-        self.producer_id = producer_id
-        self.producer_epoch = producer_epoch
+class EndTxnResponse(Message, versions=(0, 5), flexible_since=3):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    producer_id: int = since(5, int64(-1))
+    producer_epoch: int = since(5, int16(-1))

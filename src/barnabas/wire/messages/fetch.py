@@ -3,228 +3,116 @@
 import datetime
 import uuid
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import (
+    Message,
+    array,
+    bytes_field,
+    entity,
+    int8,
+    int32,
+    int64,
+    of_kind,
+    since,
+    string,
+    uuid_field,
+    within,
+)
 
 
-class FetchPartition(Message):
-    __slots__ = (
-        "partition",
-        "current_leader_epoch",
-        "fetch_offset",
-        "last_fetched_epoch",
-        "log_start_offset",
-        "partition_max_bytes",
-        "replica_directory_id",
-        "high_watermark",
-    )
-
-    def __init__(
-        self,
-        *,
-        partition: int = 0,
-        current_leader_epoch: int = -1,
-        fetch_offset: int = 0,
-        last_fetched_epoch: int = -1,
-        log_start_offset: int = -1,
-        partition_max_bytes: int = 0,
-        replica_directory_id: uuid.UUID | None = None,
-        high_watermark: int = 9223372036854775807,
-    ) -> None:
-        self.partition = partition
-        self.current_leader_epoch = current_leader_epoch
-        self.fetch_offset = fetch_offset
-        self.last_fetched_epoch = last_fetched_epoch
-        self.log_start_offset = log_start_offset
-        self.partition_max_bytes = partition_max_bytes
-        self.replica_directory_id = replica_directory_id
-        self.high_watermark = high_watermark
+class FetchPartition(Message, versions=(4, 18), flexible_since=12):
+    partition: int = int32()
+    current_leader_epoch: int = since(9, int32(-1))
+    fetch_offset: int = int64()
+    last_fetched_epoch: int = since(12, int32(-1))
+    log_start_offset: int = since(5, int64(-1))
+    partition_max_bytes: int = int32()
+    replica_directory_id: uuid.UUID | None = since(17, uuid_field(tag=0))
+    high_watermark: int = since(18, int64(9223372036854775807, tag=1))
 
 
-class FetchTopic(Message):
-    __slots__ = ("topic_id", "partitions", "topic")
-
-    def __init__(
-        self, *, topic_id: uuid.UUID | None = None, partitions: tuple[FetchPartition, ...] = (), topic: str = ""
-    ) -> None:
-        self.topic_id = topic_id
-        self.partitions = partitions
-        self.topic = topic
+class FetchTopic(Message, versions=(4, 18), flexible_since=12):
+    topic_id: uuid.UUID | None = since(13, uuid_field())
+    topic: str = within(4, 12, string())
+    partitions: tuple[FetchPartition, ...] = array(FetchPartition)
 
 
-class ReplicaState(Message):
-    __slots__ = ("replica_id", "replica_epoch")
-
-    def __init__(self, *, replica_id: int = -1, replica_epoch: int = -1) -> None:
-        self.replica_id = replica_id
-        self.replica_epoch = replica_epoch
+class ForgottenTopic(Message, versions=(7, 18), flexible_since=12):
+    topic_id: uuid.UUID | None = since(13, uuid_field())
+    topic: str = within(7, 12, string())
+    partitions: tuple[int, ...] = array("int32")
 
 
-class ForgottenTopic(Message):
-    __slots__ = ("topic_id", "partitions", "topic")
-
-    def __init__(self, *, topic_id: uuid.UUID | None = None, partitions: tuple[int, ...] = (), topic: str = "") -> None:
-        self.topic_id = topic_id
-        self.partitions = partitions
-        self.topic = topic
+class ReplicaState(Message, versions=(15, 18), flexible_since=12):
+    replica_id: int = int32(-1)
+    replica_epoch: int = int64(-1)
 
 
-class FetchRequest(Message):
-    __slots__ = (
-        "cluster_id",
-        "replica_state",
-        "max_wait",
-        "min_bytes",
-        "max_bytes",
-        "isolation_level",
-        "session_id",
-        "session_epoch",
-        "topics",
-        "forgotten_topics_data",
-        "rack_id",
-        "replica_id",
-    )
-
-    def __init__(
-        self,
-        *,
-        cluster_id: str | None = None,
-        replica_state: ReplicaState = ReplicaState(),
-        max_wait: datetime.timedelta = datetime.timedelta(),
-        min_bytes: int = 0,
-        max_bytes: int = 2147483647,
-        isolation_level: int = 0,
-        session_id: int = 0,
-        session_epoch: int = -1,
-        topics: tuple[FetchTopic, ...] = (),
-        forgotten_topics_data: tuple[ForgottenTopic, ...] = (),
-        rack_id: str = "",
-        replica_id: int = -1,
-    ) -> None:
-        self.cluster_id = cluster_id
-        self.replica_state = replica_state
-        self.max_wait = max_wait
-        self.min_bytes = min_bytes
-        self.max_bytes = max_bytes
-        self.isolation_level = isolation_level
-        self.session_id = session_id
-        self.session_epoch = session_epoch
-        self.topics = topics
-        self.forgotten_topics_data = forgotten_topics_data
-        self.rack_id = rack_id
-        self.replica_id = replica_id
+class FetchRequest(Message, versions=(4, 18), flexible_since=12):
+    replica_id: int = within(4, 14, int32(-1))
+    max_wait: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    min_bytes: int = int32()
+    max_bytes: int = int32(2147483647)
+    isolation_level: int = int8()
+    session_id: int = since(7, int32())
+    session_epoch: int = since(7, int32(-1))
+    topics: tuple[FetchTopic, ...] = array(FetchTopic)
+    forgotten_topics_data: tuple[ForgottenTopic, ...] = since(7, array(ForgottenTopic))
+    rack_id: str = since(11, string())
+    cluster_id: str | None = since(12, string(None, tag=0, nullable_since=12))
+    replica_state: ReplicaState = since(15, entity(ReplicaState, tag=1))
 
 
-class AbortedTransaction(Message):
-    __slots__ = ("producer_id", "first_offset")
-
-    def __init__(self, *, producer_id: int = 0, first_offset: int = 0) -> None:
-        self.producer_id = producer_id
-        self.first_offset = first_offset
+class AbortedTransaction(Message, versions=(4, 18), flexible_since=12):
+    producer_id: int = int64()
+    first_offset: int = int64()
 
 
-class EpochEndOffset(Message):
-    __slots__ = ("epoch", "end_offset")
-
-    def __init__(self, *, epoch: int = -1, end_offset: int = -1) -> None:
-        self.epoch = epoch
-        self.end_offset = end_offset
+class EpochEndOffset(Message, versions=(12, 18), flexible_since=12):
+    epoch: int = int32(-1)
+    end_offset: int = int64(-1)
 
 
-class LeaderIdAndEpoch(Message):
-    __slots__ = ("leader_id", "leader_epoch")
-
-    def __init__(self, *, leader_id: int = -1, leader_epoch: int = -1) -> None:
-        self.leader_id = leader_id
-        self.leader_epoch = leader_epoch
+class LeaderIdAndEpoch(Message, versions=(12, 18), flexible_since=12):
+    leader_id: int = int32(-1)
+    leader_epoch: int = int32(-1)
 
 
-class SnapshotId(Message):
-    __slots__ = ("end_offset", "epoch")
-
-    def __init__(self, *, end_offset: int = -1, epoch: int = -1) -> None:
-        self.end_offset = end_offset
-        self.epoch = epoch
+class SnapshotId(Message, versions=(12, 18), flexible_since=12):
+    end_offset: int = int64(-1)
+    epoch: int = int32(-1)
 
 
-class PartitionData(Message):
-    __slots__ = (
-        "partition_index",
-        "error_code",
-        "high_watermark",
-        "last_stable_offset",
-        "log_start_offset",
-        "diverging_epoch",
-        "current_leader",
-        "snapshot_id",
-        "aborted_transactions",
-        "preferred_read_replica",
-        "records",
-    )
-
-    def __init__(
-        self,
-        *,
-        partition_index: int = 0,
-        error_code: ErrorCode = ErrorCode.none,
-        high_watermark: int = 0,
-        last_stable_offset: int = -1,
-        log_start_offset: int = -1,
-        diverging_epoch: EpochEndOffset = EpochEndOffset(),
-        current_leader: LeaderIdAndEpoch = LeaderIdAndEpoch(),
-        snapshot_id: SnapshotId = SnapshotId(),
-        aborted_transactions: tuple[AbortedTransaction, ...] | None = None,
-        preferred_read_replica: int = -1,
-        records: bytes | None = None,
-    ) -> None:
-        self.partition_index = partition_index
-        self.error_code = error_code
-        self.high_watermark = high_watermark
-        self.last_stable_offset = last_stable_offset
-        self.log_start_offset = log_start_offset
-        self.diverging_epoch = diverging_epoch
-        self.current_leader = current_leader
-        self.snapshot_id = snapshot_id
-        self.aborted_transactions = aborted_transactions
-        self.preferred_read_replica = preferred_read_replica
-        self.records = records
+class PartitionData(Message, versions=(4, 18), flexible_since=12):
+    partition_index: int = int32()
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    high_watermark: int = int64()
+    last_stable_offset: int = int64(-1)
+    log_start_offset: int = since(5, int64(-1))
+    aborted_transactions: tuple[AbortedTransaction, ...] | None = array(AbortedTransaction, None, nullable_since=4)
+    preferred_read_replica: int = since(11, int32(-1))
+    records: bytes | None = bytes_field(None, nullable_since=4)
+    diverging_epoch: EpochEndOffset = since(12, entity(EpochEndOffset, tag=0))
+    current_leader: LeaderIdAndEpoch = since(12, entity(LeaderIdAndEpoch, tag=1))
+    snapshot_id: SnapshotId = since(12, entity(SnapshotId, tag=2))
 
 
-class FetchableTopicResponse(Message):
-    __slots__ = ("topic_id", "partitions", "topic")
-
-    def __init__(
-        self, *, topic_id: uuid.UUID | None = None, partitions: tuple[PartitionData, ...] = (), topic: str = ""
-    ) -> None:
-        self.topic_id = topic_id
-        self.partitions = partitions
-        self.topic = topic
+class FetchableTopicResponse(Message, versions=(4, 18), flexible_since=12):
+    topic_id: uuid.UUID | None = since(13, uuid_field())
+    topic: str = within(4, 12, string())
+    partitions: tuple[PartitionData, ...] = array(PartitionData)
 
 
-class NodeEndpoint(Message):
-    __slots__ = ("node_id", "host", "port", "rack")
-
-    def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0, rack: str | None = None) -> None:
-        self.node_id = node_id
-        self.host = host
-        self.port = port
-        self.rack = rack
+class NodeEndpoint(Message, versions=(16, 18), flexible_since=12):
+    node_id: int = int32()
+    host: str = string()
+    port: int = int32()
+    rack: str | None = string(None, nullable_since=16)
 
 
-class FetchResponse(Message):
-    __slots__ = ("throttle_time", "error_code", "session_id", "responses", "node_endpoints")
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        error_code: ErrorCode = ErrorCode.none,
-        session_id: int = 0,
-        responses: tuple[FetchableTopicResponse, ...] = (),
-        node_endpoints: tuple[NodeEndpoint, ...] = (),
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.error_code = error_code
-        self.session_id = session_id
-        self.responses = responses
-        self.node_endpoints = node_endpoints
+class FetchResponse(Message, versions=(4, 18), flexible_since=12):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    error_code: ErrorCode = since(7, of_kind("error_code", ErrorCode.none))
+    session_id: int = since(7, int32())
+    responses: tuple[FetchableTopicResponse, ...] = array(FetchableTopicResponse)
+    node_endpoints: tuple[NodeEndpoint, ...] = since(16, array(NodeEndpoint, tag=0))

@@ -2,58 +2,30 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, int8, int32, of_kind, since, string, within
 
 
-class FindCoordinatorRequest(Message):
-    __slots__ = ("key_type", "coordinator_keys", "key")
-
-    def __init__(self, *, key_type: int = 0, coordinator_keys: tuple[str, ...] = (), key: str = "") -> None:
-        self.key_type = key_type
-        self.coordinator_keys = coordinator_keys
-        self.key = key
+class FindCoordinatorRequest(Message, versions=(0, 6), flexible_since=3):
+    key: str = within(0, 3, string())
+    key_type: int = since(1, int8())
+    coordinator_keys: tuple[str, ...] = since(4, array("string"))
 
 
-class Coordinator(Message):
-    __slots__ = ("key", "node_id", "host", "port", "error_code", "error_message")
-
-    def __init__(
-        self,
-        *,
-        key: str = "",
-        node_id: int = 0,
-        host: str = "",
-        port: int = 0,
-        error_code: ErrorCode = ErrorCode.none,
-        error_message: str | None = None,
-    ) -> None:
-        self.key = key
-        self.node_id = node_id
-        self.host = host
-        self.port = port
-        self.error_code = error_code
-        self.error_message = error_message
+class Coordinator(Message, versions=(4, 6), flexible_since=3):
+    key: str = string()
+    node_id: int = int32()
+    host: str = string()
+    port: int = int32()
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=4)
 
 
-class FindCoordinatorResponse(Message):
-    __slots__ = ("throttle_time", "coordinators", "error_code", "error_message", "node_id", "host", "port")
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        coordinators: tuple[Coordinator, ...] = (),
-        error_code: ErrorCode = ErrorCode.none,
-        error_message: str | None = None,
-        node_id: int = 0,
-        host: str = "",
-        port: int = 0,
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.coordinators = coordinators
-        self.error_code = error_code
-        self.error_message = error_message
-        self.node_id = node_id
-        self.host = host
-        self.port = port
+class FindCoordinatorResponse(Message, versions=(0, 6), flexible_since=3):
+    throttle_time: datetime.timedelta = since(1, of_kind("timedelta_i32", datetime.timedelta()))
+    coordinators: tuple[Coordinator, ...] = since(4, array(Coordinator))
+    error_code: ErrorCode = within(0, 3, of_kind("error_code", ErrorCode.none))
+    error_message: str | None = within(1, 3, string(None, nullable_since=1))
+    node_id: int = within(0, 3, int32())
+    host: str = within(0, 3, string())
+    port: int = within(0, 3, int32())

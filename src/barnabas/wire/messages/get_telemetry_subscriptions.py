@@ -3,49 +3,21 @@
 import datetime
 import uuid
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, boolean, int32, of_kind, uuid_field
 
 
-class GetTelemetrySubscriptionsRequest(Message):
-    __slots__ = ("client_instance_id",)
-
-    def __init__(self, *, client_instance_id: uuid.UUID | None = None) -> None:
-        self.client_instance_id = client_instance_id
+class GetTelemetrySubscriptionsRequest(Message, versions=(0, 0), flexible_since=0):
+    client_instance_id: uuid.UUID | None = uuid_field()
 
 
-class GetTelemetrySubscriptionsResponse(Message):
-    __slots__ = (
-        "throttle_time",
-        "error_code",
-        "client_instance_id",
-        "subscription_id",
-        "accepted_compression_types",
-        "push_interval",
-        "telemetry_max_bytes",
-        "delta_temporality",
-        "requested_metrics",
-    )
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        error_code: ErrorCode = ErrorCode.none,
-        client_instance_id: uuid.UUID | None = None,
-        subscription_id: int = 0,
-        accepted_compression_types: tuple[int, ...] = (),
-        push_interval: datetime.timedelta = datetime.timedelta(),
-        telemetry_max_bytes: int = 0,
-        delta_temporality: bool = False,
-        requested_metrics: tuple[str, ...] = (),
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.error_code = error_code
-        self.client_instance_id = client_instance_id
-        self.subscription_id = subscription_id
-        self.accepted_compression_types = accepted_compression_types
-        self.push_interval = push_interval
-        self.telemetry_max_bytes = telemetry_max_bytes
-        self.delta_temporality = delta_temporality
-        self.requested_metrics = requested_metrics
+class GetTelemetrySubscriptionsResponse(Message, versions=(0, 0), flexible_since=0):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    client_instance_id: uuid.UUID | None = uuid_field()
+    subscription_id: int = int32()
+    accepted_compression_types: tuple[int, ...] = array("int8")
+    push_interval: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    telemetry_max_bytes: int = int32()
+    delta_temporality: bool = boolean()
+    requested_metrics: tuple[str, ...] = array("string")

@@ -2,27 +2,17 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, int32, of_kind, since, string
 
 
-class HeartbeatRequest(Message):
-    __slots__ = ("group_id", "generation_id", "member_id", "group_instance_id")
-
-    def __init__(
-        self, *, group_id: str = "", generation_id: int = 0, member_id: str = "", group_instance_id: str | None = None
-    ) -> None:
-        self.group_id = group_id
-        self.generation_id = generation_id
-        self.member_id = member_id
-        self.group_instance_id = group_instance_id
+class HeartbeatRequest(Message, versions=(0, 4), flexible_since=4):
+    group_id: str = string()
+    generation_id: int = int32()
+    member_id: str = string()
+    group_instance_id: str | None = since(3, string(None, nullable_since=3))
 
 
-class HeartbeatResponse(Message):
-    __slots__ = ("throttle_time", "error_code")
-
-    def __init__(
-        self, *, throttle_time: datetime.timedelta = datetime.timedelta(), error_code: ErrorCode = ErrorCode.none
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.error_code = error_code
+class HeartbeatResponse(Message, versions=(0, 4), flexible_since=4):
+    throttle_time: datetime.timedelta = since(1, of_kind("timedelta_i32", datetime.timedelta()))
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)

@@ -2,63 +2,34 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, boolean, int8, of_kind, string
 
 
-class AlterableConfig(Message):
-    __slots__ = ("name", "config_operation", "value")
-
-    def __init__(self, *, name: str = "", config_operation: int = 0, value: str | None = None) -> None:
-        self.name = name
-        self.config_operation = config_operation
-        self.value = value
+class AlterableConfig(Message, versions=(0, 1), flexible_since=1):
+    name: str = string()
+    config_operation: int = int8()
+    value: str | None = string(None, nullable_since=0)
 
 
-class AlterConfigsResource(Message):
-    __slots__ = ("resource_type", "resource_name", "configs")
-
-    def __init__(
-        self, *, resource_type: int = 0, resource_name: str = "", configs: tuple[AlterableConfig, ...] = ()
-    ) -> None:
-        self.resource_type = resource_type
-        self.resource_name = resource_name
-        self.configs = configs
+class AlterConfigsResource(Message, versions=(0, 1), flexible_since=1):
+    resource_type: int = int8()
+    resource_name: str = string()
+    configs: tuple[AlterableConfig, ...] = array(AlterableConfig)
 
 
-class IncrementalAlterConfigsRequest(Message):
-    __slots__ = ("resources", "validate_only")
-
-    def __init__(self, *, resources: tuple[AlterConfigsResource, ...] = (), validate_only: bool = False) -> None:
-        self.resources = resources
-        self.validate_only = validate_only
+class IncrementalAlterConfigsRequest(Message, versions=(0, 1), flexible_since=1):
+    resources: tuple[AlterConfigsResource, ...] = array(AlterConfigsResource)
+    validate_only: bool = boolean()
 
 
-class AlterConfigsResourceResponse(Message):
-    __slots__ = ("error_code", "error_message", "resource_type", "resource_name")
-
-    def __init__(
-        self,
-        *,
-        error_code: ErrorCode = ErrorCode.none,
-        error_message: str | None = None,
-        resource_type: int = 0,
-        resource_name: str = "",
-    ) -> None:
-        self.error_code = error_code
-        self.error_message = error_message
-        self.resource_type = resource_type
-        self.resource_name = resource_name
+class AlterConfigsResourceResponse(Message, versions=(0, 1), flexible_since=1):
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=0)
+    resource_type: int = int8()
+    resource_name: str = string()
 
 
-class IncrementalAlterConfigsResponse(Message):
-    __slots__ = ("throttle_time", "responses")
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        responses: tuple[AlterConfigsResourceResponse, ...] = (),
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.responses = responses
+class IncrementalAlterConfigsResponse(Message, versions=(0, 1), flexible_since=1):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    responses: tuple[AlterConfigsResourceResponse, ...] = array(AlterConfigsResourceResponse)

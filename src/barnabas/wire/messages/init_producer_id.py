@@ -2,61 +2,23 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, boolean, int16, int64, of_kind, since, string
 
 
-class InitProducerIdRequest(Message):
-    __slots__ = (
-        "transactional_id",
-        "transaction_timeout",
-        "producer_id",
-        "producer_epoch",
-        "enable2_pc",
-        "keep_prepared_txn",
-    )
-
-    def __init__(
-        self,
-        *,
-        transactional_id: str | None = None,
-        transaction_timeout: datetime.timedelta = datetime.timedelta(),
-        producer_id: int = -1,
-        producer_epoch: int = -1,
-        enable2_pc: bool = False,
-        keep_prepared_txn: bool = False,
-    ) -> None:
-        self.transactional_id = transactional_id
-        self.transaction_timeout = transaction_timeout
-        self.producer_id = producer_id
-        self.producer_epoch = producer_epoch
-        self.enable2_pc = enable2_pc
-        self.keep_prepared_txn = keep_prepared_txn
+class InitProducerIdRequest(Message, versions=(0, 6), flexible_since=2):
+    transactional_id: str | None = string(None, nullable_since=0)
+    transaction_timeout: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    producer_id: int = since(3, int64(-1))
+    producer_epoch: int = since(3, int16(-1))
+    enable2_pc: bool = since(6, boolean())
+    keep_prepared_txn: bool = since(6, boolean())
 
 
-class InitProducerIdResponse(Message):
-    __slots__ = (
-        "throttle_time",
-        "error_code",
-        "producer_id",
-        "producer_epoch",
-        "ongoing_txn_producer_id",
-        "ongoing_txn_producer_epoch",
-    )
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        error_code: ErrorCode = ErrorCode.none,
-        producer_id: int = -1,
-        producer_epoch: int = 0,
-        ongoing_txn_producer_id: int = -1,
-        ongoing_txn_producer_epoch: int = -1,
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.error_code = error_code
-        self.producer_id = producer_id
-        self.producer_epoch = producer_epoch
-        self.ongoing_txn_producer_id = ongoing_txn_producer_id
-        self.ongoing_txn_producer_epoch = ongoing_txn_producer_epoch
+class InitProducerIdResponse(Message, versions=(0, 6), flexible_since=2):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    producer_id: int = int64(-1)
+    producer_epoch: int = int16()
+    ongoing_txn_producer_id: int = since(6, int64(-1))
+    ongoing_txn_producer_epoch: int = since(6, int16(-1))

@@ -2,56 +2,36 @@
 
 import uuid
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, int32, int64, of_kind, string, uuid_field
 
 
-class PartitionData(Message):
-    __slots__ = ("partition", "state_epoch", "start_offset")
-
-    def __init__(self, *, partition: int = 0, state_epoch: int = 0, start_offset: int = 0) -> None:
-        self.partition = partition
-        self.state_epoch = state_epoch
-        self.start_offset = start_offset
+class PartitionData(Message, versions=(0, 0), flexible_since=0):
+    partition: int = int32()
+    state_epoch: int = int32()
+    start_offset: int = int64()
 
 
-class InitializeStateData(Message):
-    __slots__ = ("topic_id", "partitions")
-
-    def __init__(self, *, topic_id: uuid.UUID | None = None, partitions: tuple[PartitionData, ...] = ()) -> None:
-        self.topic_id = topic_id
-        self.partitions = partitions
+class InitializeStateData(Message, versions=(0, 0), flexible_since=0):
+    topic_id: uuid.UUID | None = uuid_field()
+    partitions: tuple[PartitionData, ...] = array(PartitionData)
 
 
-class InitializeShareGroupStateRequest(Message):
-    __slots__ = ("group_id", "topics")
-
-    def __init__(self, *, group_id: str = "", topics: tuple[InitializeStateData, ...] = ()) -> None:
-        self.group_id = group_id
-        self.topics = topics
+class InitializeShareGroupStateRequest(Message, versions=(0, 0), flexible_since=0):
+    group_id: str = string()
+    topics: tuple[InitializeStateData, ...] = array(InitializeStateData)
 
 
-class PartitionResult(Message):
-    __slots__ = ("partition", "error_code", "error_message")
-
-    def __init__(
-        self, *, partition: int = 0, error_code: ErrorCode = ErrorCode.none, error_message: str | None = None
-    ) -> None:
-        self.partition = partition
-        self.error_code = error_code
-        self.error_message = error_message
+class PartitionResult(Message, versions=(0, 0), flexible_since=0):
+    partition: int = int32()
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=0)
 
 
-class InitializeStateResult(Message):
-    __slots__ = ("topic_id", "partitions")
-
-    def __init__(self, *, topic_id: uuid.UUID | None = None, partitions: tuple[PartitionResult, ...] = ()) -> None:
-        self.topic_id = topic_id
-        self.partitions = partitions
+class InitializeStateResult(Message, versions=(0, 0), flexible_since=0):
+    topic_id: uuid.UUID | None = uuid_field()
+    partitions: tuple[PartitionResult, ...] = array(PartitionResult)
 
 
-class InitializeShareGroupStateResponse(Message):
-    __slots__ = ("results",)
-
-    def __init__(self, *, results: tuple[InitializeStateResult, ...] = ()) -> None:
-        self.results = results
+class InitializeShareGroupStateResponse(Message, versions=(0, 0), flexible_since=0):
+    results: tuple[InitializeStateResult, ...] = array(InitializeStateResult)

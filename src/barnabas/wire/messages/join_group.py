@@ -2,93 +2,39 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, boolean, bytes_field, int32, of_kind, since, string
 
 
-class JoinGroupRequestProtocol(Message):
-    __slots__ = ("name", "metadata")
-
-    def __init__(self, *, name: str = "", metadata: bytes = b"") -> None:
-        self.name = name
-        self.metadata = metadata
+class JoinGroupRequestProtocol(Message, versions=(0, 9), flexible_since=6):
+    name: str = string()
+    metadata: bytes = bytes_field()
 
 
-class JoinGroupRequest(Message):
-    __slots__ = (
-        "group_id",
-        "session_timeout",
-        "rebalance_timeout",
-        "member_id",
-        "group_instance_id",
-        "protocol_type",
-        "protocols",
-        "reason",
-    )
-
-    def __init__(
-        self,
-        *,
-        group_id: str = "",
-        session_timeout: datetime.timedelta = datetime.timedelta(),
-        rebalance_timeout: datetime.timedelta = datetime.timedelta(milliseconds=-1),
-        member_id: str = "",
-        group_instance_id: str | None = None,
-        protocol_type: str = "",
-        protocols: tuple[JoinGroupRequestProtocol, ...] = (),
-        reason: str | None = None,
-    ) -> None:
-        self.group_id = group_id
-        self.session_timeout = session_timeout
-        self.rebalance_timeout = rebalance_timeout
-        self.member_id = member_id
-        self.group_instance_id = group_instance_id
-        self.protocol_type = protocol_type
-        self.protocols = protocols
-        self.reason = reason
+class JoinGroupRequest(Message, versions=(0, 9), flexible_since=6):
+    group_id: str = string()
+    session_timeout: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    rebalance_timeout: datetime.timedelta = since(1, of_kind("timedelta_i32", datetime.timedelta(milliseconds=-1)))
+    member_id: str = string()
+    group_instance_id: str | None = since(5, string(None, nullable_since=5))
+    protocol_type: str = string()
+    protocols: tuple[JoinGroupRequestProtocol, ...] = array(JoinGroupRequestProtocol)
+    reason: str | None = since(8, string(None, nullable_since=8))
 
 
-class JoinGroupResponseMember(Message):
-    __slots__ = ("member_id", "group_instance_id", "metadata")
-
-    def __init__(self, *, member_id: str = "", group_instance_id: str | None = None, metadata: bytes = b"") -> None:
-        self.member_id = member_id
-        self.group_instance_id = group_instance_id
-        self.metadata = metadata
+class JoinGroupResponseMember(Message, versions=(0, 9), flexible_since=6):
+    member_id: str = string()
+    group_instance_id: str | None = since(5, string(None, nullable_since=5))
+    metadata: bytes = bytes_field()
 
 
-class JoinGroupResponse(Message):
-    __slots__ = (
-        "throttle_time",
-        "error_code",
-        "generation_id",
-        "protocol_type",
-        "protocol_name",
-        "leader",
-        "skip_assignment",
-        "member_id",
-        "members",
-    )
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        error_code: ErrorCode = ErrorCode.none,
-        generation_id: int = -1,
-        protocol_type: str | None = None,
-        protocol_name: str | None = "",
-        leader: str = "",
-        skip_assignment: bool = False,
-        member_id: str = "",
-        members: tuple[JoinGroupResponseMember, ...] = (),
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.error_code = error_code
-        self.generation_id = generation_id
-        self.protocol_type = protocol_type
-        self.protocol_name = protocol_name
-        self.leader = leader
-        self.skip_assignment = skip_assignment
-        self.member_id = member_id
-        self.members = members
+class JoinGroupResponse(Message, versions=(0, 9), flexible_since=6):
+    throttle_time: datetime.timedelta = since(2, of_kind("timedelta_i32", datetime.timedelta()))
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    generation_id: int = int32(-1)
+    protocol_type: str | None = since(7, string(None, nullable_since=7))
+    protocol_name: str | None = string(nullable_since=7)
+    leader: str = string()
+    skip_assignment: bool = since(9, boolean())
+    member_id: str = string()
+    members: tuple[JoinGroupResponseMember, ...] = array(JoinGroupResponseMember)

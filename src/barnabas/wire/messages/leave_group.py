@@ -2,49 +2,29 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, of_kind, since, string, within
 
 
-class MemberIdentity(Message):
-    __slots__ = ("member_id", "group_instance_id", "reason")
-
-    def __init__(self, *, member_id: str = "", group_instance_id: str | None = None, reason: str | None = None) -> None:
-        self.member_id = member_id
-        self.group_instance_id = group_instance_id
-        self.reason = reason
+class MemberIdentity(Message, versions=(3, 5), flexible_since=4):
+    member_id: str = string()
+    group_instance_id: str | None = string(None, nullable_since=3)
+    reason: str | None = since(5, string(None, nullable_since=5))
 
 
-class LeaveGroupRequest(Message):
-    __slots__ = ("group_id", "members", "member_id")
-
-    def __init__(self, *, group_id: str = "", members: tuple[MemberIdentity, ...] = (), member_id: str = "") -> None:
-        self.group_id = group_id
-        self.members = members
-        self.member_id = member_id
+class LeaveGroupRequest(Message, versions=(0, 5), flexible_since=4):
+    group_id: str = string()
+    members: tuple[MemberIdentity, ...] = since(3, array(MemberIdentity))
+    member_id: str = within(0, 2, string())
 
 
-class MemberResponse(Message):
-    __slots__ = ("member_id", "group_instance_id", "error_code")
-
-    def __init__(
-        self, *, member_id: str = "", group_instance_id: str | None = None, error_code: ErrorCode = ErrorCode.none
-    ) -> None:
-        self.member_id = member_id
-        self.group_instance_id = group_instance_id
-        self.error_code = error_code
+class MemberResponse(Message, versions=(3, 5), flexible_since=4):
+    member_id: str = string()
+    group_instance_id: str | None = string(None, nullable_since=3)
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
 
 
-class LeaveGroupResponse(Message):
-    __slots__ = ("throttle_time", "error_code", "members")
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        error_code: ErrorCode = ErrorCode.none,
-        members: tuple[MemberResponse, ...] = (),
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.error_code = error_code
-        self.members = members
+class LeaveGroupResponse(Message, versions=(0, 5), flexible_since=4):
+    throttle_time: datetime.timedelta = since(1, of_kind("timedelta_i32", datetime.timedelta()))
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    members: tuple[MemberResponse, ...] = since(3, array(MemberResponse))

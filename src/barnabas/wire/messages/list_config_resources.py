@@ -2,35 +2,20 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, int8, of_kind, since, string
 
 
-class ListConfigResourcesRequest(Message):
-    __slots__ = ("resource_types",)
-
-    def __init__(self, *, resource_types: tuple[int, ...] = ()) -> None:
-        self.resource_types = resource_types
+class ListConfigResourcesRequest(Message, versions=(0, 1), flexible_since=0):
+    resource_types: tuple[int, ...] = since(1, array("int8"))
 
 
-class ConfigResource(Message):
-    __slots__ = ("resource_name", "resource_type")
-
-    def __init__(self, *, resource_name: str = "", resource_type: int = 16) -> None:
-        self.resource_name = resource_name
-        self.resource_type = resource_type
+class ConfigResource(Message, versions=(0, 1), flexible_since=0):
+    resource_name: str = string()
+    resource_type: int = since(1, int8(16))
 
 
-class ListConfigResourcesResponse(Message):
-    __slots__ = ("throttle_time", "error_code", "config_resources")
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        error_code: ErrorCode = ErrorCode.none,
-        config_resources: tuple[ConfigResource, ...] = (),
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.error_code = error_code
-        self.config_resources = config_resources
+class ListConfigResourcesResponse(Message, versions=(0, 1), flexible_since=0):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    config_resources: tuple[ConfigResource, ...] = array(ConfigResource)

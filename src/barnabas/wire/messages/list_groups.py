@@ -2,40 +2,23 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, of_kind, since, string
 
 
-class ListGroupsRequest(Message):
-    __slots__ = ("states_filter", "types_filter")
-
-    def __init__(self, *, states_filter: tuple[str, ...] = (), types_filter: tuple[str, ...] = ()) -> None:
-        self.states_filter = states_filter
-        self.types_filter = types_filter
+class ListGroupsRequest(Message, versions=(0, 5), flexible_since=3):
+    states_filter: tuple[str, ...] = since(4, array("string"))
+    types_filter: tuple[str, ...] = since(5, array("string"))
 
 
-class ListedGroup(Message):
-    __slots__ = ("group_id", "protocol_type", "group_state", "group_type")
-
-    def __init__(
-        self, *, group_id: str = "", protocol_type: str = "", group_state: str = "", group_type: str = ""
-    ) -> None:
-        self.group_id = group_id
-        self.protocol_type = protocol_type
-        self.group_state = group_state
-        self.group_type = group_type
+class ListedGroup(Message, versions=(0, 5), flexible_since=3):
+    group_id: str = string()
+    protocol_type: str = string()
+    group_state: str = since(4, string())
+    group_type: str = since(5, string())
 
 
-class ListGroupsResponse(Message):
-    __slots__ = ("throttle_time", "error_code", "groups")
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        error_code: ErrorCode = ErrorCode.none,
-        groups: tuple[ListedGroup, ...] = (),
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.error_code = error_code
-        self.groups = groups
+class ListGroupsResponse(Message, versions=(0, 5), flexible_since=3):
+    throttle_time: datetime.timedelta = since(1, of_kind("timedelta_i32", datetime.timedelta()))
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    groups: tuple[ListedGroup, ...] = array(ListedGroup)

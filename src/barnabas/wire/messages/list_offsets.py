@@ -2,79 +2,41 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, int8, int32, int64, of_kind, since, string
 
 
-class ListOffsetsPartition(Message):
-    __slots__ = ("partition_index", "current_leader_epoch", "timestamp")
-
-    def __init__(self, *, partition_index: int = 0, current_leader_epoch: int = -1, timestamp: int = 0) -> None:
-        self.partition_index = partition_index
-        self.current_leader_epoch = current_leader_epoch
-        self.timestamp = timestamp
+class ListOffsetsPartition(Message, versions=(1, 11), flexible_since=6):
+    partition_index: int = int32()
+    current_leader_epoch: int = since(4, int32(-1))
+    timestamp: int = int64()
 
 
-class ListOffsetsTopic(Message):
-    __slots__ = ("name", "partitions")
-
-    def __init__(self, *, name: str = "", partitions: tuple[ListOffsetsPartition, ...] = ()) -> None:
-        self.name = name
-        self.partitions = partitions
+class ListOffsetsTopic(Message, versions=(1, 11), flexible_since=6):
+    name: str = string()
+    partitions: tuple[ListOffsetsPartition, ...] = array(ListOffsetsPartition)
 
 
-class ListOffsetsRequest(Message):
-    __slots__ = ("replica_id", "isolation_level", "topics", "timeout")
-
-    def __init__(
-        self,
-        *,
-        replica_id: int = 0,
-        isolation_level: int = 0,
-        topics: tuple[ListOffsetsTopic, ...] = (),
-        timeout: datetime.timedelta = datetime.timedelta(),
-    ) -> None:
-        self.replica_id = replica_id
-        self.isolation_level = isolation_level
-        self.topics = topics
-        self.timeout = timeout
+class ListOffsetsRequest(Message, versions=(1, 11), flexible_since=6):
+    replica_id: int = int32()
+    isolation_level: int = since(2, int8())
+    topics: tuple[ListOffsetsTopic, ...] = array(ListOffsetsTopic)
+    timeout: datetime.timedelta = since(10, of_kind("timedelta_i32", datetime.timedelta()))
 
 
-class ListOffsetsPartitionResponse(Message):
-    __slots__ = ("partition_index", "error_code", "timestamp", "offset", "leader_epoch")
-
-    def __init__(
-        self,
-        *,
-        partition_index: int = 0,
-        error_code: ErrorCode = ErrorCode.none,
-        timestamp: int = -1,
-        offset: int = -1,
-        leader_epoch: int = -1,
-    ) -> None:
-        self.partition_index = partition_index
-        self.error_code = error_code
-        self.timestamp = timestamp
-        self.offset = offset
-        self.leader_epoch = leader_epoch
+class ListOffsetsPartitionResponse(Message, versions=(1, 11), flexible_since=6):
+    partition_index: int = int32()
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    timestamp: int = int64(-1)
+    offset: int = int64(-1)
+    leader_epoch: int = since(4, int32(-1))
 
 
-class ListOffsetsTopicResponse(Message):
-    __slots__ = ("name", "partitions")
-
-    def __init__(self, *, name: str = "", partitions: tuple[ListOffsetsPartitionResponse, ...] = ()) -> None:
-        self.name = name
-        self.partitions = partitions
+class ListOffsetsTopicResponse(Message, versions=(1, 11), flexible_since=6):
+    name: str = string()
+    partitions: tuple[ListOffsetsPartitionResponse, ...] = array(ListOffsetsPartitionResponse)
 
 
-class ListOffsetsResponse(Message):
-    __slots__ = ("throttle_time", "topics")
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        topics: tuple[ListOffsetsTopicResponse, ...] = (),
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.topics = topics
+class ListOffsetsResponse(Message, versions=(1, 11), flexible_since=6):
+    throttle_time: datetime.timedelta = since(2, of_kind("timedelta_i32", datetime.timedelta()))
+    topics: tuple[ListOffsetsTopicResponse, ...] = array(ListOffsetsTopicResponse)

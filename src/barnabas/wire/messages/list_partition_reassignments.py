@@ -2,68 +2,36 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, int32, of_kind, string
 
 
-class ListPartitionReassignmentsTopics(Message):
-    __slots__ = ("name", "partition_indexes")
-
-    def __init__(self, *, name: str = "", partition_indexes: tuple[int, ...] = ()) -> None:
-        self.name = name
-        self.partition_indexes = partition_indexes
+class ListPartitionReassignmentsTopics(Message, versions=(0, 0), flexible_since=0):
+    name: str = string()
+    partition_indexes: tuple[int, ...] = array("int32")
 
 
-class ListPartitionReassignmentsRequest(Message):
-    __slots__ = ("timeout", "topics")
-
-    def __init__(
-        self,
-        *,
-        timeout: datetime.timedelta = datetime.timedelta(milliseconds=60000),
-        topics: tuple[ListPartitionReassignmentsTopics, ...] | None = None,
-    ) -> None:
-        self.timeout = timeout
-        self.topics = topics
+class ListPartitionReassignmentsRequest(Message, versions=(0, 0), flexible_since=0):
+    timeout: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta(milliseconds=60000))
+    topics: tuple[ListPartitionReassignmentsTopics, ...] | None = array(
+        ListPartitionReassignmentsTopics, None, nullable_since=0
+    )
 
 
-class OngoingPartitionReassignment(Message):
-    __slots__ = ("partition_index", "replicas", "adding_replicas", "removing_replicas")
-
-    def __init__(
-        self,
-        *,
-        partition_index: int = 0,
-        replicas: tuple[int, ...] = (),
-        adding_replicas: tuple[int, ...] = (),
-        removing_replicas: tuple[int, ...] = (),
-    ) -> None:
-        self.partition_index = partition_index
-        self.replicas = replicas
-        self.adding_replicas = adding_replicas
-        self.removing_replicas = removing_replicas
+class OngoingPartitionReassignment(Message, versions=(0, 0), flexible_since=0):
+    partition_index: int = int32()
+    replicas: tuple[int, ...] = array("int32")
+    adding_replicas: tuple[int, ...] = array("int32")
+    removing_replicas: tuple[int, ...] = array("int32")
 
 
-class OngoingTopicReassignment(Message):
-    __slots__ = ("name", "partitions")
-
-    def __init__(self, *, name: str = "", partitions: tuple[OngoingPartitionReassignment, ...] = ()) -> None:
-        self.name = name
-        self.partitions = partitions
+class OngoingTopicReassignment(Message, versions=(0, 0), flexible_since=0):
+    name: str = string()
+    partitions: tuple[OngoingPartitionReassignment, ...] = array(OngoingPartitionReassignment)
 
 
-class ListPartitionReassignmentsResponse(Message):
-    __slots__ = ("throttle_time", "error_code", "error_message", "topics")
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        error_code: ErrorCode = ErrorCode.none,
-        error_message: str | None = None,
-        topics: tuple[OngoingTopicReassignment, ...] = (),
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.error_code = error_code
-        self.error_message = error_message
-        self.topics = topics
+class ListPartitionReassignmentsResponse(Message, versions=(0, 0), flexible_since=0):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=0)
+    topics: tuple[OngoingTopicReassignment, ...] = array(OngoingTopicReassignment)

@@ -2,48 +2,25 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, int64, of_kind, since, string
 
 
-class ListTransactionsRequest(Message):
-    __slots__ = ("state_filters", "producer_id_filters", "duration_filter", "transactional_id_pattern")
-
-    def __init__(
-        self,
-        *,
-        state_filters: tuple[str, ...] = (),
-        producer_id_filters: tuple[int, ...] = (),
-        duration_filter: int = -1,
-        transactional_id_pattern: str | None = None,
-    ) -> None:
-        self.state_filters = state_filters
-        self.producer_id_filters = producer_id_filters
-        self.duration_filter = duration_filter
-        self.transactional_id_pattern = transactional_id_pattern
+class ListTransactionsRequest(Message, versions=(0, 2), flexible_since=0):
+    state_filters: tuple[str, ...] = array("string")
+    producer_id_filters: tuple[int, ...] = array("int64")
+    duration_filter: int = since(1, int64(-1))
+    transactional_id_pattern: str | None = since(2, string(None, nullable_since=2))
 
 
-class TransactionState(Message):
-    __slots__ = ("transactional_id", "producer_id", "transaction_state")
-
-    def __init__(self, *, transactional_id: str = "", producer_id: int = 0, transaction_state: str = "") -> None:
-        self.transactional_id = transactional_id
-        self.producer_id = producer_id
-        self.transaction_state = transaction_state
+class TransactionState(Message, versions=(0, 2), flexible_since=0):
+    transactional_id: str = string()
+    producer_id: int = int64()
+    transaction_state: str = string()
 
 
-class ListTransactionsResponse(Message):
-    __slots__ = ("throttle_time", "error_code", "unknown_state_filters", "transaction_states")
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        error_code: ErrorCode = ErrorCode.none,
-        unknown_state_filters: tuple[str, ...] = (),
-        transaction_states: tuple[TransactionState, ...] = (),
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.error_code = error_code
-        self.unknown_state_filters = unknown_state_filters
-        self.transaction_states = transaction_states
+class ListTransactionsResponse(Message, versions=(0, 2), flexible_since=0):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    unknown_state_filters: tuple[str, ...] = array("string")
+    transaction_states: tuple[TransactionState, ...] = array(TransactionState)

@@ -3,128 +3,53 @@
 import datetime
 import uuid
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, boolean, int32, of_kind, since, string, uuid_field, within
 
 
-class MetadataRequestTopic(Message):
-    __slots__ = ("topic_id", "name")
-
-    def __init__(self, *, topic_id: uuid.UUID | None = None, name: str | None = "") -> None:
-        self.topic_id = topic_id
-        self.name = name
+class MetadataRequestTopic(Message, versions=(0, 13), flexible_since=9):
+    topic_id: uuid.UUID | None = since(10, uuid_field())
+    name: str | None = string(nullable_since=10)
 
 
-class MetadataRequest(Message):
-    __slots__ = (
-        "topics",
-        "allow_auto_topic_creation",
-        "include_topic_authorized_operations",
-        "include_cluster_authorized_operations",
-    )
-
-    def __init__(
-        self,
-        *,
-        topics: tuple[MetadataRequestTopic, ...] | None = (),
-        allow_auto_topic_creation: bool = True,
-        include_topic_authorized_operations: bool = False,
-        include_cluster_authorized_operations: bool = False,
-    ) -> None:
-        self.topics = topics
-        self.allow_auto_topic_creation = allow_auto_topic_creation
-        self.include_topic_authorized_operations = include_topic_authorized_operations
-        self.include_cluster_authorized_operations = include_cluster_authorized_operations
+class MetadataRequest(Message, versions=(0, 13), flexible_since=9):
+    topics: tuple[MetadataRequestTopic, ...] | None = array(MetadataRequestTopic, nullable_since=1)
+    allow_auto_topic_creation: bool = since(4, boolean(True))
+    include_cluster_authorized_operations: bool = within(8, 10, boolean())
+    include_topic_authorized_operations: bool = since(8, boolean())
 
 
-class MetadataResponseBroker(Message):
-    __slots__ = ("node_id", "host", "port", "rack")
-
-    def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0, rack: str | None = None) -> None:
-        self.node_id = node_id
-        self.host = host
-        self.port = port
-        self.rack = rack
+class MetadataResponseBroker(Message, versions=(0, 13), flexible_since=9):
+    node_id: int = int32()
+    host: str = string()
+    port: int = int32()
+    rack: str | None = since(1, string(None, nullable_since=1))
 
 
-class MetadataResponsePartition(Message):
-    __slots__ = (
-        "error_code",
-        "partition_index",
-        "leader_id",
-        "leader_epoch",
-        "replica_nodes",
-        "isr_nodes",
-        "offline_replicas",
-    )
-
-    def __init__(
-        self,
-        *,
-        error_code: ErrorCode = ErrorCode.none,
-        partition_index: int = 0,
-        leader_id: int = 0,
-        leader_epoch: int = -1,
-        replica_nodes: tuple[int, ...] = (),
-        isr_nodes: tuple[int, ...] = (),
-        offline_replicas: tuple[int, ...] = (),
-    ) -> None:
-        self.error_code = error_code
-        self.partition_index = partition_index
-        self.leader_id = leader_id
-        self.leader_epoch = leader_epoch
-        self.replica_nodes = replica_nodes
-        self.isr_nodes = isr_nodes
-        self.offline_replicas = offline_replicas
+class MetadataResponsePartition(Message, versions=(0, 13), flexible_since=9):
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    partition_index: int = int32()
+    leader_id: int = int32()
+    leader_epoch: int = since(7, int32(-1))
+    replica_nodes: tuple[int, ...] = array("int32")
+    isr_nodes: tuple[int, ...] = array("int32")
+    offline_replicas: tuple[int, ...] = since(5, array("int32"))
 
 
-class MetadataResponseTopic(Message):
-    __slots__ = ("error_code", "name", "topic_id", "is_internal", "partitions", "topic_authorized_operations")
-
-    def __init__(
-        self,
-        *,
-        error_code: ErrorCode = ErrorCode.none,
-        name: str | None = "",
-        topic_id: uuid.UUID | None = None,
-        is_internal: bool = False,
-        partitions: tuple[MetadataResponsePartition, ...] = (),
-        topic_authorized_operations: int = -2147483648,
-    ) -> None:
-        self.error_code = error_code
-        self.name = name
-        self.topic_id = topic_id
-        self.is_internal = is_internal
-        self.partitions = partitions
-        self.topic_authorized_operations = topic_authorized_operations
+class MetadataResponseTopic(Message, versions=(0, 13), flexible_since=9):
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    name: str | None = string(nullable_since=12)
+    topic_id: uuid.UUID | None = since(10, uuid_field())
+    is_internal: bool = since(1, boolean())
+    partitions: tuple[MetadataResponsePartition, ...] = array(MetadataResponsePartition)
+    topic_authorized_operations: int = since(8, int32(-2147483648))
 
 
-class MetadataResponse(Message):
-    __slots__ = (
-        "throttle_time",
-        "brokers",
-        "cluster_id",
-        "controller_id",
-        "topics",
-        "error_code",
-        "cluster_authorized_operations",
-    )
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        brokers: tuple[MetadataResponseBroker, ...] = (),
-        cluster_id: str | None = None,
-        controller_id: int = -1,
-        topics: tuple[MetadataResponseTopic, ...] = (),
-        error_code: ErrorCode = ErrorCode.none,
-        cluster_authorized_operations: int = -2147483648,
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.brokers = brokers
-        self.cluster_id = cluster_id
-        self.controller_id = controller_id
-        self.topics = topics
-        self.error_code = error_code
-        self.cluster_authorized_operations = cluster_authorized_operations
+class MetadataResponse(Message, versions=(0, 13), flexible_since=9):
+    throttle_time: datetime.timedelta = since(3, of_kind("timedelta_i32", datetime.timedelta()))
+    brokers: tuple[MetadataResponseBroker, ...] = array(MetadataResponseBroker)
+    cluster_id: str | None = since(2, string(None, nullable_since=2))
+    controller_id: int = since(1, int32(-1))
+    topics: tuple[MetadataResponseTopic, ...] = array(MetadataResponseTopic)
+    error_code: ErrorCode = since(13, of_kind("error_code", ErrorCode.none))
+    cluster_authorized_operations: int = within(8, 10, int32(-2147483648))

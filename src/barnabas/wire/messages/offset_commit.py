@@ -3,101 +3,43 @@
 import datetime
 import uuid
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, int32, int64, of_kind, since, string, uuid_field, within
 
 
-class OffsetCommitRequestPartition(Message):
-    __slots__ = ("partition_index", "committed_offset", "committed_leader_epoch", "committed_metadata")
-
-    def __init__(
-        self,
-        *,
-        partition_index: int = 0,
-        committed_offset: int = 0,
-        committed_leader_epoch: int = -1,
-        committed_metadata: str | None = None,
-    ) -> None:
-        self.partition_index = partition_index
-        self.committed_offset = committed_offset
-        self.committed_leader_epoch = committed_leader_epoch
-        self.committed_metadata = committed_metadata
+class OffsetCommitRequestPartition(Message, versions=(2, 10), flexible_since=8):
+    partition_index: int = int32()
+    committed_offset: int = int64()
+    committed_leader_epoch: int = since(6, int32(-1))
+    committed_metadata: str | None = string(None, nullable_since=2)
 
 
-class OffsetCommitRequestTopic(Message):
-    __slots__ = ("topic_id", "partitions", "name")
-
-    def __init__(
-        self,
-        *,
-        topic_id: uuid.UUID | None = None,
-        partitions: tuple[OffsetCommitRequestPartition, ...] = (),
-        name: str = "",
-    ) -> None:
-        self.topic_id = topic_id
-        self.partitions = partitions
-        self.name = name
+class OffsetCommitRequestTopic(Message, versions=(2, 10), flexible_since=8):
+    topic_id: uuid.UUID | None = since(10, uuid_field())
+    name: str = within(2, 9, string())
+    partitions: tuple[OffsetCommitRequestPartition, ...] = array(OffsetCommitRequestPartition)
 
 
-class OffsetCommitRequest(Message):
-    __slots__ = (
-        "group_id",
-        "generation_id_or_member_epoch",
-        "member_id",
-        "group_instance_id",
-        "topics",
-        "retention_time",
-    )
-
-    def __init__(
-        self,
-        *,
-        group_id: str = "",
-        generation_id_or_member_epoch: int = -1,
-        member_id: str = "",
-        group_instance_id: str | None = None,
-        topics: tuple[OffsetCommitRequestTopic, ...] = (),
-        retention_time: datetime.timedelta = datetime.timedelta(milliseconds=-1),
-    ) -> None:
-        self.group_id = group_id
-        self.generation_id_or_member_epoch = generation_id_or_member_epoch
-        self.member_id = member_id
-        self.group_instance_id = group_instance_id
-        self.topics = topics
-        self.retention_time = retention_time
+class OffsetCommitRequest(Message, versions=(2, 10), flexible_since=8):
+    group_id: str = string()
+    generation_id_or_member_epoch: int = int32(-1)
+    member_id: str = string()
+    group_instance_id: str | None = since(7, string(None, nullable_since=7))
+    retention_time: datetime.timedelta = within(2, 4, of_kind("timedelta_i64", datetime.timedelta(milliseconds=-1)))
+    topics: tuple[OffsetCommitRequestTopic, ...] = array(OffsetCommitRequestTopic)
 
 
-class OffsetCommitResponsePartition(Message):
-    __slots__ = ("partition_index", "error_code")
-
-    def __init__(self, *, partition_index: int = 0, error_code: ErrorCode = ErrorCode.none) -> None:
-        self.partition_index = partition_index
-        self.error_code = error_code
+class OffsetCommitResponsePartition(Message, versions=(2, 10), flexible_since=8):
+    partition_index: int = int32()
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
 
 
-class OffsetCommitResponseTopic(Message):
-    __slots__ = ("topic_id", "partitions", "name")
-
-    def __init__(
-        self,
-        *,
-        topic_id: uuid.UUID | None = None,
-        partitions: tuple[OffsetCommitResponsePartition, ...] = (),
-        name: str = "",
-    ) -> None:
-        self.topic_id = topic_id
-        self.partitions = partitions
-        self.name = name
+class OffsetCommitResponseTopic(Message, versions=(2, 10), flexible_since=8):
+    topic_id: uuid.UUID | None = since(10, uuid_field())
+    name: str = within(2, 9, string())
+    partitions: tuple[OffsetCommitResponsePartition, ...] = array(OffsetCommitResponsePartition)
 
 
-class OffsetCommitResponse(Message):
-    __slots__ = ("throttle_time", "topics")
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        topics: tuple[OffsetCommitResponseTopic, ...] = (),
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.topics = topics
+class OffsetCommitResponse(Message, versions=(2, 10), flexible_since=8):
+    throttle_time: datetime.timedelta = since(3, of_kind("timedelta_i32", datetime.timedelta()))
+    topics: tuple[OffsetCommitResponseTopic, ...] = array(OffsetCommitResponseTopic)

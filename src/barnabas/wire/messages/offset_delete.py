@@ -2,59 +2,35 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, int32, of_kind, string
 
 
-class OffsetDeleteRequestPartition(Message):
-    __slots__ = ("partition_index",)
-
-    def __init__(self, *, partition_index: int = 0) -> None:
-        self.partition_index = partition_index
+class OffsetDeleteRequestPartition(Message, versions=(0, 0), flexible_since=1):
+    partition_index: int = int32()
 
 
-class OffsetDeleteRequestTopic(Message):
-    __slots__ = ("name", "partitions")
-
-    def __init__(self, *, name: str = "", partitions: tuple[OffsetDeleteRequestPartition, ...] = ()) -> None:
-        self.name = name
-        self.partitions = partitions
+class OffsetDeleteRequestTopic(Message, versions=(0, 0), flexible_since=1):
+    name: str = string()
+    partitions: tuple[OffsetDeleteRequestPartition, ...] = array(OffsetDeleteRequestPartition)
 
 
-class OffsetDeleteRequest(Message):
-    __slots__ = ("group_id", "topics")
-
-    def __init__(self, *, group_id: str = "", topics: tuple[OffsetDeleteRequestTopic, ...] = ()) -> None:
-        self.group_id = group_id
-        self.topics = topics
+class OffsetDeleteRequest(Message, versions=(0, 0), flexible_since=1):
+    group_id: str = string()
+    topics: tuple[OffsetDeleteRequestTopic, ...] = array(OffsetDeleteRequestTopic)
 
 
-class OffsetDeleteResponsePartition(Message):
-    __slots__ = ("partition_index", "error_code")
-
-    def __init__(self, *, partition_index: int = 0, error_code: ErrorCode = ErrorCode.none) -> None:
-        self.partition_index = partition_index
-        self.error_code = error_code
+class OffsetDeleteResponsePartition(Message, versions=(0, 0), flexible_since=1):
+    partition_index: int = int32()
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
 
 
-class OffsetDeleteResponseTopic(Message):
-    __slots__ = ("name", "partitions")
-
-    def __init__(self, *, name: str = "", partitions: tuple[OffsetDeleteResponsePartition, ...] = ()) -> None:
-        self.name = name
-        self.partitions = partitions
+class OffsetDeleteResponseTopic(Message, versions=(0, 0), flexible_since=1):
+    name: str = string()
+    partitions: tuple[OffsetDeleteResponsePartition, ...] = array(OffsetDeleteResponsePartition)
 
 
-class OffsetDeleteResponse(Message):
-    __slots__ = ("error_code", "throttle_time", "topics")
-
-    def __init__(
-        self,
-        *,
-        error_code: ErrorCode = ErrorCode.none,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        topics: tuple[OffsetDeleteResponseTopic, ...] = (),
-    ) -> None:
-        self.error_code = error_code
-        self.throttle_time = throttle_time
-        self.topics = topics
+class OffsetDeleteResponse(Message, versions=(0, 0), flexible_since=1):
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    topics: tuple[OffsetDeleteResponseTopic, ...] = array(OffsetDeleteResponseTopic)

@@ -3,151 +3,70 @@
 import datetime
 import uuid
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, boolean, int32, int64, of_kind, since, string, uuid_field, within
 
 
-class OffsetFetchRequestTopic(Message):
-    __slots__ = ("name", "partition_indexes")
-
-    def __init__(self, *, name: str = "", partition_indexes: tuple[int, ...] = ()) -> None:
-        self.name = name
-        self.partition_indexes = partition_indexes
+class OffsetFetchRequestTopic(Message, versions=(1, 7), flexible_since=6):
+    name: str = string()
+    partition_indexes: tuple[int, ...] = array("int32")
 
 
-class OffsetFetchRequestTopics(Message):
-    __slots__ = ("topic_id", "partition_indexes", "name")
-
-    def __init__(
-        self, *, topic_id: uuid.UUID | None = None, partition_indexes: tuple[int, ...] = (), name: str = ""
-    ) -> None:
-        self.topic_id = topic_id
-        self.partition_indexes = partition_indexes
-        self.name = name
+class OffsetFetchRequestTopics(Message, versions=(8, 10), flexible_since=6):
+    topic_id: uuid.UUID | None = since(10, uuid_field())
+    name: str = within(8, 9, string())
+    partition_indexes: tuple[int, ...] = array("int32")
 
 
-class OffsetFetchRequestGroup(Message):
-    __slots__ = ("group_id", "member_id", "member_epoch", "topics")
-
-    def __init__(
-        self,
-        *,
-        group_id: str = "",
-        member_id: str | None = None,
-        member_epoch: int = -1,
-        topics: tuple[OffsetFetchRequestTopics, ...] | None = None,
-    ) -> None:
-        self.group_id = group_id
-        self.member_id = member_id
-        self.member_epoch = member_epoch
-        self.topics = topics
+class OffsetFetchRequestGroup(Message, versions=(8, 10), flexible_since=6):
+    group_id: str = string()
+    member_id: str | None = since(9, string(None, nullable_since=9))
+    member_epoch: int = since(9, int32(-1))
+    topics: tuple[OffsetFetchRequestTopics, ...] | None = array(OffsetFetchRequestTopics, None, nullable_since=8)
 
 
-class OffsetFetchRequest(Message):
-    __slots__ = ("groups", "require_stable", "group_id", "topics")
-
-    def __init__(
-        self,
-        *,
-        groups: tuple[OffsetFetchRequestGroup, ...] = (),
-        require_stable: bool = False,
-        group_id: str = "",
-        topics: tuple[OffsetFetchRequestTopic, ...] | None = (),
-    ) -> None:
-        self.groups = groups
-        self.require_stable = require_stable
-        self.group_id = group_id
-        self.topics = topics
+class OffsetFetchRequest(Message, versions=(1, 10), flexible_since=6):
+    groups: tuple[OffsetFetchRequestGroup, ...] = since(8, array(OffsetFetchRequestGroup))
+    group_id: str = within(1, 7, string())
+    topics: tuple[OffsetFetchRequestTopic, ...] | None = within(1, 7, array(OffsetFetchRequestTopic, nullable_since=2))
+    require_stable: bool = since(7, boolean())
 
 
-class OffsetFetchResponsePartition(Message):
-    __slots__ = ("partition_index", "committed_offset", "committed_leader_epoch", "metadata", "error_code")
-
-    def __init__(
-        self,
-        *,
-        partition_index: int = 0,
-        committed_offset: int = 0,
-        committed_leader_epoch: int = -1,
-        metadata: str | None = None,
-        error_code: ErrorCode = ErrorCode.none,
-    ) -> None:
-        self.partition_index = partition_index
-        self.committed_offset = committed_offset
-        self.committed_leader_epoch = committed_leader_epoch
-        self.metadata = metadata
-        self.error_code = error_code
+class OffsetFetchResponsePartition(Message, versions=(1, 7), flexible_since=6):
+    partition_index: int = int32()
+    committed_offset: int = int64()
+    committed_leader_epoch: int = since(5, int32(-1))
+    metadata: str | None = string(None, nullable_since=1)
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
 
 
-class OffsetFetchResponseTopic(Message):
-    __slots__ = ("name", "partitions")
-
-    def __init__(self, *, name: str = "", partitions: tuple[OffsetFetchResponsePartition, ...] = ()) -> None:
-        self.name = name
-        self.partitions = partitions
+class OffsetFetchResponseTopic(Message, versions=(1, 7), flexible_since=6):
+    name: str = string()
+    partitions: tuple[OffsetFetchResponsePartition, ...] = array(OffsetFetchResponsePartition)
 
 
-class OffsetFetchResponsePartitions(Message):
-    __slots__ = ("partition_index", "committed_offset", "committed_leader_epoch", "metadata", "error_code")
-
-    def __init__(
-        self,
-        *,
-        partition_index: int = 0,
-        committed_offset: int = 0,
-        committed_leader_epoch: int = -1,
-        metadata: str | None = None,
-        error_code: ErrorCode = ErrorCode.none,
-    ) -> None:
-        self.partition_index = partition_index
-        self.committed_offset = committed_offset
-        self.committed_leader_epoch = committed_leader_epoch
-        self.metadata = metadata
-        self.error_code = error_code
+class OffsetFetchResponsePartitions(Message, versions=(8, 10), flexible_since=6):
+    partition_index: int = int32()
+    committed_offset: int = int64()
+    committed_leader_epoch: int = int32(-1)
+    metadata: str | None = string(None, nullable_since=8)
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
 
 
-class OffsetFetchResponseTopics(Message):
-    __slots__ = ("topic_id", "partitions", "name")
-
-    def __init__(
-        self,
-        *,
-        topic_id: uuid.UUID | None = None,
-        partitions: tuple[OffsetFetchResponsePartitions, ...] = (),
-        name: str = "",
-    ) -> None:
-        self.topic_id = topic_id
-        self.partitions = partitions
-        self.name = name
+class OffsetFetchResponseTopics(Message, versions=(8, 10), flexible_since=6):
+    topic_id: uuid.UUID | None = since(10, uuid_field())
+    name: str = within(8, 9, string())
+    partitions: tuple[OffsetFetchResponsePartitions, ...] = array(OffsetFetchResponsePartitions)
 
 
-class OffsetFetchResponseGroup(Message):
-    __slots__ = ("group_id", "topics", "error_code")
-
-    def __init__(
-        self,
-        *,
-        group_id: str = "",
-        topics: tuple[OffsetFetchResponseTopics, ...] = (),
-        error_code: ErrorCode = ErrorCode.none,
-    ) -> None:
-        self.group_id = group_id
-        self.topics = topics
-        self.error_code = error_code
+class OffsetFetchResponseGroup(Message, versions=(8, 10), flexible_since=6):
+    group_id: str = string()
+    topics: tuple[OffsetFetchResponseTopics, ...] = array(OffsetFetchResponseTopics)
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
 
 
-class OffsetFetchResponse(Message):
-    __slots__ = ("throttle_time", "groups", "topics", "error_code")
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        groups: tuple[OffsetFetchResponseGroup, ...] = (),
-        topics: tuple[OffsetFetchResponseTopic, ...] = (),
-        error_code: ErrorCode = ErrorCode.none,
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.groups = groups
-        self.topics = topics
-        self.error_code = error_code
+class OffsetFetchResponse(Message, versions=(1, 10), flexible_since=6):
+    throttle_time: datetime.timedelta = since(3, of_kind("timedelta_i32", datetime.timedelta()))
+    groups: tuple[OffsetFetchResponseGroup, ...] = since(8, array(OffsetFetchResponseGroup))
+    topics: tuple[OffsetFetchResponseTopic, ...] = within(1, 7, array(OffsetFetchResponseTopic))
+    error_code: ErrorCode = within(2, 7, of_kind("error_code", ErrorCode.none))

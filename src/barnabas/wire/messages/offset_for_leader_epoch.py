@@ -2,68 +2,38 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, int32, int64, of_kind, since, string
 
 
-class OffsetForLeaderPartition(Message):
-    __slots__ = ("partition", "current_leader_epoch", "leader_epoch")
-
-    def __init__(self, *, partition: int = 0, current_leader_epoch: int = -1, leader_epoch: int = 0) -> None:
-        self.partition = partition
-        self.current_leader_epoch = current_leader_epoch
-        self.leader_epoch = leader_epoch
+class OffsetForLeaderPartition(Message, versions=(2, 4), flexible_since=4):
+    partition: int = int32()
+    current_leader_epoch: int = int32(-1)
+    leader_epoch: int = int32()
 
 
-class OffsetForLeaderTopic(Message):
-    __slots__ = ("topic", "partitions")
-
-    def __init__(self, *, topic: str = "", partitions: tuple[OffsetForLeaderPartition, ...] = ()) -> None:
-        self.topic = topic
-        self.partitions = partitions
+class OffsetForLeaderTopic(Message, versions=(2, 4), flexible_since=4):
+    topic: str = string()
+    partitions: tuple[OffsetForLeaderPartition, ...] = array(OffsetForLeaderPartition)
 
 
-class OffsetForLeaderEpochRequest(Message):
-    __slots__ = ("replica_id", "topics")
-
-    def __init__(self, *, replica_id: int = -2, topics: tuple[OffsetForLeaderTopic, ...] = ()) -> None:
-        self.replica_id = replica_id
-        self.topics = topics
+class OffsetForLeaderEpochRequest(Message, versions=(2, 4), flexible_since=4):
+    replica_id: int = since(3, int32(-2))
+    topics: tuple[OffsetForLeaderTopic, ...] = array(OffsetForLeaderTopic)
 
 
-class EpochEndOffset(Message):
-    __slots__ = ("error_code", "partition", "leader_epoch", "end_offset")
-
-    def __init__(
-        self,
-        *,
-        error_code: ErrorCode = ErrorCode.none,
-        partition: int = 0,
-        leader_epoch: int = -1,
-        end_offset: int = -1,
-    ) -> None:
-        self.error_code = error_code
-        self.partition = partition
-        self.leader_epoch = leader_epoch
-        self.end_offset = end_offset
+class EpochEndOffset(Message, versions=(2, 4), flexible_since=4):
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    partition: int = int32()
+    leader_epoch: int = int32(-1)
+    end_offset: int = int64(-1)
 
 
-class OffsetForLeaderTopicResult(Message):
-    __slots__ = ("topic", "partitions")
-
-    def __init__(self, *, topic: str = "", partitions: tuple[EpochEndOffset, ...] = ()) -> None:
-        self.topic = topic
-        self.partitions = partitions
+class OffsetForLeaderTopicResult(Message, versions=(2, 4), flexible_since=4):
+    topic: str = string()
+    partitions: tuple[EpochEndOffset, ...] = array(EpochEndOffset)
 
 
-class OffsetForLeaderEpochResponse(Message):
-    __slots__ = ("throttle_time", "topics")
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        topics: tuple[OffsetForLeaderTopicResult, ...] = (),
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.topics = topics
+class OffsetForLeaderEpochResponse(Message, versions=(2, 4), flexible_since=4):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    topics: tuple[OffsetForLeaderTopicResult, ...] = array(OffsetForLeaderTopicResult)

@@ -3,135 +3,76 @@
 import datetime
 import uuid
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import (
+    Message,
+    array,
+    bytes_field,
+    entity,
+    int16,
+    int32,
+    int64,
+    of_kind,
+    since,
+    string,
+    uuid_field,
+    within,
+)
 
 
-class PartitionProduceData(Message):
-    __slots__ = ("index", "records")
-
-    def __init__(self, *, index: int = 0, records: bytes | None = None) -> None:
-        self.index = index
-        self.records = records
+class PartitionProduceData(Message, versions=(3, 13), flexible_since=9):
+    index: int = int32()
+    records: bytes | None = bytes_field(None, nullable_since=3)
 
 
-class TopicProduceData(Message):
-    __slots__ = ("topic_id", "partition_data", "name")
-
-    def __init__(
-        self,
-        *,
-        topic_id: uuid.UUID | None = None,
-        partition_data: tuple[PartitionProduceData, ...] = (),
-        name: str = "",
-    ) -> None:
-        self.topic_id = topic_id
-        self.partition_data = partition_data
-        self.name = name
+class TopicProduceData(Message, versions=(3, 13), flexible_since=9):
+    topic_id: uuid.UUID | None = since(13, uuid_field())
+    name: str = within(3, 12, string())
+    partition_data: tuple[PartitionProduceData, ...] = array(PartitionProduceData)
 
 
-class ProduceRequest(Message):
-    __slots__ = ("transactional_id", "acks", "timeout", "topic_data")
-
-    def __init__(
-        self,
-        *,
-        transactional_id: str | None = None,
-        acks: int = 0,
-        timeout: datetime.timedelta = datetime.timedelta(),
-        topic_data: tuple[TopicProduceData, ...] = (),
-    ) -> None:
-        self.transactional_id = transactional_id
-        self.acks = acks
-        self.timeout = timeout
-        self.topic_data = topic_data
+class ProduceRequest(Message, versions=(3, 13), flexible_since=9):
+    transactional_id: str | None = string(None, nullable_since=3)
+    acks: int = int16()
+    timeout: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    topic_data: tuple[TopicProduceData, ...] = array(TopicProduceData)
 
 
-class BatchIndexAndErrorMessage(Message):
-    __slots__ = ("batch_index", "batch_index_error_message")
-
-    def __init__(self, *, batch_index: int = 0, batch_index_error_message: str | None = None) -> None:
-        self.batch_index = batch_index
-        self.batch_index_error_message = batch_index_error_message
+class BatchIndexAndErrorMessage(Message, versions=(8, 13), flexible_since=9):
+    batch_index: int = int32()
+    batch_index_error_message: str | None = string(None, nullable_since=8)
 
 
-class LeaderIdAndEpoch(Message):
-    __slots__ = ("leader_id", "leader_epoch")
-
-    def __init__(self, *, leader_id: int = -1, leader_epoch: int = -1) -> None:
-        self.leader_id = leader_id
-        self.leader_epoch = leader_epoch
+class LeaderIdAndEpoch(Message, versions=(10, 13), flexible_since=9):
+    leader_id: int = int32(-1)
+    leader_epoch: int = int32(-1)
 
 
-class PartitionProduceResponse(Message):
-    __slots__ = (
-        "index",
-        "error_code",
-        "base_offset",
-        "log_append_time",
-        "log_start_offset",
-        "record_errors",
-        "error_message",
-        "current_leader",
-    )
-
-    def __init__(
-        self,
-        *,
-        index: int = 0,
-        error_code: ErrorCode = ErrorCode.none,
-        base_offset: int = 0,
-        log_append_time: datetime.datetime | None = None,
-        log_start_offset: int = -1,
-        record_errors: tuple[BatchIndexAndErrorMessage, ...] = (),
-        error_message: str | None = None,
-        current_leader: LeaderIdAndEpoch = LeaderIdAndEpoch(),
-    ) -> None:
-        self.index = index
-        self.error_code = error_code
-        self.base_offset = base_offset
-        self.log_append_time = log_append_time
-        self.log_start_offset = log_start_offset
-        self.record_errors = record_errors
-        self.error_message = error_message
-        self.current_leader = current_leader
+class PartitionProduceResponse(Message, versions=(3, 13), flexible_since=9):
+    index: int = int32()
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    base_offset: int = int64()
+    log_append_time: datetime.datetime | None = of_kind("datetime_i64", None)
+    log_start_offset: int = since(5, int64(-1))
+    record_errors: tuple[BatchIndexAndErrorMessage, ...] = since(8, array(BatchIndexAndErrorMessage))
+    error_message: str | None = since(8, string(None, nullable_since=8))
+    current_leader: LeaderIdAndEpoch = since(10, entity(LeaderIdAndEpoch, tag=0))
 
 
-class TopicProduceResponse(Message):
-    __slots__ = ("topic_id", "partition_responses", "name")
-
-    def __init__(
-        self,
-        *,
-        topic_id: uuid.UUID | None = None,
-        partition_responses: tuple[PartitionProduceResponse, ...] = (),
-        name: str = "",
-    ) -> None:
-        self.topic_id = topic_id
-        self.partition_responses = partition_responses
-        self.name = name
+class TopicProduceResponse(Message, versions=(3, 13), flexible_since=9):
+    topic_id: uuid.UUID | None = since(13, uuid_field())
+    name: str = within(3, 12, string())
+    partition_responses: tuple[PartitionProduceResponse, ...] = array(PartitionProduceResponse)
 
 
-class NodeEndpoint(Message):
-    __slots__ = ("node_id", "host", "port", "rack")
-
-    def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0, rack: str | None = None) -> None:
-        self.node_id = node_id
-        self.host = host
-        self.port = port
-        self.rack = rack
+class NodeEndpoint(Message, versions=(10, 13), flexible_since=9):
+    node_id: int = int32()
+    host: str = string()
+    port: int = int32()
+    rack: str | None = string(None, nullable_since=10)
 
 
-class ProduceResponse(Message):
-    __slots__ = ("responses", "throttle_time", "node_endpoints")
-
-    def __init__(
-        self,
-        *,
-        responses: tuple[TopicProduceResponse, ...] = (),
-        throttle_time: datetime.timedelta = datetime.timedelta(milliseconds=0),
-        node_endpoints: tuple[NodeEndpoint, ...] = (),
-    ) -> None:
-        self.responses = responses
-        self.throttle_time = throttle_time
-        self.node_endpoints = node_endpoints
+class ProduceResponse(Message, versions=(3, 13), flexible_since=9):
+    responses: tuple[TopicProduceResponse, ...] = array(TopicProduceResponse)
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta(milliseconds=0))
+    node_endpoints: tuple[NodeEndpoint, ...] = since(10, array(NodeEndpoint, tag=0))

@@ -3,34 +3,18 @@
 import datetime
 import uuid
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, boolean, bytes_field, int8, int32, of_kind, uuid_field
 
 
-class PushTelemetryRequest(Message):
-    __slots__ = ("client_instance_id", "subscription_id", "terminating", "compression_type", "metrics")
-
-    def __init__(
-        self,
-        *,
-        client_instance_id: uuid.UUID | None = None,
-        subscription_id: int = 0,
-        terminating: bool = False,
-        compression_type: int = 0,
-        metrics: bytes = b"",
-    ) -> None:
-        self.client_instance_id = client_instance_id
-        self.subscription_id = subscription_id
-        self.terminating = terminating
-        self.compression_type = compression_type
-        self.metrics = metrics
+class PushTelemetryRequest(Message, versions=(0, 0), flexible_since=0):
+    client_instance_id: uuid.UUID | None = uuid_field()
+    subscription_id: int = int32()
+    terminating: bool = boolean()
+    compression_type: int = int8()
+    metrics: bytes = bytes_field()
 
 
-class PushTelemetryResponse(Message):
-    __slots__ = ("throttle_time", "error_code")
-
-    def __init__(
-        self, *, throttle_time: datetime.timedelta = datetime.timedelta(), error_code: ErrorCode = ErrorCode.none
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.error_code = error_code
+class PushTelemetryResponse(Message, versions=(0, 0), flexible_since=0):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)

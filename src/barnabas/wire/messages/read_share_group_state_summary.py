@@ -2,75 +2,39 @@
 
 import uuid
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, int32, int64, of_kind, since, string, uuid_field
 
 
-class PartitionData(Message):
-    __slots__ = ("partition", "leader_epoch")
-
-    def __init__(self, *, partition: int = 0, leader_epoch: int = 0) -> None:
-        self.partition = partition
-        self.leader_epoch = leader_epoch
+class PartitionData(Message, versions=(0, 1), flexible_since=0):
+    partition: int = int32()
+    leader_epoch: int = int32()
 
 
-class ReadStateSummaryData(Message):
-    __slots__ = ("topic_id", "partitions")
-
-    def __init__(self, *, topic_id: uuid.UUID | None = None, partitions: tuple[PartitionData, ...] = ()) -> None:
-        self.topic_id = topic_id
-        self.partitions = partitions
+class ReadStateSummaryData(Message, versions=(0, 1), flexible_since=0):
+    topic_id: uuid.UUID | None = uuid_field()
+    partitions: tuple[PartitionData, ...] = array(PartitionData)
 
 
-class ReadShareGroupStateSummaryRequest(Message):
-    __slots__ = ("group_id", "topics")
-
-    def __init__(self, *, group_id: str = "", topics: tuple[ReadStateSummaryData, ...] = ()) -> None:
-        self.group_id = group_id
-        self.topics = topics
+class ReadShareGroupStateSummaryRequest(Message, versions=(0, 1), flexible_since=0):
+    group_id: str = string()
+    topics: tuple[ReadStateSummaryData, ...] = array(ReadStateSummaryData)
 
 
-class PartitionResult(Message):
-    __slots__ = (
-        "partition",
-        "error_code",
-        "error_message",
-        "state_epoch",
-        "leader_epoch",
-        "start_offset",
-        "delivery_complete_count",
-    )
-
-    def __init__(
-        self,
-        *,
-        partition: int = 0,
-        error_code: ErrorCode = ErrorCode.none,
-        error_message: str | None = None,
-        state_epoch: int = 0,
-        leader_epoch: int = 0,
-        start_offset: int = 0,
-        delivery_complete_count: int = -1,
-    ) -> None:
-        self.partition = partition
-        self.error_code = error_code
-        self.error_message = error_message
-        self.state_epoch = state_epoch
-        self.leader_epoch = leader_epoch
-        self.start_offset = start_offset
-        self.delivery_complete_count = delivery_complete_count
+class PartitionResult(Message, versions=(0, 1), flexible_since=0):
+    partition: int = int32()
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=0)
+    state_epoch: int = int32()
+    leader_epoch: int = int32()
+    start_offset: int = int64()
+    delivery_complete_count: int = since(1, int32(-1))
 
 
-class ReadStateSummaryResult(Message):
-    __slots__ = ("topic_id", "partitions")
-
-    def __init__(self, *, topic_id: uuid.UUID | None = None, partitions: tuple[PartitionResult, ...] = ()) -> None:
-        self.topic_id = topic_id
-        self.partitions = partitions
+class ReadStateSummaryResult(Message, versions=(0, 1), flexible_since=0):
+    topic_id: uuid.UUID | None = uuid_field()
+    partitions: tuple[PartitionResult, ...] = array(PartitionResult)
 
 
-class ReadShareGroupStateSummaryResponse(Message):
-    __slots__ = ("results",)
-
-    def __init__(self, *, results: tuple[ReadStateSummaryResult, ...] = ()) -> None:
-        self.results = results
+class ReadShareGroupStateSummaryResponse(Message, versions=(0, 1), flexible_since=0):
+    results: tuple[ReadStateSummaryResult, ...] = array(ReadStateSummaryResult)

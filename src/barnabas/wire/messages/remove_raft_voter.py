@@ -3,31 +3,17 @@
 import datetime
 import uuid
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, int32, of_kind, string, uuid_field
 
 
-class RemoveRaftVoterRequest(Message):
-    __slots__ = ("cluster_id", "voter_id", "voter_directory_id")
-
-    def __init__(
-        self, *, cluster_id: str | None = None, voter_id: int = 0, voter_directory_id: uuid.UUID | None = None
-    ) -> None:
-        self.cluster_id = cluster_id
-        self.voter_id = voter_id
-        self.voter_directory_id = voter_directory_id
+class RemoveRaftVoterRequest(Message, versions=(0, 0), flexible_since=0):
+    cluster_id: str | None = string(None, nullable_since=0)
+    voter_id: int = int32()
+    voter_directory_id: uuid.UUID | None = uuid_field()
 
 
-class RemoveRaftVoterResponse(Message):
-    __slots__ = ("throttle_time", "error_code", "error_message")
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        error_code: ErrorCode = ErrorCode.none,
-        error_message: str | None = None,
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.error_code = error_code
-        self.error_message = error_message
+class RemoveRaftVoterResponse(Message, versions=(0, 0), flexible_since=0):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=0)

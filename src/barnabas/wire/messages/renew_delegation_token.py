@@ -2,28 +2,18 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, bytes_field, of_kind
 
 
-class RenewDelegationTokenRequest(Message):
-    __slots__ = ("hmac", "renew_period")
-
-    def __init__(self, *, hmac: bytes = b"", renew_period: datetime.timedelta = datetime.timedelta()) -> None:
-        self.hmac = hmac
-        self.renew_period = renew_period
+class RenewDelegationTokenRequest(Message, versions=(1, 2), flexible_since=2):
+    hmac: bytes = bytes_field()
+    renew_period: datetime.timedelta = of_kind("timedelta_i64", datetime.timedelta())
 
 
-class RenewDelegationTokenResponse(Message):
-    __slots__ = ("error_code", "expiry_timestamp", "throttle_time")
-
-    def __init__(
-        self,
-        *,
-        error_code: ErrorCode = ErrorCode.none,
-        expiry_timestamp: datetime.datetime = datetime.datetime.fromtimestamp(0, datetime.UTC),
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-    ) -> None:
-        self.error_code = error_code
-        self.expiry_timestamp = expiry_timestamp
-        self.throttle_time = throttle_time
+class RenewDelegationTokenResponse(Message, versions=(1, 2), flexible_since=2):
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    expiry_timestamp: datetime.datetime | None = of_kind(
+        "datetime_i64", datetime.datetime.fromtimestamp(0, datetime.UTC)
+    )
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())

@@ -2,29 +2,16 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, bytes_field, of_kind, since, string
 
 
-class SaslAuthenticateRequest(Message):
-    __slots__ = ("auth_bytes",)
-
-    def __init__(self, *, auth_bytes: bytes = b"") -> None:
-        self.auth_bytes = auth_bytes
+class SaslAuthenticateRequest(Message, versions=(0, 2), flexible_since=2):
+    auth_bytes: bytes = bytes_field()
 
 
-class SaslAuthenticateResponse(Message):
-    __slots__ = ("error_code", "error_message", "auth_bytes", "session_lifetime")
-
-    def __init__(
-        self,
-        *,
-        error_code: ErrorCode = ErrorCode.none,
-        error_message: str | None = None,
-        auth_bytes: bytes = b"",
-        session_lifetime: datetime.timedelta = datetime.timedelta(milliseconds=0),
-    ) -> None:
-        self.error_code = error_code
-        self.error_message = error_message
-        self.auth_bytes = auth_bytes
-        self.session_lifetime = session_lifetime
+class SaslAuthenticateResponse(Message, versions=(0, 2), flexible_since=2):
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=0)
+    auth_bytes: bytes = bytes_field()
+    session_lifetime: datetime.timedelta = since(1, of_kind("timedelta_i64", datetime.timedelta(milliseconds=0)))

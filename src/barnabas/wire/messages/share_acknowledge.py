@@ -3,122 +3,62 @@
 import datetime
 import uuid
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, boolean, entity, int32, int64, of_kind, since, string, uuid_field
 
 
-class AcknowledgementBatch(Message):
-    __slots__ = ("first_offset", "last_offset", "acknowledge_types")
-
-    def __init__(self, *, first_offset: int = 0, last_offset: int = 0, acknowledge_types: tuple[int, ...] = ()) -> None:
-        self.first_offset = first_offset
-        self.last_offset = last_offset
-        self.acknowledge_types = acknowledge_types
+class AcknowledgementBatch(Message, versions=(1, 2), flexible_since=1):
+    first_offset: int = int64()
+    last_offset: int = int64()
+    acknowledge_types: tuple[int, ...] = array("int8")
 
 
-class AcknowledgePartition(Message):
-    __slots__ = ("partition_index", "acknowledgement_batches")
-
-    def __init__(
-        self, *, partition_index: int = 0, acknowledgement_batches: tuple[AcknowledgementBatch, ...] = ()
-    ) -> None:
-        self.partition_index = partition_index
-        self.acknowledgement_batches = acknowledgement_batches
+class AcknowledgePartition(Message, versions=(1, 2), flexible_since=1):
+    partition_index: int = int32()
+    acknowledgement_batches: tuple[AcknowledgementBatch, ...] = array(AcknowledgementBatch)
 
 
-class AcknowledgeTopic(Message):
-    __slots__ = ("topic_id", "partitions")
-
-    def __init__(self, *, topic_id: uuid.UUID | None = None, partitions: tuple[AcknowledgePartition, ...] = ()) -> None:
-        self.topic_id = topic_id
-        self.partitions = partitions
+class AcknowledgeTopic(Message, versions=(1, 2), flexible_since=1):
+    topic_id: uuid.UUID | None = uuid_field()
+    partitions: tuple[AcknowledgePartition, ...] = array(AcknowledgePartition)
 
 
-class ShareAcknowledgeRequest(Message):
-    __slots__ = ("group_id", "member_id", "share_session_epoch", "is_renew_ack", "topics")
-
-    def __init__(
-        self,
-        *,
-        group_id: str | None = None,
-        member_id: str | None = None,
-        share_session_epoch: int = 0,
-        is_renew_ack: bool = False,
-        topics: tuple[AcknowledgeTopic, ...] = (),
-    ) -> None:
-        self.group_id = group_id
-        self.member_id = member_id
-        self.share_session_epoch = share_session_epoch
-        self.is_renew_ack = is_renew_ack
-        self.topics = topics
+class ShareAcknowledgeRequest(Message, versions=(1, 2), flexible_since=1):
+    group_id: str | None = string(None, nullable_since=1)
+    member_id: str | None = string(None, nullable_since=1)
+    share_session_epoch: int = int32()
+    is_renew_ack: bool = since(2, boolean())
+    topics: tuple[AcknowledgeTopic, ...] = array(AcknowledgeTopic)
 
 
-class LeaderIdAndEpoch(Message):
-    __slots__ = ("leader_id", "leader_epoch")
-
-    def __init__(self, *, leader_id: int = 0, leader_epoch: int = 0) -> None:
-        self.leader_id = leader_id
-        self.leader_epoch = leader_epoch
+class LeaderIdAndEpoch(Message, versions=(1, 2), flexible_since=1):
+    leader_id: int = int32()
+    leader_epoch: int = int32()
 
 
-class PartitionData(Message):
-    __slots__ = ("partition_index", "error_code", "error_message", "current_leader")
-
-    def __init__(
-        self,
-        *,
-        partition_index: int = 0,
-        error_code: ErrorCode = ErrorCode.none,
-        error_message: str | None = None,
-        current_leader: LeaderIdAndEpoch,
-    ) -> None:
-        self.partition_index = partition_index
-        self.error_code = error_code
-        self.error_message = error_message
-        self.current_leader = current_leader
+class PartitionData(Message, versions=(1, 2), flexible_since=1):
+    partition_index: int = int32()
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=1)
+    current_leader: LeaderIdAndEpoch = entity(LeaderIdAndEpoch)
 
 
-class ShareAcknowledgeTopicResponse(Message):
-    __slots__ = ("topic_id", "partitions")
-
-    def __init__(self, *, topic_id: uuid.UUID | None = None, partitions: tuple[PartitionData, ...] = ()) -> None:
-        self.topic_id = topic_id
-        self.partitions = partitions
+class ShareAcknowledgeTopicResponse(Message, versions=(1, 2), flexible_since=1):
+    topic_id: uuid.UUID | None = uuid_field()
+    partitions: tuple[PartitionData, ...] = array(PartitionData)
 
 
-class NodeEndpoint(Message):
-    __slots__ = ("node_id", "host", "port", "rack")
-
-    def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0, rack: str | None = None) -> None:
-        self.node_id = node_id
-        self.host = host
-        self.port = port
-        self.rack = rack
+class NodeEndpoint(Message, versions=(1, 2), flexible_since=1):
+    node_id: int = int32()
+    host: str = string()
+    port: int = int32()
+    rack: str | None = string(None, nullable_since=1)
 
 
-class ShareAcknowledgeResponse(Message):
-    __slots__ = (
-        "throttle_time",
-        "error_code",
-        "error_message",
-        "acquisition_lock_timeout",
-        "responses",
-        "node_endpoints",
-    )
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        error_code: ErrorCode = ErrorCode.none,
-        error_message: str | None = None,
-        acquisition_lock_timeout: datetime.timedelta = datetime.timedelta(),
-        responses: tuple[ShareAcknowledgeTopicResponse, ...] = (),
-        node_endpoints: tuple[NodeEndpoint, ...] = (),
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.error_code = error_code
-        self.error_message = error_message
-        self.acquisition_lock_timeout = acquisition_lock_timeout
-        self.responses = responses
-        self.node_endpoints = node_endpoints
+class ShareAcknowledgeResponse(Message, versions=(1, 2), flexible_since=1):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=1)
+    acquisition_lock_timeout: datetime.timedelta = since(2, of_kind("timedelta_i32", datetime.timedelta()))
+    responses: tuple[ShareAcknowledgeTopicResponse, ...] = array(ShareAcknowledgeTopicResponse)
+    node_endpoints: tuple[NodeEndpoint, ...] = array(NodeEndpoint)

@@ -3,183 +3,98 @@
 import datetime
 import uuid
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import (
+    Message,
+    array,
+    boolean,
+    bytes_field,
+    entity,
+    int8,
+    int16,
+    int32,
+    int64,
+    of_kind,
+    since,
+    string,
+    uuid_field,
+)
 
 
-class AcknowledgementBatch(Message):
-    __slots__ = ("first_offset", "last_offset", "acknowledge_types")
-
-    def __init__(self, *, first_offset: int = 0, last_offset: int = 0, acknowledge_types: tuple[int, ...] = ()) -> None:
-        self.first_offset = first_offset
-        self.last_offset = last_offset
-        self.acknowledge_types = acknowledge_types
+class AcknowledgementBatch(Message, versions=(1, 2), flexible_since=1):
+    first_offset: int = int64()
+    last_offset: int = int64()
+    acknowledge_types: tuple[int, ...] = array("int8")
 
 
-class FetchPartition(Message):
-    __slots__ = ("partition_index", "acknowledgement_batches")
-
-    def __init__(
-        self, *, partition_index: int = 0, acknowledgement_batches: tuple[AcknowledgementBatch, ...] = ()
-    ) -> None:
-        self.partition_index = partition_index
-        self.acknowledgement_batches = acknowledgement_batches
+class FetchPartition(Message, versions=(1, 2), flexible_since=1):
+    partition_index: int = int32()
+    acknowledgement_batches: tuple[AcknowledgementBatch, ...] = array(AcknowledgementBatch)
 
 
-class FetchTopic(Message):
-    __slots__ = ("topic_id", "partitions")
-
-    def __init__(self, *, topic_id: uuid.UUID | None = None, partitions: tuple[FetchPartition, ...] = ()) -> None:
-        self.topic_id = topic_id
-        self.partitions = partitions
+class FetchTopic(Message, versions=(1, 2), flexible_since=1):
+    topic_id: uuid.UUID | None = uuid_field()
+    partitions: tuple[FetchPartition, ...] = array(FetchPartition)
 
 
-class ForgottenTopic(Message):
-    __slots__ = ("topic_id", "partitions")
-
-    def __init__(self, *, topic_id: uuid.UUID | None = None, partitions: tuple[int, ...] = ()) -> None:
-        self.topic_id = topic_id
-        self.partitions = partitions
+class ForgottenTopic(Message, versions=(1, 2), flexible_since=1):
+    topic_id: uuid.UUID | None = uuid_field()
+    partitions: tuple[int, ...] = array("int32")
 
 
-class ShareFetchRequest(Message):
-    __slots__ = (
-        "group_id",
-        "member_id",
-        "share_session_epoch",
-        "max_wait",
-        "min_bytes",
-        "max_bytes",
-        "max_records",
-        "batch_size",
-        "share_acquire_mode",
-        "is_renew_ack",
-        "topics",
-        "forgotten_topics_data",
-    )
-
-    def __init__(
-        self,
-        *,
-        group_id: str | None = None,
-        member_id: str | None = None,
-        share_session_epoch: int = 0,
-        max_wait: datetime.timedelta = datetime.timedelta(),
-        min_bytes: int = 0,
-        max_bytes: int = 2147483647,
-        max_records: int = 0,
-        batch_size: int = 0,
-        share_acquire_mode: int = 0,
-        is_renew_ack: bool = False,
-        topics: tuple[FetchTopic, ...] = (),
-        forgotten_topics_data: tuple[ForgottenTopic, ...] = (),
-    ) -> None:
-        self.group_id = group_id
-        self.member_id = member_id
-        self.share_session_epoch = share_session_epoch
-        self.max_wait = max_wait
-        self.min_bytes = min_bytes
-        self.max_bytes = max_bytes
-        self.max_records = max_records
-        self.batch_size = batch_size
-        self.share_acquire_mode = share_acquire_mode
-        self.is_renew_ack = is_renew_ack
-        self.topics = topics
-        self.forgotten_topics_data = forgotten_topics_data
+class ShareFetchRequest(Message, versions=(1, 2), flexible_since=1):
+    group_id: str | None = string(None, nullable_since=1)
+    member_id: str | None = string(None, nullable_since=1)
+    share_session_epoch: int = int32()
+    max_wait: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    min_bytes: int = int32()
+    max_bytes: int = int32(2147483647)
+    max_records: int = int32()
+    batch_size: int = int32()
+    share_acquire_mode: int = since(2, int8())
+    is_renew_ack: bool = since(2, boolean())
+    topics: tuple[FetchTopic, ...] = array(FetchTopic)
+    forgotten_topics_data: tuple[ForgottenTopic, ...] = array(ForgottenTopic)
 
 
-class LeaderIdAndEpoch(Message):
-    __slots__ = ("leader_id", "leader_epoch")
-
-    def __init__(self, *, leader_id: int = 0, leader_epoch: int = 0) -> None:
-        self.leader_id = leader_id
-        self.leader_epoch = leader_epoch
+class LeaderIdAndEpoch(Message, versions=(1, 2), flexible_since=1):
+    leader_id: int = int32()
+    leader_epoch: int = int32()
 
 
-class AcquiredRecords(Message):
-    __slots__ = ("first_offset", "last_offset", "delivery_count")
-
-    def __init__(self, *, first_offset: int = 0, last_offset: int = 0, delivery_count: int = 0) -> None:
-        self.first_offset = first_offset
-        self.last_offset = last_offset
-        self.delivery_count = delivery_count
+class AcquiredRecords(Message, versions=(1, 2), flexible_since=1):
+    first_offset: int = int64()
+    last_offset: int = int64()
+    delivery_count: int = int16()
 
 
-class PartitionData(Message):
-    __slots__ = (
-        "partition_index",
-        "error_code",
-        "error_message",
-        "acknowledge_error_code",
-        "acknowledge_error_message",
-        "current_leader",
-        "records",
-        "acquired_records",
-    )
-
-    def __init__(
-        self,
-        *,
-        partition_index: int = 0,
-        error_code: ErrorCode = ErrorCode.none,
-        error_message: str | None = None,
-        acknowledge_error_code: int = 0,
-        acknowledge_error_message: str | None = None,
-        current_leader: LeaderIdAndEpoch,
-        records: bytes = b"",
-        acquired_records: tuple[AcquiredRecords, ...] = (),
-    ) -> None:
-        self.partition_index = partition_index
-        self.error_code = error_code
-        self.error_message = error_message
-        self.acknowledge_error_code = acknowledge_error_code
-        self.acknowledge_error_message = acknowledge_error_message
-        self.current_leader = current_leader
-        self.records = records
-        self.acquired_records = acquired_records
+class PartitionData(Message, versions=(1, 2), flexible_since=1):
+    partition_index: int = int32()
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=1)
+    acknowledge_error_code: int = int16()
+    acknowledge_error_message: str | None = string(None, nullable_since=1)
+    current_leader: LeaderIdAndEpoch = entity(LeaderIdAndEpoch)
+    records: bytes = bytes_field()
+    acquired_records: tuple[AcquiredRecords, ...] = array(AcquiredRecords)
 
 
-class ShareFetchableTopicResponse(Message):
-    __slots__ = ("topic_id", "partitions")
-
-    def __init__(self, *, topic_id: uuid.UUID | None = None, partitions: tuple[PartitionData, ...] = ()) -> None:
-        self.topic_id = topic_id
-        self.partitions = partitions
+class ShareFetchableTopicResponse(Message, versions=(1, 2), flexible_since=1):
+    topic_id: uuid.UUID | None = uuid_field()
+    partitions: tuple[PartitionData, ...] = array(PartitionData)
 
 
-class NodeEndpoint(Message):
-    __slots__ = ("node_id", "host", "port", "rack")
-
-    def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0, rack: str | None = None) -> None:
-        self.node_id = node_id
-        self.host = host
-        self.port = port
-        self.rack = rack
+class NodeEndpoint(Message, versions=(1, 2), flexible_since=1):
+    node_id: int = int32()
+    host: str = string()
+    port: int = int32()
+    rack: str | None = string(None, nullable_since=1)
 
 
-class ShareFetchResponse(Message):
-    __slots__ = (
-        "throttle_time",
-        "error_code",
-        "error_message",
-        "acquisition_lock_timeout",
-        "responses",
-        "node_endpoints",
-    )
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        error_code: ErrorCode = ErrorCode.none,
-        error_message: str | None = None,
-        acquisition_lock_timeout: datetime.timedelta = datetime.timedelta(),
-        responses: tuple[ShareFetchableTopicResponse, ...] = (),
-        node_endpoints: tuple[NodeEndpoint, ...] = (),
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.error_code = error_code
-        self.error_message = error_message
-        self.acquisition_lock_timeout = acquisition_lock_timeout
-        self.responses = responses
-        self.node_endpoints = node_endpoints
+class ShareFetchResponse(Message, versions=(1, 2), flexible_since=1):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=1)
+    acquisition_lock_timeout: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    responses: tuple[ShareFetchableTopicResponse, ...] = array(ShareFetchableTopicResponse)
+    node_endpoints: tuple[NodeEndpoint, ...] = array(NodeEndpoint)

@@ -3,109 +3,47 @@
 import datetime
 import uuid
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, boolean, entity, int32, of_kind, string, uuid_field
 
 
-class ShareGroupDescribeRequest(Message):
-    __slots__ = ("group_ids", "include_authorized_operations")
-
-    def __init__(self, *, group_ids: tuple[str, ...] = (), include_authorized_operations: bool = False) -> None:
-        self.group_ids = group_ids
-        self.include_authorized_operations = include_authorized_operations
+class ShareGroupDescribeRequest(Message, versions=(1, 1), flexible_since=1):
+    group_ids: tuple[str, ...] = array("string")
+    include_authorized_operations: bool = boolean()
 
 
-class TopicPartitions(Message):
-    __slots__ = ("topic_id", "topic_name", "partitions")
-
-    def __init__(
-        self, *, topic_id: uuid.UUID | None = None, topic_name: str = "", partitions: tuple[int, ...] = ()
-    ) -> None:
-        self.topic_id = topic_id
-        self.topic_name = topic_name
-        self.partitions = partitions
+class TopicPartitions(Message, versions=(1, 1), flexible_since=1):
+    topic_id: uuid.UUID | None = uuid_field()
+    topic_name: str = string()
+    partitions: tuple[int, ...] = array("int32")
 
 
-class Assignment(Message):
-    __slots__ = ("topic_partitions",)
-
-    def __init__(self, *, topic_partitions: tuple[TopicPartitions, ...] = ()) -> None:
-        self.topic_partitions = topic_partitions
+class Assignment(Message, versions=(1, 1), flexible_since=1):
+    topic_partitions: tuple[TopicPartitions, ...] = array(TopicPartitions)
 
 
-class Member(Message):
-    __slots__ = (
-        "member_id",
-        "rack_id",
-        "member_epoch",
-        "client_id",
-        "client_host",
-        "subscribed_topic_names",
-        "assignment",
-    )
-
-    def __init__(
-        self,
-        *,
-        member_id: str = "",
-        rack_id: str | None = None,
-        member_epoch: int = 0,
-        client_id: str = "",
-        client_host: str = "",
-        subscribed_topic_names: tuple[str, ...] = (),
-        assignment: Assignment,
-    ) -> None:
-        self.member_id = member_id
-        self.rack_id = rack_id
-        self.member_epoch = member_epoch
-        self.client_id = client_id
-        self.client_host = client_host
-        self.subscribed_topic_names = subscribed_topic_names
-        self.assignment = assignment
+class Member(Message, versions=(1, 1), flexible_since=1):
+    member_id: str = string()
+    rack_id: str | None = string(None, nullable_since=1)
+    member_epoch: int = int32()
+    client_id: str = string()
+    client_host: str = string()
+    subscribed_topic_names: tuple[str, ...] = array("string")
+    assignment: Assignment = entity(Assignment)
 
 
-class DescribedGroup(Message):
-    __slots__ = (
-        "error_code",
-        "error_message",
-        "group_id",
-        "group_state",
-        "group_epoch",
-        "assignment_epoch",
-        "assignor_name",
-        "members",
-        "authorized_operations",
-    )
-
-    def __init__(
-        self,
-        *,
-        error_code: ErrorCode = ErrorCode.none,
-        error_message: str | None = None,
-        group_id: str = "",
-        group_state: str = "",
-        group_epoch: int = 0,
-        assignment_epoch: int = 0,
-        assignor_name: str = "",
-        members: tuple[Member, ...] = (),
-        authorized_operations: int = -2147483648,
-    ) -> None:
-        self.error_code = error_code
-        self.error_message = error_message
-        self.group_id = group_id
-        self.group_state = group_state
-        self.group_epoch = group_epoch
-        self.assignment_epoch = assignment_epoch
-        self.assignor_name = assignor_name
-        self.members = members
-        self.authorized_operations = authorized_operations
+class DescribedGroup(Message, versions=(1, 1), flexible_since=1):
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=1)
+    group_id: str = string()
+    group_state: str = string()
+    group_epoch: int = int32()
+    assignment_epoch: int = int32()
+    assignor_name: str = string()
+    members: tuple[Member, ...] = array(Member)
+    authorized_operations: int = int32(-2147483648)
 
 
-class ShareGroupDescribeResponse(Message):
-    __slots__ = ("throttle_time", "groups")
-
-    def __init__(
-        self, *, throttle_time: datetime.timedelta = datetime.timedelta(), groups: tuple[DescribedGroup, ...] = ()
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.groups = groups
+class ShareGroupDescribeResponse(Message, versions=(1, 1), flexible_since=1):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    groups: tuple[DescribedGroup, ...] = array(DescribedGroup)

@@ -3,70 +3,32 @@
 import datetime
 import uuid
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, entity, int32, of_kind, string, uuid_field
 
 
-class ShareGroupHeartbeatRequest(Message):
-    __slots__ = ("group_id", "member_id", "member_epoch", "rack_id", "subscribed_topic_names")
-
-    def __init__(
-        self,
-        *,
-        group_id: str = "",
-        member_id: str = "",
-        member_epoch: int = 0,
-        rack_id: str | None = None,
-        subscribed_topic_names: tuple[str, ...] | None = None,
-    ) -> None:
-        self.group_id = group_id
-        self.member_id = member_id
-        self.member_epoch = member_epoch
-        self.rack_id = rack_id
-        self.subscribed_topic_names = subscribed_topic_names
+class ShareGroupHeartbeatRequest(Message, versions=(1, 1), flexible_since=1):
+    group_id: str = string()
+    member_id: str = string()
+    member_epoch: int = int32()
+    rack_id: str | None = string(None, nullable_since=1)
+    subscribed_topic_names: tuple[str, ...] | None = array("string", None, nullable_since=1)
 
 
-class TopicPartitions(Message):
-    __slots__ = ("topic_id", "partitions")
-
-    def __init__(self, *, topic_id: uuid.UUID | None = None, partitions: tuple[int, ...] = ()) -> None:
-        self.topic_id = topic_id
-        self.partitions = partitions
+class TopicPartitions(Message, versions=(1, 1), flexible_since=1):
+    topic_id: uuid.UUID | None = uuid_field()
+    partitions: tuple[int, ...] = array("int32")
 
 
-class Assignment(Message):
-    __slots__ = ("topic_partitions",)
-
-    def __init__(self, *, topic_partitions: tuple[TopicPartitions, ...] = ()) -> None:
-        self.topic_partitions = topic_partitions
+class Assignment(Message, versions=(1, 1), flexible_since=1):
+    topic_partitions: tuple[TopicPartitions, ...] = array(TopicPartitions)
 
 
-class ShareGroupHeartbeatResponse(Message):
-    __slots__ = (
-        "throttle_time",
-        "error_code",
-        "error_message",
-        "member_id",
-        "member_epoch",
-        "heartbeat_interval",
-        "assignment",
-    )
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        error_code: ErrorCode = ErrorCode.none,
-        error_message: str | None = None,
-        member_id: str | None = None,
-        member_epoch: int = 0,
-        heartbeat_interval: datetime.timedelta = datetime.timedelta(),
-        assignment: Assignment | None = None,
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.error_code = error_code
-        self.error_message = error_message
-        self.member_id = member_id
-        self.member_epoch = member_epoch
-        self.heartbeat_interval = heartbeat_interval
-        self.assignment = assignment
+class ShareGroupHeartbeatResponse(Message, versions=(1, 1), flexible_since=1):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=1)
+    member_id: str | None = string(None, nullable_since=1)
+    member_epoch: int = int32()
+    heartbeat_interval: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    assignment: Assignment | None = entity(Assignment, default=None, nullable_since=1)

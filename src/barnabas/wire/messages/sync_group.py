@@ -2,63 +2,28 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, bytes_field, int32, of_kind, since, string
 
 
-class SyncGroupRequestAssignment(Message):
-    __slots__ = ("member_id", "assignment")
-
-    def __init__(self, *, member_id: str = "", assignment: bytes = b"") -> None:
-        self.member_id = member_id
-        self.assignment = assignment
+class SyncGroupRequestAssignment(Message, versions=(0, 5), flexible_since=4):
+    member_id: str = string()
+    assignment: bytes = bytes_field()
 
 
-class SyncGroupRequest(Message):
-    __slots__ = (
-        "group_id",
-        "generation_id",
-        "member_id",
-        "group_instance_id",
-        "protocol_type",
-        "protocol_name",
-        "assignments",
-    )
-
-    def __init__(
-        self,
-        *,
-        group_id: str = "",
-        generation_id: int = 0,
-        member_id: str = "",
-        group_instance_id: str | None = None,
-        protocol_type: str | None = None,
-        protocol_name: str | None = None,
-        assignments: tuple[SyncGroupRequestAssignment, ...] = (),
-    ) -> None:
-        self.group_id = group_id
-        self.generation_id = generation_id
-        self.member_id = member_id
-        self.group_instance_id = group_instance_id
-        self.protocol_type = protocol_type
-        self.protocol_name = protocol_name
-        self.assignments = assignments
+class SyncGroupRequest(Message, versions=(0, 5), flexible_since=4):
+    group_id: str = string()
+    generation_id: int = int32()
+    member_id: str = string()
+    group_instance_id: str | None = since(3, string(None, nullable_since=3))
+    protocol_type: str | None = since(5, string(None, nullable_since=5))
+    protocol_name: str | None = since(5, string(None, nullable_since=5))
+    assignments: tuple[SyncGroupRequestAssignment, ...] = array(SyncGroupRequestAssignment)
 
 
-class SyncGroupResponse(Message):
-    __slots__ = ("throttle_time", "error_code", "protocol_type", "protocol_name", "assignment")
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        error_code: ErrorCode = ErrorCode.none,
-        protocol_type: str | None = None,
-        protocol_name: str | None = None,
-        assignment: bytes = b"",
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.error_code = error_code
-        self.protocol_type = protocol_type
-        self.protocol_name = protocol_name
-        self.assignment = assignment
+class SyncGroupResponse(Message, versions=(0, 5), flexible_since=4):
+    throttle_time: datetime.timedelta = since(1, of_kind("timedelta_i32", datetime.timedelta()))
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    protocol_type: str | None = since(5, string(None, nullable_since=5))
+    protocol_name: str | None = since(5, string(None, nullable_since=5))
+    assignment: bytes = bytes_field()

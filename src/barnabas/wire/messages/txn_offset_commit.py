@@ -2,93 +2,43 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, int16, int32, int64, of_kind, since, string
 
 
-class TxnOffsetCommitRequestPartition(Message):
-    __slots__ = ("partition_index", "committed_offset", "committed_leader_epoch", "committed_metadata")
-
-    def __init__(
-        self,
-        *,
-        partition_index: int = 0,
-        committed_offset: int = 0,
-        committed_leader_epoch: int = -1,
-        committed_metadata: str | None = None,
-    ) -> None:
-        self.partition_index = partition_index
-        self.committed_offset = committed_offset
-        self.committed_leader_epoch = committed_leader_epoch
-        self.committed_metadata = committed_metadata
+class TxnOffsetCommitRequestPartition(Message, versions=(0, 5), flexible_since=3):
+    partition_index: int = int32()
+    committed_offset: int = int64()
+    committed_leader_epoch: int = since(2, int32(-1))
+    committed_metadata: str | None = string(None, nullable_since=0)
 
 
-class TxnOffsetCommitRequestTopic(Message):
-    __slots__ = ("name", "partitions")
-
-    def __init__(self, *, name: str = "", partitions: tuple[TxnOffsetCommitRequestPartition, ...] = ()) -> None:
-        self.name = name
-        self.partitions = partitions
+class TxnOffsetCommitRequestTopic(Message, versions=(0, 5), flexible_since=3):
+    name: str = string()
+    partitions: tuple[TxnOffsetCommitRequestPartition, ...] = array(TxnOffsetCommitRequestPartition)
 
 
-class TxnOffsetCommitRequest(Message):
-    __slots__ = (
-        "transactional_id",
-        "group_id",
-        "producer_id",
-        "producer_epoch",
-        "generation_id",
-        "member_id",
-        "group_instance_id",
-        "topics",
-    )
-
-    def __init__(
-        self,
-        *,
-        transactional_id: str = "",
-        group_id: str = "",
-        producer_id: int = 0,
-        producer_epoch: int = 0,
-        generation_id: int = -1,
-        member_id: str = "",
-        group_instance_id: str | None = None,
-        topics: tuple[TxnOffsetCommitRequestTopic, ...] = (),
-    ) -> None:
-        self.transactional_id = transactional_id
-        self.group_id = group_id
-        self.producer_id = producer_id
-        self.producer_epoch = producer_epoch
-        self.generation_id = generation_id
-        self.member_id = member_id
-        self.group_instance_id = group_instance_id
-        self.topics = topics
+class TxnOffsetCommitRequest(Message, versions=(0, 5), flexible_since=3):
+    transactional_id: str = string()
+    group_id: str = string()
+    producer_id: int = int64()
+    producer_epoch: int = int16()
+    generation_id: int = since(3, int32(-1))
+    member_id: str = since(3, string())
+    group_instance_id: str | None = since(3, string(None, nullable_since=3))
+    topics: tuple[TxnOffsetCommitRequestTopic, ...] = array(TxnOffsetCommitRequestTopic)
 
 
-class TxnOffsetCommitResponsePartition(Message):
-    __slots__ = ("partition_index", "error_code")
-
-    def __init__(self, *, partition_index: int = 0, error_code: ErrorCode = ErrorCode.none) -> None:
-        self.partition_index = partition_index
-        self.error_code = error_code
+class TxnOffsetCommitResponsePartition(Message, versions=(0, 5), flexible_since=3):
+    partition_index: int = int32()
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
 
 
-class TxnOffsetCommitResponseTopic(Message):
-    __slots__ = ("name", "partitions")
-
-    def __init__(self, *, name: str = "", partitions: tuple[TxnOffsetCommitResponsePartition, ...] = ()) -> None:
-        self.name = name
-        self.partitions = partitions
+class TxnOffsetCommitResponseTopic(Message, versions=(0, 5), flexible_since=3):
+    name: str = string()
+    partitions: tuple[TxnOffsetCommitResponsePartition, ...] = array(TxnOffsetCommitResponsePartition)
 
 
-class TxnOffsetCommitResponse(Message):
-    __slots__ = ("throttle_time", "topics")
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        topics: tuple[TxnOffsetCommitResponseTopic, ...] = (),
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.topics = topics
+class TxnOffsetCommitResponse(Message, versions=(0, 5), flexible_since=3):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    topics: tuple[TxnOffsetCommitResponseTopic, ...] = array(TxnOffsetCommitResponseTopic)

@@ -2,27 +2,15 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, int32, of_kind, string
 
 
-class UnregisterBrokerRequest(Message):
-    __slots__ = ("broker_id",)
-
-    def __init__(self, *, broker_id: int = 0) -> None:
-        self.broker_id = broker_id
+class UnregisterBrokerRequest(Message, versions=(0, 0), flexible_since=0):
+    broker_id: int = int32()
 
 
-class UnregisterBrokerResponse(Message):
-    __slots__ = ("throttle_time", "error_code", "error_message")
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        error_code: ErrorCode = ErrorCode.none,
-        error_message: str | None = None,
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.error_code = error_code
-        self.error_message = error_message
+class UnregisterBrokerResponse(Message, versions=(0, 0), flexible_since=0):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=0)

@@ -2,60 +2,31 @@
 
 import datetime
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, boolean, int8, int16, of_kind, since, string, within
 
 
-class FeatureUpdateKey(Message):
-    __slots__ = ("feature", "max_version_level", "upgrade_type", "allow_downgrade")
-
-    def __init__(
-        self, *, feature: str = "", max_version_level: int = 0, upgrade_type: int = 1, allow_downgrade: bool = False
-    ) -> None:
-        self.feature = feature
-        self.max_version_level = max_version_level
-        self.upgrade_type = upgrade_type
-        self.allow_downgrade = allow_downgrade
+class FeatureUpdateKey(Message, versions=(0, 2), flexible_since=0):
+    feature: str = string()
+    max_version_level: int = int16()
+    upgrade_type: int = since(1, int8(1))
+    allow_downgrade: bool = within(0, 0, boolean())
 
 
-class UpdateFeaturesRequest(Message):
-    __slots__ = ("timeout", "feature_updates", "validate_only")
-
-    def __init__(
-        self,
-        *,
-        timeout: datetime.timedelta = datetime.timedelta(milliseconds=60000),
-        feature_updates: tuple[FeatureUpdateKey, ...] = (),
-        validate_only: bool = False,
-    ) -> None:
-        self.timeout = timeout
-        self.feature_updates = feature_updates
-        self.validate_only = validate_only
+class UpdateFeaturesRequest(Message, versions=(0, 2), flexible_since=0):
+    timeout: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta(milliseconds=60000))
+    feature_updates: tuple[FeatureUpdateKey, ...] = array(FeatureUpdateKey)
+    validate_only: bool = since(1, boolean())
 
 
-class UpdatableFeatureResult(Message):
-    __slots__ = ("feature", "error_code", "error_message")
-
-    def __init__(
-        self, *, feature: str = "", error_code: ErrorCode = ErrorCode.none, error_message: str | None = None
-    ) -> None:
-        self.feature = feature
-        self.error_code = error_code
-        self.error_message = error_message
+class UpdatableFeatureResult(Message, versions=(0, 1), flexible_since=0):
+    feature: str = string()
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=0)
 
 
-class UpdateFeaturesResponse(Message):
-    __slots__ = ("throttle_time", "error_code", "error_message", "results")
-
-    def __init__(
-        self,
-        *,
-        throttle_time: datetime.timedelta = datetime.timedelta(),
-        error_code: ErrorCode = ErrorCode.none,
-        error_message: str | None = None,
-        results: tuple[UpdatableFeatureResult, ...] = (),
-    ) -> None:
-        self.throttle_time = throttle_time
-        self.error_code = error_code
-        self.error_message = error_message
-        self.results = results
+class UpdateFeaturesResponse(Message, versions=(0, 2), flexible_since=0):
+    throttle_time: datetime.timedelta = of_kind("timedelta_i32", datetime.timedelta())
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=0)
+    results: tuple[UpdatableFeatureResult, ...] = within(0, 1, array(UpdatableFeatureResult))

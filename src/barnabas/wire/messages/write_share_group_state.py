@@ -2,80 +2,46 @@
 
 import uuid
 
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.message import Message
+from barnabas.wire.error_codes import ErrorCode
+from barnabas.wire.schema import Message, array, int8, int16, int32, int64, of_kind, since, string, uuid_field
 
 
-class StateBatch(Message):
-    __slots__ = ("first_offset", "last_offset", "delivery_state", "delivery_count")
-
-    def __init__(
-        self, *, first_offset: int = 0, last_offset: int = 0, delivery_state: int = 0, delivery_count: int = 0
-    ) -> None:
-        self.first_offset = first_offset
-        self.last_offset = last_offset
-        self.delivery_state = delivery_state
-        self.delivery_count = delivery_count
+class StateBatch(Message, versions=(0, 1), flexible_since=0):
+    first_offset: int = int64()
+    last_offset: int = int64()
+    delivery_state: int = int8()
+    delivery_count: int = int16()
 
 
-class PartitionData(Message):
-    __slots__ = ("partition", "state_epoch", "leader_epoch", "start_offset", "delivery_complete_count", "state_batches")
-
-    def __init__(
-        self,
-        *,
-        partition: int = 0,
-        state_epoch: int = 0,
-        leader_epoch: int = 0,
-        start_offset: int = 0,
-        delivery_complete_count: int = -1,
-        state_batches: tuple[StateBatch, ...] = (),
-    ) -> None:
-        self.partition = partition
-        self.state_epoch = state_epoch
-        self.leader_epoch = leader_epoch
-        self.start_offset = start_offset
-        self.delivery_complete_count = delivery_complete_count
-        self.state_batches = state_batches
+class PartitionData(Message, versions=(0, 1), flexible_since=0):
+    partition: int = int32()
+    state_epoch: int = int32()
+    leader_epoch: int = int32()
+    start_offset: int = int64()
+    delivery_complete_count: int = since(1, int32(-1))
+    state_batches: tuple[StateBatch, ...] = array(StateBatch)
 
 
-class WriteStateData(Message):
-    __slots__ = ("topic_id", "partitions")
-
-    def __init__(self, *, topic_id: uuid.UUID | None = None, partitions: tuple[PartitionData, ...] = ()) -> None:
-        self.topic_id = topic_id
-        self.partitions = partitions
+class WriteStateData(Message, versions=(0, 1), flexible_since=0):
+    topic_id: uuid.UUID | None = uuid_field()
+    partitions: tuple[PartitionData, ...] = array(PartitionData)
 
 
-class WriteShareGroupStateRequest(Message):
-    __slots__ = ("group_id", "topics")
-
-    def __init__(self, *, group_id: str = "", topics: tuple[WriteStateData, ...] = ()) -> None:
-        self.group_id = group_id
-        self.topics = topics
+class WriteShareGroupStateRequest(Message, versions=(0, 1), flexible_since=0):
+    group_id: str = string()
+    topics: tuple[WriteStateData, ...] = array(WriteStateData)
 
 
-class PartitionResult(Message):
-    __slots__ = ("partition", "error_code", "error_message")
-
-    def __init__(
-        self, *, partition: int = 0, error_code: ErrorCode = ErrorCode.none, error_message: str | None = None
-    ) -> None:
-        self.partition = partition
-        self.error_code = error_code
-        self.error_message = error_message
+class PartitionResult(Message, versions=(0, 1), flexible_since=0):
+    partition: int = int32()
+    error_code: ErrorCode = of_kind("error_code", ErrorCode.none)
+    error_message: str | None = string(None, nullable_since=0)
 
 
-class WriteStateResult(Message):
-    __slots__ = ("topic_id", "partitions")
-
-    def __init__(self, *, topic_id: uuid.UUID | None = None, partitions: tuple[PartitionResult, ...] = ()) -> None:
-        self.topic_id = topic_id
-        self.partitions = partitions
+class WriteStateResult(Message, versions=(0, 1), flexible_since=0):
+    topic_id: uuid.UUID | None = uuid_field()
+    partitions: tuple[PartitionResult, ...] = array(PartitionResult)
 
 
-class WriteShareGroupStateResponse(Message):
-    __slots__ = ("results",)
-
-    def __init__(self, *, results: tuple[WriteStateResult, ...] = ()) -> None:
-        self.results = results
+class WriteShareGroupStateResponse(Message, versions=(0, 1), flexible_since=0):
+    results: tuple[WriteStateResult, ...] = array(WriteStateResult)

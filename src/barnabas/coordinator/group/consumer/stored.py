@@ -13,86 +13,64 @@ from typing import Final, NamedTuple
 
 from barnabas.coordinator.group.modern.partitions import StoredTopicPartitions
 from barnabas.coordinator.group.record_format import RecordFormat, ValueCodec
-from barnabas.wire.entities import (
-    array,
-    array_of,
-    bytes_field,
-    decode_entity,
-    encode_entity,
-    int8,
-    int32,
-    int64,
-    kafka_entity,
-    string,
-    uuid_field,
-)
-from barnabas.wire.entity_versions import decode_version, encode_version, versions
+from barnabas.wire.codec import decode, decode_versioned, encode, encode_versioned
 from barnabas.wire.errors import CorruptMessage
 from barnabas.wire.primitives import read_uvarint, uvarint
+from barnabas.wire.schema import Message, array, bytes_field, int8, int32, int64, string, uuid_field
 
 
-@kafka_entity(version=0, flexible=False)
-class ConsumerGroupMetadataKey:
+class ConsumerGroupMetadataKey(Message, versions=(0, 0), flexible_since=1):
     group_id: str = string()
 
 
-@versions(0, 0, flexible_since=0)
-class StoredGroupEpoch:
+class StoredGroupEpoch(Message, versions=(0, 0), flexible_since=0):
     epoch: int = int32()
     metadata_hash: int = int64(tag=0)
 
 
-@kafka_entity(version=0, flexible=False)
-class ConsumerGroupPartitionMetadataKey:
+class ConsumerGroupPartitionMetadataKey(Message, versions=(0, 0), flexible_since=1):
     group_id: str = string()
 
 
-@versions(0, 0, flexible_since=0)
-class StoredPartitionRacks:
+class StoredPartitionRacks(Message, versions=(0, 0), flexible_since=0):
     partition: int = int32()
-    racks: tuple[str, ...] = array_of("string")
+    racks: tuple[str, ...] = array("string")
 
 
-@versions(0, 0, flexible_since=0)
-class StoredTopicMetadata:
+class StoredTopicMetadata(Message, versions=(0, 0), flexible_since=0):
     topic_id: uuid.UUID | None = uuid_field()
     topic_name: str = string()
     num_partitions: int = int32()
-    partition_metadata: tuple[StoredPartitionRacks, ...] = array()
+    partition_metadata: tuple[StoredPartitionRacks, ...] = array(StoredPartitionRacks)
 
 
-@versions(0, 0, flexible_since=0)
-class StoredPartitionMetadata:
-    topics: tuple[StoredTopicMetadata, ...] = array()
+class StoredPartitionMetadata(Message, versions=(0, 0), flexible_since=0):
+    topics: tuple[StoredTopicMetadata, ...] = array(StoredTopicMetadata)
 
 
-@kafka_entity(version=0, flexible=False)
-class ConsumerGroupMemberMetadataKey:
+class ConsumerGroupMemberMetadataKey(Message, versions=(0, 0), flexible_since=1):
     group_id: str = string()
     member_id: str = string()
 
 
-@versions(0, 0, flexible_since=0)
-class StoredClassicProtocol:
+class StoredClassicProtocol(Message, versions=(0, 0), flexible_since=0):
     name: str = string()
     metadata: bytes = bytes_field()
 
 
-@versions(0, 0, flexible_since=0)
-class StoredClassicMember:
+class StoredClassicMember(Message, versions=(0, 0), flexible_since=0):
     """What is known of a member that speaks the classic protocol."""
 
     session_timeout_ms: int = int32()
-    supported_protocols: tuple[StoredClassicProtocol, ...] = array()
+    supported_protocols: tuple[StoredClassicProtocol, ...] = array(StoredClassicProtocol)
 
 
-@versions(0, 0, flexible_since=0)
-class StoredMemberMetadata:
+class StoredMemberMetadata(Message, versions=(0, 0), flexible_since=0):
     instance_id: str | None = string(None)
     rack_id: str | None = string(None)
     client_id: str = string()
     client_host: str = string()
-    subscribed_topic_names: tuple[str, ...] = array_of("string")
+    subscribed_topic_names: tuple[str, ...] = array("string")
     subscribed_topic_regex: str | None = string(None)
     rebalance_timeout_ms: int = int32(-1)
     server_assignor: str | None = string(None)
@@ -115,81 +93,72 @@ _NO_TAGS: Final = b"\0"
 
 
 def encode_member_metadata(value: MemberMetadata) -> bytes:
-    content = _NULL if value.classic is None else _PRESENT + encode_entity(value.classic)
-    facts = encode_version(value.facts, 0).removesuffix(_NO_TAGS)
+    content = _NULL if value.classic is None else _PRESENT + encode(value.classic)
+    facts = encode_versioned(value.facts, 0).removesuffix(_NO_TAGS)
     return facts + uvarint(1) + uvarint(_CLASSIC_TAG) + uvarint(len(content)) + content
 
 
 def decode_member_metadata(stored: bytes) -> MemberMetadata:
-    facts = decode_version(StoredMemberMetadata, stored)  # without tags, which it does not know
-    position = len(encode_version(facts, 0).removesuffix(_NO_TAGS))
+    facts = decode_versioned(StoredMemberMetadata, stored)  # without tags, which it does not know
+    position = len(encode_versioned(facts, 0).removesuffix(_NO_TAGS))
     try:
         count, position = read_uvarint(stored, position)
         for _ in range(count):
             tag, position = read_uvarint(stored, position)
             size, position = read_uvarint(stored, position)
             if tag == _CLASSIC_TAG and stored[position : position + 1] == _PRESENT:
-                return MemberMetadata(facts, decode_entity(StoredClassicMember, stored, position + 1))
+                return MemberMetadata(facts, decode(StoredClassicMember, stored, position + 1))
             position += size
     except (IndexError, ValueError) as error:
         raise CorruptMessage(f"the tags of a member's metadata cannot be read: {error}") from error
     return MemberMetadata(facts)
 
 
-@kafka_entity(version=0, flexible=False)
-class ConsumerGroupTargetAssignmentMetadataKey:
+class ConsumerGroupTargetAssignmentMetadataKey(Message, versions=(0, 0), flexible_since=1):
     group_id: str = string()
 
 
-@versions(0, 0, flexible_since=0)
-class StoredTargetEpoch:
+class StoredTargetEpoch(Message, versions=(0, 0), flexible_since=0):
     assignment_epoch: int = int32()
     assignment_timestamp: int = int64(tag=0)
 
 
-@kafka_entity(version=0, flexible=False)
-class ConsumerGroupTargetAssignmentMemberKey:
+class ConsumerGroupTargetAssignmentMemberKey(Message, versions=(0, 0), flexible_since=1):
     group_id: str = string()
     member_id: str = string()
 
 
-@versions(0, 0, flexible_since=0)
-class StoredTarget:
-    topic_partitions: tuple[StoredTopicPartitions, ...] = array()
+class StoredTarget(Message, versions=(0, 0), flexible_since=0):
+    topic_partitions: tuple[StoredTopicPartitions, ...] = array(StoredTopicPartitions)
 
 
-@kafka_entity(version=0, flexible=False)
-class ConsumerGroupCurrentMemberAssignmentKey:
+class ConsumerGroupCurrentMemberAssignmentKey(Message, versions=(0, 0), flexible_since=1):
     group_id: str = string()
     member_id: str = string()
 
 
-@versions(0, 0, flexible_since=0)
-class StoredOwnedPartitions:
+class StoredOwnedPartitions(Message, versions=(0, 0), flexible_since=0):
     topic_id: uuid.UUID | None = uuid_field()
-    partitions: tuple[int, ...] = array_of("int32")
-    assignment_epochs: tuple[int, ...] | None = array_of("int32", None, tag=0)
+    partitions: tuple[int, ...] = array("int32")
+    assignment_epochs: tuple[int, ...] | None = array("int32", None, tag=0)
     """Since which member epoch it has each of them, in the same order. Kafka before 4.3 did not store it."""
 
 
-@versions(0, 0, flexible_since=0)
-class StoredCurrentAssignment:
+class StoredCurrentAssignment(Message, versions=(0, 0), flexible_since=0):
     member_epoch: int = int32()
     previous_member_epoch: int = int32()
     state: int = int8()
-    assigned_partitions: tuple[StoredOwnedPartitions, ...] = array()
-    partitions_pending_revocation: tuple[StoredOwnedPartitions, ...] = array()
+    assigned_partitions: tuple[StoredOwnedPartitions, ...] = array(StoredOwnedPartitions)
+    partitions_pending_revocation: tuple[StoredOwnedPartitions, ...] = array(StoredOwnedPartitions)
 
 
-@kafka_entity(version=0, flexible=False)
-class ConsumerGroupRegularExpressionKey:
+class ConsumerGroupRegularExpressionKey(Message, versions=(0, 0), flexible_since=1):
     group_id: str = string()
     regular_expression: str = string()
 
 
-@versions(0, 0, flexible_since=0)
-class StoredRegularExpression:
-    topics: tuple[str, ...] = array_of("string")
+class StoredRegularExpression(Message, versions=(0, 0), flexible_since=0):
+    topics: tuple[str, ...] = array("string")
     version: int = int64()
     timestamp: int = int64()
 

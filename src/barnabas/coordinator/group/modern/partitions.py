@@ -4,8 +4,7 @@ import uuid
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from barnabas.wire.entities import array_of, uuid_field
-from barnabas.wire.entity_versions import versions
+from barnabas.wire.schema import Message, array, uuid_field
 
 Partitions = Mapping[uuid.UUID, frozenset[int]]
 """Never changed after it was made. Topics without partitions do not appear."""
@@ -13,10 +12,9 @@ Partitions = Mapping[uuid.UUID, frozenset[int]]
 NO_PARTITIONS: Final[Partitions] = {}
 
 
-@versions(0, 0, flexible_since=0)
-class StoredTopicPartitions:
+class StoredTopicPartitions(Message, versions=(0, 0), flexible_since=0):
     topic_id: uuid.UUID | None = uuid_field()
-    partitions: tuple[int, ...] = array_of("int32")
+    partitions: tuple[int, ...] = array("int32")
 
 
 def to_stored(partitions: Partitions) -> tuple[StoredTopicPartitions, ...]:

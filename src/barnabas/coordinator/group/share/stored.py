@@ -12,94 +12,79 @@ from typing import Final
 
 from barnabas.coordinator.group.modern.partitions import StoredTopicPartitions
 from barnabas.coordinator.group.record_format import RecordFormat
-from barnabas.wire.entities import array, array_of, int8, int32, int64, kafka_entity, string, uuid_field
-from barnabas.wire.entity_versions import versions
+from barnabas.wire.schema import Message, array, int8, int32, int64, string, uuid_field
 
 
-@kafka_entity(version=0, flexible=False)
-class ShareGroupMemberMetadataKey:
+class ShareGroupMemberMetadataKey(Message, versions=(0, 0), flexible_since=1):
     group_id: str = string()
     member_id: str = string()
 
 
-@versions(0, 0, flexible_since=0)
-class StoredShareMember:
+class StoredShareMember(Message, versions=(0, 0), flexible_since=0):
     rack_id: str | None = string(None)
     client_id: str = string()
     client_host: str = string()
-    subscribed_topic_names: tuple[str, ...] = array_of("string")
+    subscribed_topic_names: tuple[str, ...] = array("string")
 
 
-@kafka_entity(version=0, flexible=False)
-class ShareGroupMetadataKey:
+class ShareGroupMetadataKey(Message, versions=(0, 0), flexible_since=1):
     group_id: str = string()
 
 
-@versions(0, 0, flexible_since=0)
-class StoredShareGroupEpoch:
+class StoredShareGroupEpoch(Message, versions=(0, 0), flexible_since=0):
     epoch: int = int32()
     metadata_hash: int = int64()
 
 
-@kafka_entity(version=0, flexible=False)
-class ShareGroupTargetAssignmentMetadataKey:
+class ShareGroupTargetAssignmentMetadataKey(Message, versions=(0, 0), flexible_since=1):
     group_id: str = string()
 
 
-@versions(0, 0, flexible_since=0)
-class StoredShareTargetEpoch:
+class StoredShareTargetEpoch(Message, versions=(0, 0), flexible_since=0):
     assignment_epoch: int = int32()
     assignment_timestamp: int = int64(tag=0)
 
 
-@kafka_entity(version=0, flexible=False)
-class ShareGroupTargetAssignmentMemberKey:
+class ShareGroupTargetAssignmentMemberKey(Message, versions=(0, 0), flexible_since=1):
     group_id: str = string()
     member_id: str = string()
 
 
-@versions(0, 0, flexible_since=0)
-class StoredShareTarget:
-    topic_partitions: tuple[StoredTopicPartitions, ...] = array()
+class StoredShareTarget(Message, versions=(0, 0), flexible_since=0):
+    topic_partitions: tuple[StoredTopicPartitions, ...] = array(StoredTopicPartitions)
 
 
-@kafka_entity(version=0, flexible=False)
-class ShareGroupCurrentMemberAssignmentKey:
+class ShareGroupCurrentMemberAssignmentKey(Message, versions=(0, 0), flexible_since=1):
     group_id: str = string()
     member_id: str = string()
 
 
-@versions(0, 0, flexible_since=0)
-class StoredShareAssignment:
+class StoredShareAssignment(Message, versions=(0, 0), flexible_since=0):
     member_epoch: int = int32()
     previous_member_epoch: int = int32()
     state: int = int8()
-    assigned_partitions: tuple[StoredTopicPartitions, ...] = array()
+    assigned_partitions: tuple[StoredTopicPartitions, ...] = array(StoredTopicPartitions)
 
 
-@kafka_entity(version=0, flexible=False)
-class ShareGroupStatePartitionMetadataKey:
+class ShareGroupStatePartitionMetadataKey(Message, versions=(0, 0), flexible_since=1):
     group_id: str = string()
 
 
-@versions(0, 0, flexible_since=0)
-class StoredStateTopic:
+class StoredStateTopic(Message, versions=(0, 0), flexible_since=0):
     topic_id: uuid.UUID | None = uuid_field()
     topic_name: str = string()
-    partitions: tuple[int, ...] = array_of("int32")
+    partitions: tuple[int, ...] = array("int32")
 
 
-@versions(0, 0, flexible_since=0)
-class StoredTopicName:
+class StoredTopicName(Message, versions=(0, 0), flexible_since=0):
     topic_id: uuid.UUID | None = uuid_field()
     topic_name: str = string()
 
 
-@versions(0, 0, flexible_since=0)
-class StoredStateTopics:
-    initializing_topics: tuple[StoredStateTopic, ...] = array()
-    initialized_topics: tuple[StoredStateTopic, ...] = array()
-    deleting_topics: tuple[StoredTopicName, ...] = array()
+class StoredStateTopics(Message, versions=(0, 0), flexible_since=0):
+    initializing_topics: tuple[StoredStateTopic, ...] = array(StoredStateTopic)
+    initialized_topics: tuple[StoredStateTopic, ...] = array(StoredStateTopic)
+    deleting_topics: tuple[StoredTopicName, ...] = array(StoredTopicName)
 
 
 SHARE_FORMATS: Final = (

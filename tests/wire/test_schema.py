@@ -2,47 +2,41 @@
 
 import pytest
 
-from barnabas.wire.entities import array, encode_entity, int32, int64, kafka_entity, string
-from barnabas.wire.entity_versions import decode_version, encode_version, only, since, versions
+from barnabas.wire.codec import decode_versioned, encode, encode_versioned
 from barnabas.wire.errors import CorruptMessage
+from barnabas.wire.schema import Message, array, int32, int64, since, string, within
 
 
-@versions(0, 3, flexible_since=3)
-class Item:
+class Item(Message, versions=(0, 3), flexible_since=3):
     name: str = string()
     weight: int = since(2, int32(7))
 
 
-@versions(0, 3, flexible_since=3)
-class Box:
+class Box(Message, versions=(0, 3), flexible_since=3):
     label: str = string()
-    expiry: int = only(1, int64(-1))
-    items: tuple[Item, ...] = array()
+    expiry: int = within(1, 1, int64(-1))
+    items: tuple[Item, ...] = array(Item)
     size: int = since(3, int32(tag=0))
 
 
-@kafka_entity(version=1, flexible=False)
-class ItemV1:
+class ItemV1(Message, versions=(1, 1), flexible_since=2):
     name: str = string()
 
 
-@kafka_entity(version=1, flexible=False)
-class BoxV1:
+class BoxV1(Message, versions=(1, 1), flexible_since=2):
     label: str = string()
     expiry: int = int64(-1)
-    items: tuple[ItemV1, ...] = array()
+    items: tuple[ItemV1, ...] = array(ItemV1)
 
 
-@kafka_entity(version=3, flexible=True)
-class ItemV3:
+class ItemV3(Message, versions=(3, 3), flexible_since=0):
     name: str = string()
     weight: int = int32()
 
 
-@kafka_entity(version=3, flexible=True)
-class BoxV3:
+class BoxV3(Message, versions=(3, 3), flexible_since=0):
     label: str = string()
-    items: tuple[ItemV3, ...] = array()
+    items: tuple[ItemV3, ...] = array(ItemV3)
     size: int = int32(tag=0)
 
 
@@ -51,15 +45,15 @@ BOX = Box(label="b", expiry=5, items=(Item(name="i", weight=3), Item(name="j")),
 
 def test_a_version_has_its_own_fields() -> None:
     first = BoxV1(label="b", expiry=5, items=(ItemV1(name="i"), ItemV1(name="j")))
-    assert encode_version(BOX, 1) == b"\0\1" + encode_entity(first)
+    assert encode_versioned(BOX, 1) == b"\0\1" + encode(first)
     third = BoxV3(label="b", items=(ItemV3(name="i", weight=3), ItemV3(name="j", weight=7)), size=9)
-    assert encode_version(BOX, 3) == b"\0\3" + encode_entity(third)
+    assert encode_versioned(BOX, 3) == b"\0\3" + encode(third)
 
 
 @pytest.mark.parametrize("version", [0, 1, 2, 3])
 def test_what_a_version_cannot_say_comes_back_as_the_default(version: int) -> None:
     weight = 3 if version >= 2 else 7
-    assert decode_version(Box, encode_version(BOX, version)) == Box(
+    assert decode_versioned(Box, encode_versioned(BOX, version)) == Box(
         label="b",
         expiry=5 if version == 1 else -1,
         items=(Item(name="i", weight=weight), Item(name="j")),
@@ -67,7 +61,7 @@ def test_what_a_version_cannot_say_comes_back_as_the_default(version: int) -> No
     )
 
 
-@pytest.mark.parametrize("stored", [b"", b"\0", b"\0\4", b"\xff\xff", b"\0\1", encode_version(BOX, 1)[:-1]])
+@pytest.mark.parametrize("stored", [b"", b"\0", b"\0\4", b"\xff\xff", b"\0\1", encode_versioned(BOX, 1)[:-1]])
 def test_what_cannot_be_read_is_told(stored: bytes) -> None:
     with pytest.raises(CorruptMessage):
-        decode_version(Box, stored)
+        decode_versioned(Box, stored)

@@ -1,44 +1,22 @@
-"""An array is believed to have no more elements than there are bytes for: kio's reader would end the process."""
+"""What comes from outside may lie about its counts and sizes, and hold tagged fields that we do not know."""
 
-import random
 import struct
-from collections.abc import Callable
 
 import pytest
-from fuzz.random_messages import RandomMessages, message_type
 
 from barnabas.coordinator.group.stored import decode_record
 from barnabas.metadata.records.codec import decode_metadata_record
-from barnabas.wire.api_table import APIS, Api
-from barnabas.wire.array_counts import check_of
 from barnabas.wire.codec import (
     REQUEST_ELEMENTS_MAX,
     MalformedMessage,
     decode_request,
     decode_response,
-    encode_request,
     encode_response,
 )
 from barnabas.wire.errors import CorruptMessage
 
 HUGE_COMPACT = b"\xff\xff\xff\xff\x0f"
 HUGE = struct.pack(">i", 2**31 - 1)
-
-VERSIONS = [(api, version) for api in APIS for version in range(api.version_min, api.version_max + 1)]
-
-
-@pytest.mark.parametrize(("api", "version"), VERSIONS, ids=lambda each: each.name if isinstance(each, Api) else None)
-def test_every_message_that_a_writer_makes_passes(api: Api, version: int) -> None:
-    messages = RandomMessages(random.Random(f"{api.name} {version}"))
-    for kind, make, encode in (
-        ("request", messages.request, encode_request),
-        ("response", messages.response, encode_response),
-    ):
-        check: Callable[[bytes, int], None] | None = check_of(message_type(api.name, version, kind))
-        for _ in range(10):
-            encoded = encode(api.name, version, make(api.name, version))
-            if check is not None:
-                check(b"in front" + encoded, 8)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +56,7 @@ def test_null_is_no_array_where_the_schema_has_none(api_name: str, version: int,
 
 
 def test_numbers_may_be_longer_than_they_need_to_be() -> None:
-    """Two bytes for a count of one and for a null string; the unknown tag behind them makes us walk over them all."""
+    """Two bytes for a count of one and for a null string."""
     body = b"\x82\x00\x02g\x80\x00" + bytes(4) + b"\x82\x00\x02t\x01\x00\x00" + b"\x01\x01\x07\x03new"
     (group,) = decode_request("offset_fetch", 9, body, 0).groups
     assert group.member_id is None
@@ -99,7 +77,6 @@ def test_a_tagged_field_does_not_hide_an_array() -> None:
     features = b"\x00\x00\x01\x00\x00\x00\x00"  # no error, no keys, no throttling
     with pytest.raises(MalformedMessage, match="array"):
         decode_response("api_versions", 3, features + b"\x01\x00\x05" + HUGE_COMPACT, 0)
-    # kio reads such a field to its own end and goes on there: a size that lies would lead the two apart.
     with pytest.raises(MalformedMessage, match="tagged"):
         decode_response("api_versions", 3, features + b"\x01\x00\x02\x01" + HUGE_COMPACT, 0)
 
