@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 class Api(NamedTuple):
     key: int
     name: str
-    """The name of its handler module, its message module and its kio schema."""
+    """The name of its handler module and its message module."""
     version_min: int
     version_max: int
 

@@ -1,6 +1,6 @@
 """The Fetch response as a list of buffers: small heads packed by hand, record bytes as they came from the log.
 
-Nothing is joined or copied: the connection hands the list to the socket. A test keeps it equal to kio's encoding.
+Nothing is joined or copied: the connection hands the list to the socket. A test compares it with the codec.
 """
 
 import struct

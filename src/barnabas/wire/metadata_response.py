@@ -1,6 +1,6 @@
 """A topic of the Metadata response, packed by hand: a client of a large cluster asks for ten thousand at once.
 
-The rest of the response is kio's; topics are put in where they belong. A test keeps the whole equal to kio's encoding.
+The codec encodes the rest of the response, and topics are inserted. A test compares the whole with the codec.
 """
 
 import struct

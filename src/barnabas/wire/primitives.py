@@ -1,4 +1,4 @@
-"""The few encodings that hot encoders write by hand. Everything else is kio's."""
+"""The few encodings that readers, writers and hand-written encoders share."""
 
 import struct
 

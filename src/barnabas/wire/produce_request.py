@@ -1,7 +1,7 @@
 """The Produce request, read by hand: it comes more often than all others together.
 
-kio would have to be walked ahead (`array_counts`), which costs more than reading. Nothing is allocated by a count that
-the bytes do not bear out: an element that is not there ends the loop. A test keeps it equal to kio's reading.
+Nothing is allocated by a count that the bytes do not bear out: an element that is not there ends the loop. A test keeps
+it equal to what the general codec reads.
 """
 
 import struct

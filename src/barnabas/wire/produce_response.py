@@ -1,4 +1,4 @@
-"""The Produce response, packed by hand: kio's writer costs more than the append itself. A test keeps them equal."""
+"""The Produce response, packed by hand, because it is sent most often. A test compares it with the codec."""
 
 import struct
 import uuid

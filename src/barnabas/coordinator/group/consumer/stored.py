@@ -77,7 +77,7 @@ class StoredMemberMetadata(Message, versions=(0, 0), flexible_since=0):
 
 
 class MemberMetadata(NamedTuple):
-    """Kafka has the second in the first, as a tagged struct that may be null, which kio does not know.
+    """Kafka has the second in the first, as a tagged struct that may be null.
 
     Tag 0 holds 0 for null, or 1 and the struct. It is always written: Kafka reads its absence as an empty struct, and
     so would take the member for one of the classic protocol.
