@@ -167,7 +167,7 @@ def test_a_group_is_of_one_kind(world: ShareWorld, topic: uuid.UUID) -> None:
     assert ShareMember(client, "plain").heartbeat("t").error_code == ErrorCode.group_id_not_found
     assert describe(world, "plain").error_code == ErrorCode.group_id_not_found
     world.member()
-    commit.group_id = "g"
+    commit = commit.replace(group_id="g")
     assert client.call("offset_commit", 8, commit).topics[0].partitions[0].error_code != ErrorCode.none
 
 

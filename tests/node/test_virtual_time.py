@@ -198,7 +198,7 @@ async def _join(world: World, group: str, *, session_ms: int) -> tuple[str, int]
     )
     answer = await world.ask(lambda client: client.call("join_group", 9, request))
     assert answer.error_code == ErrorCode.member_id_required
-    request.member_id = answer.member_id
+    request = request.replace(member_id=answer.member_id)
     answer = await world.ask(lambda client: client.call("join_group", 9, request))
     assert answer.error_code == ErrorCode.none
     sync = SyncGroupRequest(group_id=group, generation_id=answer.generation_id, member_id=answer.member_id)
