@@ -126,7 +126,8 @@ def logs(data_dir: Path, partition: str = f"{TOPIC}-0") -> list[Path]:
 
 
 def start(data_dir: Path) -> Broker:
-    return Broker(process=True, data_dir=data_dir, properties=_PROPERTIES)
+    """In a thread of this process: the crash is over, and what is started here is only ever stopped."""
+    return Broker(data_dir=data_dir, properties=_PROPERTIES)
 
 
 def check_all_is_well(broker: Broker, *, batches: int = BATCHES) -> None:
