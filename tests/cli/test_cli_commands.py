@@ -58,6 +58,7 @@ def test_a_topic_from_creation_to_deletion(command: Command, barnabas_topic: str
         "topic", "list", "--format", "json"
     ).json()
     assert barnabas_topic in command("topic", "list").out
+    assert all(line == line.rstrip() for line in command("topic", "describe", barnabas_topic).out.splitlines())
 
     (described,) = command("topic", "describe", barnabas_topic, "--format", "json").json()
     assert described["config"] == {"retention.ms": "86400000"}

@@ -36,7 +36,13 @@ def print_table(rows: Sequence[Row], columns: Sequence[str], *, literal: bool = 
         table.add_column(header, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
         table.add_row(*(_cell(row[column]) for column in columns))
-    Console(width=None if sys.stdout.isatty() else _PIPED_WIDTH, highlight=False, markup=False).print(table)
+    if sys.stdout.isatty():
+        Console(highlight=False, markup=False).print(table)
+        return
+    console = Console(width=_PIPED_WIDTH, highlight=False, markup=False)
+    with console.capture() as captured:
+        console.print(table)
+    print("\n".join(line.rstrip() for line in captured.get().splitlines()))  # without the blanks that fill a column
 
 
 def print_json(value: object) -> None:
