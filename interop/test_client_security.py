@@ -66,7 +66,7 @@ def kafka(peers: Peers, tools: KafkaTools, tmp_path_factory: pytest.TempPathFact
 
 def _cluster(server: KafkaServer, protocol: str, properties: dict[str, str]) -> Cluster:
     address = {"bootstrap.servers": server.addresses[protocol], "security.protocol": protocol}
-    return Cluster(client_settings({**address, **properties}), patience_s=5)
+    return Cluster(client_settings({**address, **properties}), retry_for_s=5)
 
 
 def _login(mechanism: str, password: str = PASSWORD) -> dict[str, str]:
@@ -123,7 +123,7 @@ def test_unsecured_tokens_open_where_they_are_accepted(kafka: KafkaServer) -> No
 def test_a_session_is_reauthenticated_before_it_expires(kafka: KafkaServer) -> None:
     """Otherwise the broker would close the connection between our requests."""
     with _cluster(kafka, "SASL_SSL", _login("SCRAM-SHA-512")) as cluster:
-        cluster.patience_s = 0  # so that nothing is asked twice
+        cluster.retry_for_s = 0  # so that nothing is asked twice
         first = cluster.connection(cluster.leader("seen", 0))
         deadline = time.monotonic() + PATIENCE_SECONDS
         while cluster.connection(cluster.leader("seen", 0)) is first:
@@ -151,14 +151,14 @@ def test_a_broker_that_is_not_trusted_is_not_talked_to(kafka: KafkaServer) -> No
         ("PLAINTEXT", "SSL", "security.protocol"),
         ("PLAINTEXT", "SASL_PLAINTEXT", "security.protocol"),
         ("SSL", "PLAINTEXT", "security.protocol"),
-        ("SASL_SSL", "SSL", "want a login"),
+        ("SASL_SSL", "SSL", "wants a login"),
     ],
 )
 def test_the_wrong_protocol_is_named(kafka: KafkaServer, listener: str, spoken: str, hint: str) -> None:
     address = kafka.addresses.get(listener, kafka.bootstrap_servers)
     login = {"sasl.mechanism": "PLAIN", "sasl.username": "alice", "sasl.password": PASSWORD}
     settings = client_settings({"bootstrap.servers": address, "security.protocol": spoken, **TRUST, **login})
-    with Cluster(settings, patience_s=0) as cluster, pytest.raises(ClientError) as caught:
+    with Cluster(settings, retry_for_s=0) as cluster, pytest.raises(ClientError) as caught:
         cluster.topics()
     assert hint in caught.value.hint
 

@@ -98,9 +98,9 @@ def test_transactions_that_really_time_out(query: SimulatedQuery) -> None:
     query.timeout_ms = 200
     reports = query.run_tasks(1, rows_of(1), 3)
     query.timeout_ms = 60_000
-    patience = query.cluster.patience()
+    retry = query.cluster.retry_policy()
     while query.open_transactions():
-        assert patience.rest(), "Kafka does not time transactions out"
+        assert retry.wait(), "Kafka does not time transactions out"
     query.commit(1, reports)
     assert steps.ROLLED_FORWARD in query.steps
     finish(query)

@@ -123,9 +123,9 @@ def test_a_deleted_topic_takes_its_offsets_along(servers: str, cluster: Cluster,
     group.commit({(topic, 0): 9, (topic, 1): 9})
     admin = AdminClient({"bootstrap.servers": servers})
     admin.delete_topics([topic])[topic].result(30)
-    patience = cluster.patience()
+    retry = cluster.retry_policy()
     while offsets_in(cluster, name):
-        assert patience.rest(), "they are still there"
+        assert retry.wait(), "they are still there"
 
 
 def test_lag_and_age_are_measured(servers: str, cluster: Cluster, topic: str) -> None:

@@ -158,9 +158,9 @@ def test_settings_of_the_connection(script: Run, tmp_path: Path) -> None:
     file.write_text("client.id=somebody\nrequest.timeout.ms=5000\n")
     script("kafka-topics", "--list", "--command-config", str(file)).good()
     for properties, told in (
-        ("security.protocol=SASL_SSL", "default, GSSAPI, is not spoken by this client\nhint: use one of PLAIN"),
-        ("security.protocol=SSL", "hint: is it a TLS listener? if not, set security.protocol to PLAINTEXT"),
-        ("request.timeout.ms=soon", "request.timeout.ms: 'soon' is no number of milliseconds\nhint: write"),
+        ("security.protocol=SASL_SSL", "default, GSSAPI, is not supported by this client\nhint: use one of PLAIN"),
+        ("security.protocol=SSL", "hint: if it is not a TLS listener, set security.protocol to PLAINTEXT"),
+        ("request.timeout.ms=soon", "request.timeout.ms: 'soon' is not a number of milliseconds\nhint: write"),
     ):
         file.write_text(f"{properties}\n")
         refused = script("kafka-log-dirs", "--describe", "--command-config", str(file))

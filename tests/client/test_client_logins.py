@@ -9,7 +9,7 @@ import pytest
 from fake_kafka import FakeKafka, Logins, serve_plainly
 
 from barnabas.client.cluster import Cluster
-from barnabas.client.errors import AuthenticationFailed, ClientError, HungUp
+from barnabas.client.errors import AuthenticationFailed, ClientError, ClosedOnFirstRequest
 from barnabas.client.properties import client_settings
 from barnabas.client.sasl import unsecured_token
 from barnabas.testing import Broker
@@ -32,7 +32,7 @@ def listener(logins: Logins) -> Iterator[FakeKafka]:
 def cluster(listener: FakeKafka, **properties: str) -> Cluster:
     named = {name.replace("_", "."): value for name, value in properties.items()}
     settings = {"bootstrap.servers": listener.bootstrap_servers, "security.protocol": "SASL_PLAINTEXT", **named}
-    return Cluster(client_settings(settings), patience_s=0)
+    return Cluster(client_settings(settings), retry_for_s=0)
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
@@ -67,7 +67,7 @@ def test_scram_does_not_trust_a_broker_that_does_not_know_the_password(listener:
 def test_scram_without_its_package_says_what_to_install(listener: FakeKafka, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "scramp", None)
     properties = {"sasl_mechanism": "SCRAM-SHA-256", "sasl_username": "alice", "sasl_password": "x"}
-    with cluster(listener, **properties) as connected, pytest.raises(ClientError, match="run: pip install scramp"):
+    with cluster(listener, **properties) as connected, pytest.raises(ClientError, match="run pip install scramp"):
         connected.topics()
 
 
@@ -135,8 +135,11 @@ def test_a_listener_without_logins_is_recognised() -> None:
 def test_who_does_not_log_in_where_one_must_is_told_soon(listener: FakeKafka) -> None:
     quick = {"retry.backoff.ms": "1", "bootstrap.servers": listener.bootstrap_servers}
     with (
-        Cluster(client_settings(quick), patience_s=1000) as connected,
-        pytest.raises(HungUp, match=r"closed the connection .* asked for metadata; does this listener want a login\?"),
+        Cluster(client_settings(quick), retry_for_s=1000) as connected,
+        pytest.raises(
+            ClosedOnFirstRequest,
+            match=r"closed the connection .* after the request metadata; if this listener wants a login",
+        ),
     ):
         connected.topics()
     assert listener.connections == 5

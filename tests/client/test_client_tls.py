@@ -43,7 +43,7 @@ def strict_listener() -> Iterator[FakeKafka]:
 
 def cluster(servers: str, properties: dict[str, str]) -> Cluster:
     return Cluster(
-        client_settings({"bootstrap.servers": servers, "security.protocol": "SSL", **properties}), patience_s=0
+        client_settings({"bootstrap.servers": servers, "security.protocol": "SSL", **properties}), retry_for_s=0
     )
 
 
@@ -151,7 +151,7 @@ def test_who_must_show_a_certificate_and_does_not_is_told(strict_listener: FakeK
 
 
 @pytest.mark.parametrize(
-    ("password", "problem"), [(None, "the key is encrypted"), ("guessed", "it does not open the key")]
+    ("password", "problem"), [(None, "the key is encrypted"), ("guessed", "it is not the pass phrase")]
 )
 def test_a_key_that_cannot_be_opened_is_told(listener: FakeKafka, password: str | None, problem: str) -> None:
     own = {"ssl.keystore.location": str(CERTIFICATES / "client-encrypted.pem")}
@@ -159,7 +159,7 @@ def test_a_key_that_cannot_be_opened_is_told(listener: FakeKafka, password: str 
         own["ssl.key.password"] = password
     with (
         cluster(listener.bootstrap_servers, {**TRUST, **own}) as connected,
-        pytest.raises(BadProperty, match=rf"ssl\.key\.password: {problem}.*; set it to the pass phrase"),
+        pytest.raises(BadProperty, match=rf"ssl\.key\.password: {problem}.*; set it to the right pass phrase"),
     ):
         connected.topics()
 

@@ -40,9 +40,9 @@ def listening(script: Scripted) -> AbstractContextManager[FakeKafka]:
     return FakeKafka(script.serve)
 
 
-def cluster(listener: FakeKafka, patience_s: float = 30) -> Cluster:
+def cluster(listener: FakeKafka, retry_for_s: float = 30) -> Cluster:
     quick = {"retry.backoff.ms": "1", "retry.backoff.max.ms": "5"}
-    return Cluster(client_settings({"bootstrap.servers": listener.bootstrap_servers, **quick}), patience_s=patience_s)
+    return Cluster(client_settings({"bootstrap.servers": listener.bootstrap_servers, **quick}), retry_for_s=retry_for_s)
 
 
 def metadata(port: int, *, leader: int = 1, code: ErrorCode = NONE) -> MetadataResponse:
@@ -107,7 +107,7 @@ def test_a_partition_that_stays_without_leader_is_told() -> None:
     script = Scripted(metadata=[metadata(1, leader=-1)])
     with (
         listening(script) as listener,
-        cluster(listener, patience_s=0.05) as connected,
+        cluster(listener, retry_for_s=0.05) as connected,
         pytest.raises(Refused, match=r"t-0 has no leader; .* check that all brokers run"),
     ):
         connected.leader("t", 0)
@@ -118,7 +118,7 @@ def test_a_topic_that_one_may_not_see_is_told() -> None:
     with (
         listening(script) as listener,
         cluster(listener) as connected,
-        pytest.raises(Refused, match="may not see the topic t; let an administrator"),
+        pytest.raises(Refused, match="may not see the topic t; ask an administrator"),
     ):
         connected.topics(["t"])
 
@@ -139,7 +139,7 @@ def test_offsets_that_cannot_be_had_are_told_with_their_error() -> None:
         return {"metadata": [metadata(port)], "list_offsets": [offsets(-1, ErrorCode.not_leader_or_follower)]}
 
     def ask(connected: Cluster) -> ErrorCode:
-        connected.patience_s = 0.05
+        connected.retry_for_s = 0.05
         return connected.offsets([("t", 0)], -1)["t", 0].error
 
     assert run(responses, ask)[0] is ErrorCode.not_leader_or_follower
@@ -177,7 +177,7 @@ def test_a_known_coordinator_is_not_looked_for_again() -> None:
 
 def test_a_coordinator_that_stays_busy_is_told() -> None:
     script = Scripted(find_coordinator=[coordinator(1, ErrorCode.coordinator_not_available)])
-    with listening(script) as listener, cluster(listener, patience_s=0.05) as connected:
+    with listening(script) as listener, cluster(listener, retry_for_s=0.05) as connected:
         with pytest.raises(Refused) as caught:
             connected.coordinator("an-id", kind=TRANSACTION)
         assert caught.value.code is ErrorCode.coordinator_not_available
@@ -198,14 +198,14 @@ def test_a_group_that_one_may_not_read_is_told() -> None:
         refused = committed(ErrorCode.group_authorization_failed)
         return {"find_coordinator": [coordinator(port)], "offset_fetch": [refused]}
 
-    with pytest.raises(Refused, match="the group g cannot be read: GROUP_AUTHORIZATION_FAILED; let an administrator"):
+    with pytest.raises(Refused, match="the group g cannot be read: GROUP_AUTHORIZATION_FAILED; ask an administrator"):
         run(responses, lambda each: fetch_offsets(each, "g", None))
 
 
 def test_a_broker_at_a_wrong_address_is_told_with_what_to_look_at() -> None:
     script = Scripted(metadata=[metadata(pick_free_port())])
-    with listening(script) as listener, cluster(listener, patience_s=0) as connected:
-        with pytest.raises(CannotConnect, match=r"names broker 1 at 127\.0\.0\.1:\d+, .*advertised\.listeners"):
+    with listening(script) as listener, cluster(listener, retry_for_s=0) as connected:
+        with pytest.raises(CannotConnect, match=r"says that broker 1 is at 127\.0\.0\.1:\d+: .*advertised\.listeners"):
             connected.connection(1)
         with pytest.raises(CannotConnect, match="there is no broker 5"):
             connected.connection(5)

@@ -22,7 +22,7 @@ Answer = Callable[[Peer, Request], None]
 
 def cluster(servers: str, **properties: str) -> Cluster:
     named = {name.replace("_", "."): value for name, value in properties.items()}
-    return Cluster(client_settings({"bootstrap.servers": servers, **named}), patience_s=0)
+    return Cluster(client_settings({"bootstrap.servers": servers, **named}), retry_for_s=0)
 
 
 def answering_metadata(answer: Answer) -> Callable[[Peer], None]:
@@ -50,7 +50,7 @@ def whole(peer: Peer, request: Request) -> bytes:
         pytest.param(
             lambda p, r: p.answer(r._replace(correlation_id=77), MetadataResponse()),
             BadAnswer,
-            "its number is 77 where 1 is due",
+            "its correlation id is 77, not 1",
             id="an answer to another question",
         ),
         pytest.param(lambda p, _r: p.socket.sendall(struct.pack(">i", 2) + b"ab"), BadAnswer, "2 bytes", id="short"),
@@ -64,13 +64,13 @@ def whole(peer: Peer, request: Request) -> bytes:
         pytest.param(
             lambda p, r: p.socket.sendall(struct.pack(">ii", 12, r.correlation_id) + b"\x00" + b"\xfe" * 7),
             BadAnswer,
-            "the answer of .* to metadata v.* cannot be read",
+            "the response of .* to metadata v.* cannot be decoded",
             id="an answer of noise",
         ),
         pytest.param(
             lambda p, r: p.socket.sendall(struct.pack(">ii", 9, r.correlation_id) + b"\xff" * 5),
             BadAnswer,
-            "did not answer metadata",
+            "to metadata v.* is wrong",
             id="a header of noise",
         ),
     ],
@@ -132,7 +132,7 @@ def test_nobody_listens() -> None:
     port = pick_free_port()
     with (
         cluster(f"127.0.0.1:{port}") as connected,
-        pytest.raises(CannotConnect, match="refused; is the broker running"),
+        pytest.raises(CannotConnect, match="refused; check that the broker runs"),
     ):
         connected.topics()
 

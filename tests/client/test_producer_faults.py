@@ -286,10 +286,10 @@ def test_a_partition_that_is_not_there(log: FaultyLog) -> None:
 
 
 def test_sequences_wrap() -> None:
-    from barnabas.client.producer_lane import Lane, Pending
+    from barnabas.client.producer_queue import PartitionQueue, PendingBatch
 
-    lane = Lane(TOPIC, 0, next_sequence=(1 << 31) - 2)
+    queue = PartitionQueue(TOPIC, 0, next_sequence=(1 << 31) - 2)
     for count in (2, 3):
-        lane.add(Pending(memoryview(b""), count, 0.0), numbered=True)
-    assert [one.base_sequence for one in lane.queue] == [(1 << 31) - 2, 0]
-    assert lane.next_sequence == 3
+        queue.add(PendingBatch(memoryview(b""), count, 0.0), numbered=True)
+    assert [one.base_sequence for one in queue.batches] == [(1 << 31) - 2, 0]
+    assert queue.next_sequence == 3

@@ -54,11 +54,11 @@ def test_no_more_in_flight_than_brokers_remember() -> None:
 @pytest.mark.parametrize(
     ("properties", "said"),
     [
-        ({"acks": "2"}, "acks: '2' is none of its values; choose one of all, -1, 1, 0"),
+        ({"acks": "2"}, "acks: '2' is not one of its values; choose one of all, -1, 1, 0"),
         ({"compression.type": "rar"}, "choose one of none, gzip, snappy, lz4, zstd"),
         ({"compression.type": "gzip", "compression.gzip.level": "11"}, "from -1 to 9"),
-        ({"batch.size": "many"}, "'many' is no number"),
-        ({"max.request.size": "0"}, "max.request.size: 0 is out of its bounds"),
+        ({"batch.size": "many"}, "'many' is not a number"),
+        ({"max.request.size": "0"}, "max.request.size: 0 is out of bounds"),
         ({"enable.idempotence": "maybe"}, "true, false"),
     ],
 )

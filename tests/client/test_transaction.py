@@ -116,9 +116,9 @@ def test_abandon_aborts_and_does_not_wait(cluster: Cluster, topic: str) -> None:
     transactions = Transactions(cluster)
     transactions.abandon(topic, timeout_ms=TIMEOUT_MS)
     transactions.abandon(topic, timeout_ms=TIMEOUT_MS)
-    patience = cluster.patience()
+    retry = cluster.retry_policy()
     while markers(cluster, topic) != [False]:
-        assert patience.rest()
+        assert retry.wait()
 
 
 def test_many_are_committed_at_once_and_each_says_how_it_went(cluster: Cluster, topic: str) -> None:

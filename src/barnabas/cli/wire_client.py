@@ -71,7 +71,7 @@ class Cluster:
             settings = client_settings({**given, "bootstrap.servers": servers})
         self.timeout_s = settings.request_timeout_s
         check_reachable(servers)
-        self._client = client.Cluster(settings, patience_s=0)
+        self._client = client.Cluster(settings, retry_for_s=0)
 
     @classmethod
     def to(cls, access: "ClusterAccess") -> Self:

@@ -1,10 +1,10 @@
 """A cluster: one blocking call per request, sent to the broker that can answer it.
 
-What a plain connection lacks is here: the newest version that both sides know, the way to a partition's leader and to
-a group's coordinator, and patience: while brokers restart and leaders move, reads and whatever is harmless to do twice
-are asked again until a deadline (default.api.timeout.ms). A broken connection is dropped and made anew.
+It adds what a plain connection lacks: the newest version that both sides know, the leaders of partitions, the
+coordinators of groups, and retries. While brokers restart and leaders move, reads and idempotent requests are retried
+until a deadline (default.api.timeout.ms). A broken connection is dropped and opened again.
 
-Not for several threads at once. Connects when it is first needed.
+Not thread-safe. Connects on first use.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -12,11 +12,18 @@ from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
 from barnabas.client.connection import Connection
-from barnabas.client.errors import CannotConnect, ConnectionClosed, HungUp, Refused, RequestTimedOut, check
+from barnabas.client.errors import (
+    CannotConnect,
+    ClosedOnFirstRequest,
+    ConnectionClosed,
+    Refused,
+    RequestTimedOut,
+    check,
+)
 from barnabas.client.node import Node
 from barnabas.client.nodes import Nodes
 from barnabas.client.offsets import Offset, Partition, list_offsets
-from barnabas.client.retrying import COORDINATOR_BUSY, REPEATABLE, Patience, error_codes
+from barnabas.client.retrying import COORDINATOR_BUSY, REPEATABLE, RetryPolicy, error_codes
 from barnabas.client.settings import ClientSettings
 from barnabas.wire.errors import ErrorCode
 from barnabas.wire.messages.describe_cluster import DescribeClusterRequest
@@ -28,30 +35,30 @@ T = TypeVar("T")
 GROUP, TRANSACTION = 0, 1
 """Kinds of coordinators."""
 
-UNKNOWN_TOPIC_PATIENCE_S: Final = 5.0
-"""A topic that was just made may be unknown to a broker for a moment; one that stays unknown does not exist."""
+UNKNOWN_TOPIC_RETRY_S: Final = 5.0
+"""A new topic may be unknown to a broker for a moment; one that stays unknown does not exist."""
 
-_HANG_UPS_MAX: Final = 5
-"""In one call. A broker that dies does so once; one that wants a login hangs up every time."""
+_DISCONNECTS_MAX: Final = 5
+"""In one call. A broker that crashes disconnects once; one that wants a login does so every time."""
 
 _UNREACHABLE: Final = (CannotConnect, ConnectionClosed, RequestTimedOut)
 
 
 class Cluster:
-    def __init__(self, settings: ClientSettings, *, patience_s: float | None = None) -> None:
-        """`patience_s`: for each call, instead of the settings' `api_timeout_s`; 0 to try everything once."""
+    def __init__(self, settings: ClientSettings, *, retry_for_s: float | None = None) -> None:
+        """`retry_for_s`: how long each call retries, instead of the settings' `api_timeout_s`; 0 for no retries."""
         self.settings = settings
-        self.patience_s = settings.api_timeout_s if patience_s is None else patience_s
+        self.retry_for_s = settings.api_timeout_s if retry_for_s is None else retry_for_s
         self._nodes = Nodes(settings)
         self._leaders: dict[Partition, int] = {}
         self._coordinators: dict[tuple[int, str], int] = {}
 
     def call(self, api_name: str, request: object, *, node: int | None = None) -> Any:
-        """Ask a broker; any of them if none is named."""
-        return self._patiently(api_name, node, lambda: self.call_once(api_name, request, node=node))
+        """Send a request to this broker, or to any of them."""
+        return self._with_retries(api_name, node, lambda: self.call_once(api_name, request, node=node))
 
     def call_once(self, api_name: str, request: object, *, node: int | None = None) -> Any:
-        """For callers who must decide themselves what to do when the connection breaks."""
+        """Without retries, for callers that decide themselves what to do when the connection breaks."""
         self._locate(node)
         return self._nodes.free(node).call(api_name, request)
 
@@ -64,11 +71,11 @@ class Cluster:
         return self._described(node, lambda found: found.serves(api_name))
 
     def api_versions(self, node: int | None = None) -> Any:
-        """What the broker said when it was asked which versions it speaks, and which features it has."""
+        """The broker's ApiVersions response: its versions and its features."""
         return self._described(node, lambda found: found.described)
 
     def connection(self, node: int) -> Connection:
-        """The connection to a broker, for pipelines of requests. One attempt; ask again after it broke."""
+        """The connection to a broker, for pipelined requests. Connects once, without retries."""
         self._locate(node)
         return self._nodes.broker(node).connection
 
@@ -82,12 +89,12 @@ class Cluster:
     def topics(self, names: Iterable[str] | None = None) -> dict[str, Any]:
         """Metadata by name, of all topics or of these; topics that do not exist are left out."""
         asked = None if names is None else tuple(MetadataRequestTopic(name=name) for name in dict.fromkeys(names))
-        patience = self.patience()
+        retry = self.retry_policy()
         while True:
             answer = self.call("metadata", MetadataRequest(topics=asked, allow_auto_topic_creation=False))
             self._nodes.learn((broker.node_id, broker.host, broker.port) for broker in answer.brokers)
             codes = {topic.error_code for topic in answer.topics}
-            if ErrorCode.leader_not_available not in codes or not patience.rest():
+            if ErrorCode.leader_not_available not in codes or not retry.wait():
                 break
         for topic in answer.topics:
             if topic.error_code == ErrorCode.topic_authorization_failed:
@@ -103,16 +110,16 @@ class Cluster:
         known = self._leaders.get((topic, partition))
         if known is not None and known >= 0 and not refresh:
             return known
-        patience, patience_unknown = self.patience(), self.patience(UNKNOWN_TOPIC_PATIENCE_S)
+        retry, retry_unknown = self.retry_policy(), self.retry_policy(UNKNOWN_TOPIC_RETRY_S)
         while True:
             self._leaders.pop((topic, partition), None)
             self.topics([topic])
             known = self._leaders.get((topic, partition))
             if known is not None and known >= 0:
                 return known
-            if known is None and not patience_unknown.rest():
+            if known is None and not retry_unknown.wait():
                 raise Refused(ErrorCode.unknown_topic_or_partition, f"there is no partition {topic}-{partition}")
-            if known is not None and not patience.rest():
+            if known is not None and not retry.wait():
                 raise Refused(ErrorCode.leader_not_available, f"{topic}-{partition} has no leader")
 
     def by_leader(self, partitions: Iterable[Partition]) -> dict[int | None, list[Partition]]:
@@ -141,11 +148,11 @@ class Cluster:
     def coordinator(self, key: str, *, kind: int = GROUP) -> Any:
         """Its node id, host and port; of a group, or of a transactional id."""
         request = FindCoordinatorRequest(coordinator_keys=(key,), key=key, key_type=kind)
-        patience = self.patience()
+        retry = self.retry_policy()
         while True:
             answer = self.call("find_coordinator", request)
             found = answer.coordinators[0] if answer.coordinators else answer
-            if found.error_code not in COORDINATOR_BUSY or not patience.rest():
+            if found.error_code not in COORDINATOR_BUSY or not retry.wait():
                 break
         check(found.error_code, found.error_message)
         self._nodes.learn([(found.node_id, found.host, found.port)])
@@ -161,12 +168,12 @@ class Cluster:
         kind: int = GROUP,
         code_of: Callable[[Any], ErrorCode] | None = None,
     ) -> Any:
-        """Ask the coordinator, and again while it reads its log or moves, as Kafka's own clients do.
+        """Send a request to the coordinator; retry while it loads or moves, as Kafka's own clients do.
 
-        Whether it does is told by any error code in the response, or by the one that `code_of` takes from it. Other
-        errors are left to the caller.
+        It does if the response has such an error code anywhere, or where `code_of` looks. Other errors are left to
+        the caller.
         """
-        patience = self.patience()
+        retry = self.retry_policy()
         while True:
             try:
                 node = self._coordinators.get((kind, key))
@@ -175,7 +182,7 @@ class Cluster:
             except _UNREACHABLE as failure:
                 self._coordinators.pop((kind, key), None)
                 self._nodes.drop(node)
-                if (api_name not in REPEATABLE and not isinstance(failure, CannotConnect)) or not patience.rest():
+                if (api_name not in REPEATABLE and not isinstance(failure, CannotConnect)) or not retry.wait():
                     raise
                 continue
             codes = set(error_codes(answer)) if code_of is None else {code_of(answer)}
@@ -183,15 +190,15 @@ class Cluster:
             if not busy:
                 return answer
             self._coordinators.pop((kind, key), None)
-            if not patience.rest():
+            if not retry.wait():
                 raise Refused(min(busy), f"the coordinator of {key} did not become ready in time")
 
-    def patience(self, limit_s: float | None = None) -> Patience:
-        """For a loop that asks again; no longer than `limit_s`."""
-        return Patience(self.settings, self.patience_s if limit_s is None else min(limit_s, self.patience_s))
+    def retry_policy(self, limit_s: float | None = None) -> RetryPolicy:
+        """For a loop that retries; no longer than `limit_s`."""
+        return RetryPolicy(self.settings, self.retry_for_s if limit_s is None else min(limit_s, self.retry_for_s))
 
     def drop_broken(self, node: int | None = None) -> None:
-        """Forget connections that broke, and where this broker was."""
+        """Forget broken connections, and this broker's address."""
         self._nodes.drop(node)
 
     def close(self) -> None:
@@ -209,22 +216,22 @@ class Cluster:
         if node is not None and not self._nodes.knows(node):
             self.topics(())
 
-    def _described(self, node: int | None, tell: Callable[[Node], T]) -> T:
+    def _described(self, node: int | None, read: Callable[[Node], T]) -> T:
         def ask() -> T:
             self._locate(node)
-            return tell(self._nodes.free(node) if node is None else self._nodes.broker(node))
+            return read(self._nodes.free(node) if node is None else self._nodes.broker(node))
 
-        return self._patiently("api_versions", node, ask)
+        return self._with_retries("api_versions", node, ask)
 
-    def _patiently(self, api_name: str, node: int | None, ask: Callable[[], T]) -> T:
-        patience = self.patience()
-        hung_up = 0
+    def _with_retries(self, api_name: str, node: int | None, ask: Callable[[], T]) -> T:
+        retry = self.retry_policy()
+        disconnects = 0
         while True:
             try:
                 return ask()
             except _UNREACHABLE as failure:
                 self._nodes.drop(node)
-                hung_up += isinstance(failure, HungUp)
+                disconnects += isinstance(failure, ClosedOnFirstRequest)
                 may_repeat = api_name in REPEATABLE or isinstance(failure, CannotConnect)
-                if not may_repeat or hung_up == _HANG_UPS_MAX or not patience.rest():
+                if not may_repeat or disconnects == _DISCONNECTS_MAX or not retry.wait():
                     raise

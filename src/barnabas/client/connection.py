@@ -1,10 +1,10 @@
-"""One socket to one broker: frames out, frames in, in order.
+"""One connection to one broker: frames out, frames in, in order.
 
-Kafka answers the requests of a connection in the order in which they came, so requests may be pipelined: `send`
-several, then `receive` each. Nothing is repeated here and nothing is looked up: that is the cluster's part. Whoever
-reads much takes the body of an answer as it came (`receive_body`), into a `FrameBuffer` that is used again and again.
+Kafka answers the requests of a connection in their order, so requests can be pipelined: `send` several, then `receive`
+each. There are no retries here; `Cluster` has them. To read much data, take the undecoded body of a response
+(`receive_body`) into a `FrameBuffer` that is used again and again.
 
-After an error a connection is `broken`: it cannot be known what is still on its way. Make a new one.
+After an error a connection is `broken`, because responses may still be on their way. Open a new one.
 """
 
 import select
@@ -23,7 +23,7 @@ from barnabas.wire.codec import MalformedMessage, decode_response, encode_reques
 from barnabas.wire.frame import skip_tagged_fields
 
 FRAME_BYTES_MAX: Final = 1 << 30
-"""Brokers send at most fetch.max.bytes and one batch more. Longer sizes come from peers that do not speak Kafka."""
+"""Brokers send at most fetch.max.bytes and one batch. Larger sizes come from servers that do not speak Kafka."""
 
 _KEYS: Final = {api.name: api.key for api in APIS}
 _NO_TAGS: Final = b"\x00"
@@ -41,7 +41,7 @@ _NOTHING: Final = _Expected(-1, "", -1)
 
 
 class FrameBuffer:
-    """Memory for one frame after the other. A view that was given out is overwritten by the next frame."""
+    """Reusable memory for frames. The next frame overwrites earlier views."""
 
     def __init__(self, size: int = 0) -> None:
         self._memory = bytearray(size)
@@ -54,21 +54,21 @@ class FrameBuffer:
 
 
 class Connection:
-    """Over a socket that is connected and, where TLS is spoken, through its handshake."""
+    """Over a connected socket, after the TLS handshake if there is one."""
 
     def __init__(self, connected: socket.socket, address: str, *, client_id: str | None = "barnabas") -> None:
         self.address = address
         self.client_id = client_id
         self.broken = False
         self.expires_at: float | None = None
-        """On the monotonic clock: when a login is no longer good, and the broker would hang up."""
+        """On the monotonic clock: when the login expires, and the broker would close the connection."""
         self._socket = connected
         self._expected: deque[_Expected] = deque()
         self._next_correlation_id = 0
 
     @property
     def timeout_s(self) -> float | None:
-        """How long the other side may be silent; the whole of an answer may take twice as long."""
+        """How long the broker may be silent; a whole response may take twice as long."""
         return self._socket.gettimeout()
 
     @timeout_s.setter
@@ -77,7 +77,7 @@ class Connection:
 
     @property
     def in_flight(self) -> int:
-        """Requests whose answers are due."""
+        """Requests without a response yet."""
         return len(self._expected)
 
     def call(self, api_name: str, version: int, request: object) -> Any:
@@ -85,11 +85,11 @@ class Connection:
         return self.receive()
 
     def send(self, api_name: str, version: int, request: object) -> None:
-        """Send without waiting; a produce with acks=0, which has no response, must be told so with `forget`."""
+        """Send without waiting. After a produce request with acks=0, which has no response, call `forget`."""
         self.send_encoded(api_name, version, encode_request(api_name, version, request))
 
     def send_encoded(self, api_name: str, version: int, *body: bytes | memoryview) -> None:
-        """A request whose body is bytes already, in one piece or several."""
+        """Send a request that is encoded already, in one piece or several."""
         correlation_id = self._next_correlation_id
         self._next_correlation_id = (correlation_id + 1) & 0x7FFFFFFF
         header = request_header(api_name, version, correlation_id, self.client_id)
@@ -106,28 +106,28 @@ class Connection:
         return self.decode(expected.api_name, expected.version, self.receive_body())
 
     def decode(self, api_name: str, version: int, body: memoryview) -> Any:
-        """What `receive_body` gave, as a response."""
+        """Decode what `receive_body` returned."""
         try:
             return decode_response(api_name, version, body, 0)
         except (MalformedMessage, IndexError, struct.error) as error:
             self.broken = True
             raise BadAnswer(
-                f"the answer of {self.address} to {api_name} v{version} cannot be read: {error}",
-                "is it a Kafka broker, and is nothing between it and us that changes bytes?",
+                f"the response of {self.address} to {api_name} v{version} cannot be decoded: {error}",
+                "check that it is a Kafka broker, and that no proxy in between changes bytes",
             ) from error
 
     def receive_body(self, buffer: FrameBuffer | None = None) -> memoryview:
-        """The bytes of the oldest due response, without its header; valid until `buffer` is used again."""
+        """The body of the oldest response that is due; valid until `buffer` is used again."""
         if not self._expected:
-            raise RuntimeError("no answer is due on this connection: send a request first")
+            raise RuntimeError("no response is due on this connection: send a request first")
         expected = self._expected.popleft()
         frame = self.receive_frame_view(buffer)
         if len(frame) < 4:
             raise self._bad_frame(expected, f"it has {len(frame)} bytes")
         (correlation_id,) = struct.unpack_from(">i", frame)
         if correlation_id != expected.correlation_id:
-            raise self._bad_frame(expected, f"its number is {correlation_id} where {expected.correlation_id} is due")
-        # ApiVersions answers keep header v0, so that a client that knows no version can read them.
+            raise self._bad_frame(expected, f"its correlation id is {correlation_id}, not {expected.correlation_id}")
+        # ApiVersions responses always have header v0, so that clients of any version can read them.
         if not is_flexible(expected.api_name, expected.version) or expected.api_name == "api_versions":
             return frame[4:]
         try:
@@ -147,7 +147,7 @@ class Connection:
 
     def send_bytes(self, data: bytes | memoryview) -> None:
         """Bytes as they are, without a size in front."""
-        with self._telling("sending a request"):
+        with self._translating_errors("sending a request"):
             self._socket.sendall(data)
 
     def receive_frame(self) -> bytes | memoryview:
@@ -167,13 +167,13 @@ class Connection:
         return frame
 
     def fileno(self) -> int:
-        """For `select`: readable when an answer has begun to arrive."""
+        """For `select`: readable when a response begins to arrive."""
         return self._socket.fileno()
 
     def is_stale(self) -> bool:
-        """Whether the broker has hung up meanwhile, as it does with connections that were idle for long.
+        """Whether the broker has closed the connection, as it does after a long idle time.
 
-        Where no answer is due, the only thing that can be read is the end.
+        While no response is due, a readable socket means that.
         """
         if self.broken or self._socket.fileno() < 0:
             return True
@@ -183,10 +183,10 @@ class Connection:
             return True
         poll = select.poll()
         poll.register(self._socket, select.POLLIN)
-        return bool(poll.poll(0)) and not self._only_tls_news()
+        return bool(poll.poll(0)) and not self._has_only_tls_records()
 
-    def _only_tls_news(self) -> bool:
-        """Whether what can be read is TLS's own, like a session ticket, and nothing for us."""
+    def _has_only_tls_records(self) -> bool:
+        """Whether only records of TLS itself, such as session tickets, are there to be read."""
         if not hasattr(self._socket, "pending"):
             return False
         from ssl import SSLWantReadError
@@ -217,22 +217,22 @@ class Connection:
 
     def _read_into(self, view: memoryview, deadline: float | None) -> None:
         size, got = len(view), 0
-        with self._telling("waiting for an answer"):
+        with self._translating_errors("waiting for an answer"):
             while got < size:
                 count = self._socket.recv_into(view[got:])
                 if not count:
                     self.broken = True
                     raise ConnectionClosed(
                         f"{self.address} closed the connection after {got} of {size} bytes",
-                        "is it a Kafka listener, and is security.protocol right for it? its log says more",
+                        "check that it is a Kafka listener and that security.protocol is right; see also its log",
                     )
                 got += count
                 if got < size and deadline is not None and time.monotonic() > deadline:
-                    raise TimeoutError(f"{got} of {size} bytes came in time")
+                    raise TimeoutError(f"only {got} of {size} bytes came in time")
 
     @contextmanager
-    def _telling(self, doing: str) -> Iterator[None]:
-        """The socket's errors as ours."""
+    def _translating_errors(self, doing: str) -> Iterator[None]:
+        """Turn the socket's errors into ours."""
         try:
             yield
         except ConnectionClosed:
@@ -241,26 +241,26 @@ class Connection:
             self.broken = True
             raise RequestTimedOut(
                 f"{self.address} was silent for too long while {doing} ({error})",
-                "is it a Kafka listener, and is it not overloaded? raise request.timeout.ms if it is only slow",
+                "check that it is a Kafka listener and not overloaded; if it is only slow, raise request.timeout.ms",
             ) from error
         except OSError as error:
             self.broken = True
             if "ALERT" in (getattr(error, "reason", None) or ""):
                 # In TLS 1.3 a broker judges our certificate only after the handshake.
                 raise AuthenticationFailed(
-                    f"{self.address} broke off TLS: {error}",
-                    "does it want a certificate of yours? set ssl.keystore.location to a PEM file with key and chain",
+                    f"{self.address} ended the TLS connection: {error}",
+                    "if it wants a client certificate, set ssl.keystore.location to a PEM file with key and chain",
                 ) from error
             raise ConnectionClosed(
                 f"the connection to {self.address} broke while {doing}: {error}",
-                "is the broker running? its log says more",
+                "check that the broker runs; see also its log",
             ) from error
 
     def _bad_frame(self, expected: _Expected, problem: str) -> BadAnswer:
         self.broken = True
         return BadAnswer(
-            f"{self.address} did not answer {expected.api_name} v{expected.version} as Kafka does: {problem}",
-            "is it a Kafka broker, and is nothing between it and us that changes bytes?",
+            f"the response of {self.address} to {expected.api_name} v{expected.version} is wrong: {problem}",
+            "check that it is a Kafka broker, and that no proxy in between changes bytes",
         )
 
     def _not_kafka(self, start: bytes) -> BadAnswer:
@@ -270,7 +270,7 @@ class Connection:
         if start == _HTTP:
             return BadAnswer(f"{self.address} speaks HTTP, not Kafka", "give the address of a Kafka listener")
         return BadAnswer(
-            f"{self.address} does not speak Kafka: it began with the bytes {start.hex(' ')}",
+            f"{self.address} does not speak Kafka: its first bytes were {start.hex(' ')}",
             "give the address of a Kafka listener",
         )
 

@@ -1,4 +1,4 @@
-"""From an address to a connection that can be used: TCP, then TLS, then a login, as far as the listener wants them."""
+"""Opens connections: TCP, then TLS and a login where the settings ask for them."""
 
 import socket
 
@@ -34,7 +34,7 @@ def _dial(address: Address, named: str, timeout_s: float) -> socket.socket:
     except OSError as error:
         raise CannotConnect(
             f"cannot reach {named}: {error.strerror or error}",
-            "is the broker running, and is the address right for this machine?",
+            "check that the broker runs, and that the address is right",
         ) from error
     connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return connected

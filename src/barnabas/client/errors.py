@@ -1,8 +1,7 @@
-"""What can go wrong between a client and its cluster, each told in one sentence that ends with what to do next.
+"""What can go wrong between a client and its cluster; each message ends with what to do next.
 
-Everything this room raises on its own account is a `ClientError`. Those that say that the way to a broker is gone are
-also Python's `ConnectionError` or `TimeoutError`, so that code that knows sockets needs no second vocabulary. All can
-be pickled: Spark carries errors from one process to another.
+All errors of this room are `ClientError`s. Lost connections and timeouts are also Python's `ConnectionError` and
+`TimeoutError`, for code that handles those. All can be pickled: Spark carries errors from one process to another.
 """
 
 from typing import Any, Final
@@ -13,10 +12,10 @@ _HINTS: Final = {
     ErrorCode.unknown_topic_or_partition: "check the name, or create the topic first (barnabas topic create NAME)",
     ErrorCode.leader_not_available: "a partition has no leader: check that all brokers run, and try again",
     ErrorCode.not_leader_or_follower: "the partition is moving to another broker: try again",
-    ErrorCode.topic_authorization_failed: "let an administrator grant this user access to the topic",
-    ErrorCode.group_authorization_failed: "let an administrator grant this user access to the group",
-    ErrorCode.cluster_authorization_failed: "let an administrator grant this user access to the cluster",
-    ErrorCode.transactional_id_authorization_failed: "let an administrator grant this user the transactional id",
+    ErrorCode.topic_authorization_failed: "ask an administrator to grant this user access to the topic",
+    ErrorCode.group_authorization_failed: "ask an administrator to grant this user access to the group",
+    ErrorCode.cluster_authorization_failed: "ask an administrator to grant this user access to the cluster",
+    ErrorCode.transactional_id_authorization_failed: "ask an administrator to grant this user the transactional id",
     ErrorCode.coordinator_not_available: "the coordinator is starting: try again, and look at the broker's log",
     ErrorCode.coordinator_load_in_progress: "the coordinator is still reading its log: try again",
     ErrorCode.not_coordinator: "the coordinator is moving to another broker: try again",
@@ -45,31 +44,31 @@ class ClientError(Exception):
 
 
 class CannotConnect(ClientError, ConnectionError):
-    """Nobody listens there, the name is unknown, or the greeting failed."""
+    """Nothing listens there, the host name is unknown, or the TLS handshake failed."""
 
 
 class ConnectionClosed(ClientError, ConnectionError):
-    """The broker hung up, or the way to it broke. For a frame it cannot make sense of, that is its answer."""
+    """The broker closed the connection, or it broke. Brokers also close it after a request that they cannot parse."""
 
 
-class HungUp(ConnectionClosed):
-    """The broker greeted us, and hung up on the first thing that it was asked: it wants a login, or just died."""
+class ClosedOnFirstRequest(ConnectionClosed):
+    """The broker answered ApiVersions and then closed the connection: it wants a login, or it just crashed."""
 
 
 class RequestTimedOut(ClientError, TimeoutError):
-    """No answer, or not the whole of it, in time."""
+    """No response, or only a part of it, in time."""
 
 
 class BadAnswer(ClientError):
-    """Bytes came that are no answer to what was asked."""
+    """What came is not a response to the request."""
 
 
 class AuthenticationFailed(ClientError):
-    """The broker does not accept who we say we are, or we do not accept the broker. Trying again does not help."""
+    """The broker rejects our login or certificate, or we reject the broker's. A retry does not help."""
 
 
 class UnsupportedApi(ClientError):
-    """The broker does not serve the API in a version that we speak."""
+    """The broker serves no version of the API that this client knows."""
 
 
 class BadProperty(ClientError):
@@ -85,7 +84,7 @@ class BadProperty(ClientError):
 
 
 class Refused(ClientError):
-    """A broker's error code, and its words if it had any."""
+    """A broker's error code, and its message if it sent one."""
 
     def __init__(self, code: ErrorCode, message: str | None = None, hint: str = "") -> None:
         super().__init__(message or code.name.upper(), hint or _HINTS.get(code, _OTHERWISE))

@@ -1,4 +1,4 @@
-"""Offsets of a consumer group that has no members: whoever keeps its own place shows it to lag tools this way."""
+"""Offsets of a consumer group without members: how a reader that keeps its own position shows it to lag tools."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
@@ -29,7 +29,7 @@ class Committed(NamedTuple):
 
 
 def commit_offsets(cluster: Cluster, group: str, offsets: Mapping[Partition, tuple[int, str]]) -> None:
-    """Commit an offset and a note for each partition; Refused with the first partition that was not accepted."""
+    """Commit an offset and metadata for each partition; Refused with the first partition that was not accepted."""
     if not offsets:
         return
     topics = tuple(
@@ -56,7 +56,7 @@ def fetch_offsets(
 ) -> dict[Partition, Committed]:
     """What is committed for these partitions, or for all; those without an offset are left out.
 
-    `require_stable`: not before transactions that are about to change an offset have ended.
+    `require_stable`: wait for open transactions that change these offsets.
     """
     asked = None if partitions is None else by_topic(partitions)
     request = OffsetFetchRequest(
@@ -65,7 +65,7 @@ def fetch_offsets(
         topics=_topics(OffsetFetchRequestTopic, asked),
         require_stable=require_stable,
     )
-    patience = cluster.patience()
+    retry = cluster.retry_policy()
     while True:
         answer = cluster.at_coordinator(group, "offset_fetch", request)
         found = answer.groups[0] if answer.groups else answer
@@ -78,11 +78,11 @@ def fetch_offsets(
         codes = {one.error_code for topic in found.topics for one in topic.partitions}
         if ErrorCode.unstable_offset_commit not in codes:
             return _committed(group, found)
-        if not patience.rest():
+        if not retry.wait():
             raise Refused(
                 ErrorCode.unstable_offset_commit,
                 f"a transaction that commits offsets of the group {group} does not end",
-                "wait for its timeout, or end it (barnabas txn list shows open transactions)",
+                "wait for its timeout, or end it: barnabas txn list shows open transactions",
             )
 
 
@@ -102,7 +102,10 @@ def _committed(group: str, found: Any) -> dict[Partition, Committed]:
         for one in topic.partitions:
             place = topic.name, one.partition_index
             if one.error_code not in (ErrorCode.none, ErrorCode.unknown_topic_or_partition):
-                raise Refused(one.error_code, f"the offset of {place[0]}-{place[1]} in the group {group} is not told")
+                raise Refused(
+                    one.error_code,
+                    f"the offset of {place[0]}-{place[1]} in the group {group} is missing from the response",
+                )
             if one.committed_offset != _NO_OFFSET:
                 committed[place] = Committed(one.committed_offset, one.metadata or "", one.committed_leader_epoch)
     return committed

@@ -26,7 +26,7 @@ class Jaas(NamedTuple):
 
 
 def parse(text: str) -> Jaas:
-    """What it says is never repeated in an error: there are passwords in it."""
+    """Errors never quote it: there are passwords in it."""
     start = _MODULE.match(text)
     if start is None or start[2].lower() not in _FLAGS:
         raise BadProperty(NAME, 'it does not begin with a login module and "required"', _EXAMPLE)
@@ -38,7 +38,7 @@ def parse(text: str) -> Jaas:
     if not _END.match(text, position):
         if ";" not in text[position:]:
             raise BadProperty(NAME, "it does not end with a semicolon", _EXAMPLE)
-        raise BadProperty(NAME, f"what follows {len(options)} options is no option", _EXAMPLE)
+        raise BadProperty(NAME, f"what follows option {len(options)} is not an option", _EXAMPLE)
     return Jaas(start[1].rpartition(".")[2], options)
 
 

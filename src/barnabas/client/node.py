@@ -1,10 +1,10 @@
-"""A broker as its cluster's client sees it: a connection, and the versions that both sides speak."""
+"""A broker as its client sees it: a connection, and the versions that both sides know."""
 
 import struct
 from typing import Any, Final
 
 from barnabas.client.connection import Connection
-from barnabas.client.errors import ConnectionClosed, HungUp, Refused, UnsupportedApi
+from barnabas.client.errors import ClosedOnFirstRequest, ConnectionClosed, Refused, UnsupportedApi
 from barnabas.wire.api_table import APIS
 from barnabas.wire.errors import ErrorCode
 from barnabas.wire.messages.api_versions import ApiVersionsRequest
@@ -22,7 +22,7 @@ class Node:
         self.connection = connection
         self.described = _describe(connection)
         if self.described.error_code != ErrorCode.none:
-            raise Refused(self.described.error_code, f"{connection.address} does not say which versions it speaks")
+            raise Refused(self.described.error_code, f"{connection.address} does not answer ApiVersions")
         self._ranges = {key.api_key: (key.min_version, key.max_version) for key in self.described.api_keys}
 
         self._has_answered = False
@@ -39,7 +39,7 @@ class Node:
         version = self._common_version(api_name, newest)
         if version is None:
             raise UnsupportedApi(
-                f"the broker at {self.connection.address} does not serve {api_name} in a version that we speak",
+                f"the broker at {self.connection.address} serves no version of {api_name} that this client knows",
                 "a Kafka broker of version 2.1 or later is needed (barnabas kafka-broker-api-versions lists its APIs)",
             )
         return version
@@ -51,9 +51,9 @@ class Node:
         except ConnectionClosed as closed:
             if self._has_answered:
                 raise
-            raise HungUp(
-                f"{closed.message}, when it was asked for {api_name}",
-                "does this listener want a login? set security.protocol and sasl.*; its log says more",
+            raise ClosedOnFirstRequest(
+                f"{closed.message}, after the request {api_name}",
+                "if this listener wants a login, set security.protocol and sasl.*; see also the broker's log",
             ) from closed
         self._has_answered = True
         return body

@@ -1,7 +1,7 @@
-"""The brokers of a cluster and the connections to them: made when needed, dropped when broken, made anew.
+"""The brokers of a cluster and the connections to them: opened when needed, dropped when broken, opened again.
 
-One connection per broker. Only while somebody has requests under way on it (`Connection.send` without `receive`) do
-other calls to that broker get a second one: an answer must not be taken for another.
+One connection per broker. While requests are in flight on it (`Connection.send` without `receive`), other calls to
+that broker use a second one, so that each call reads its own response.
 """
 
 from collections.abc import Iterable
@@ -20,18 +20,18 @@ class Nodes:
         """By address, so that a bootstrap address that is also a broker's own needs one connection, not two."""
 
     def learn(self, addresses: Iterable[tuple[int, str, int]]) -> None:
-        """Where brokers are, as a broker told."""
+        """Remember the addresses of brokers."""
         self._addresses.update({node_id: (host, port) for node_id, host, port in addresses})
 
     def knows(self, node_id: int) -> bool:
         return node_id in self._addresses
 
     def broker(self, node_id: int) -> Node:
-        """The connection to this broker, whatever is under way on it."""
+        """The connection to this broker, even with requests in flight."""
         return self._named(node_id, free=False)
 
     def free(self, node_id: int | None) -> Node:
-        """A connection on which no answer is due; to any broker, if none is named."""
+        """A connection without requests in flight, to this broker or to any."""
         if node_id is not None:
             return self._named(node_id, free=True)
         addresses = list(dict.fromkeys([*self._open, *self._settings.bootstrap, *self._addresses.values()]))
@@ -46,7 +46,7 @@ class Nodes:
         raise CannotConnect("; ".join(failure.message for failure in failures), failures[0].hint) from failures[0]
 
     def drop(self, node_id: int | None) -> None:
-        """Forget broken connections, and where that broker was: it may come back elsewhere."""
+        """Forget broken connections, and that broker's address: it may come back at another."""
         if node_id is not None:
             self._addresses.pop(node_id, None)
         for address in list(self._open):
@@ -63,7 +63,7 @@ class Nodes:
         if node_id not in self._addresses:
             raise CannotConnect(
                 f"there is no broker {node_id} in the cluster at {servers}",
-                "is that broker running? barnabas cluster describe lists them",
+                "run barnabas cluster describe to see the brokers",
             )
         address = self._addresses[node_id]
         try:
@@ -72,8 +72,8 @@ class Nodes:
             if address in self._settings.bootstrap:
                 raise
             raise CannotConnect(
-                f"{servers} names broker {node_id} at {address[0]}:{address[1]}, and that fails: {failure.message}",
-                "is that broker running, and is its advertised.listeners right for this machine?",
+                f"{servers} says that broker {node_id} is at {address[0]}:{address[1]}: {failure.message}",
+                "check that this broker runs, and that clients can reach its advertised.listeners from here",
             ) from failure
 
     def _at(self, address: Address, *, free: bool) -> Node:
@@ -83,13 +83,13 @@ class Nodes:
             if not (free and node.connection.in_flight):
                 return node
         try:
-            nodes.append(self._greet(address))
+            nodes.append(self._connect(address))
         finally:
             if not nodes:
                 del self._open[address]
         return nodes[-1]
 
-    def _greet(self, address: Address) -> Node:
+    def _connect(self, address: Address) -> Node:
         connection = open_connection(address, self._settings)
         try:
             return Node(connection)

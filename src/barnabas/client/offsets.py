@@ -1,4 +1,4 @@
-"""ListOffsets over a whole cluster: every partition at its leader, asked again while leaders move."""
+"""ListOffsets over a whole cluster: each partition at its leader, with retries while leaders move."""
 
 import datetime
 from collections.abc import Iterable, Mapping
@@ -38,7 +38,7 @@ def list_offsets(
     partitions = list(partitions)
     timestamps = dict.fromkeys(partitions, timestamp) if isinstance(timestamp, int) else timestamp
     found: dict[Partition, Offset] = {}
-    patience = cluster.patience()
+    retry = cluster.retry_policy()
     while True:
         failure: ClientError | None = None
         due = [place for place in partitions if place not in found or found[place].error in LEADER_MOVING]
@@ -54,7 +54,7 @@ def list_offsets(
                 failure = unreachable
         if failure is None and not any(found[place].error in LEADER_MOVING for place in partitions):
             break
-        if not patience.rest():
+        if not retry.wait():
             if failure is not None:
                 raise failure
             break

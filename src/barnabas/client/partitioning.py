@@ -1,6 +1,6 @@
-"""Kafka's hash of keys, one key at a time: what the Java clients call murmur2.
+"""murmur2, the Java clients' hash of keys, for one key at a time.
 
-Where a key's records go depends on it alone, so every client that writes to a topic must agree about it to the bit.
+It decides the partition of a key, so all clients that write to a topic must compute the same hash.
 """
 
 from typing import Final
@@ -34,5 +34,5 @@ def murmur2_words(value: int, words: bytes) -> int:
 
 
 def partition_of_hash(value: int, partitions: int) -> int:
-    """As the Java client makes a hash positive: its sign is dropped, not turned."""
+    """As in the Java client, the sign bit is dropped."""
     return (value & 0x7FFFFFFF) % partitions

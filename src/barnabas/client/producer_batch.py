@@ -1,7 +1,6 @@
-"""What a producer does with a batch that somebody else has encoded: it signs it, and it splits it.
+"""What a producer does with an encoded batch: it sets the producer's fields and the CRC, and splits large ones.
 
-A batch comes whole (`barnabas.records`), from Arrow columns, from the plain encoder or out of another log. Its offset,
-its leader epoch, its producer's fields and its CRC are the producer's to set.
+Batches come from Arrow columns, from the plain encoder of `barnabas.records`, or from another log.
 """
 
 from struct import Struct
@@ -30,7 +29,7 @@ _ATTRIBUTES: Final = Struct(">h")
 _PRODUCER: Final = Struct(">qhi")
 _PRODUCER_POSITION: Final = 43  # producer id, epoch and sequence
 
-# Of what one batch decompresses to when it has to be split: what brokers of ours take at most, and a bound is needed.
+# Bounds the decompressed size of a batch that has to be split; our brokers accept no more.
 _SPLIT_BYTES_MAX: Final = 1 << 30
 
 
@@ -42,7 +41,7 @@ def sign(
     base_sequence: int = NO_SEQUENCE,
     transactional: bool = False,
 ) -> BatchHeader:
-    """Make a batch this producer's, where it lies. Everything that the log will say anew is taken back."""
+    """Set the producer's fields in place, and reset the fields that the broker sets."""
     header = read_header(batch)
     attributes = header.codec | (TRANSACTIONAL_FLAG if transactional else 0)
     _ATTRIBUTES.pack_into(batch, ATTRIBUTES_POSITION, attributes)
@@ -53,7 +52,7 @@ def sign(
 
 
 def split(batch: memoryview) -> list[memoryview]:
-    """Two batches with half of the records each, for a topic that takes no batch of this size. Not signed."""
+    """Two batches with half of the records each, for a topic that refuses a batch of this size. Not signed yet."""
     whole = read_batch(batch)
     records = decode_records(whole, max_bytes=_SPLIT_BYTES_MAX)
     middle = len(records) // 2

@@ -1,4 +1,4 @@
-"""Who a producer is to the brokers: by its id and epoch they tell its repetitions from new batches."""
+"""Producer id and epoch, by which brokers tell retries from new batches."""
 
 from datetime import timedelta
 from typing import Final, NamedTuple
@@ -21,12 +21,12 @@ class ProducerIdentity(NamedTuple):
 
 
 def idempotent_identity(cluster: Cluster) -> ProducerIdentity:
-    """A new id that nobody else has, outside of transactions."""
-    patience = cluster.patience()
+    """A new producer id, without transactions."""
+    retry = cluster.retry_policy()
     request = InitProducerIdRequest(transactional_id=None, transaction_timeout=_NO_TRANSACTION)
     while True:
         answer = cluster.call("init_producer_id", request)
         if answer.error_code == ErrorCode.none:
             return ProducerIdentity(answer.producer_id, answer.producer_epoch)
-        if answer.error_code not in _BUSY or not patience.rest():
-            raise Refused(answer.error_code, f"no producer id was given: {answer.error_code.name}")
+        if answer.error_code not in _BUSY or not retry.wait():
+            raise Refused(answer.error_code, f"the broker gave no producer id: {answer.error_code.name}")

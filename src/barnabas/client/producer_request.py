@@ -1,7 +1,7 @@
-"""Produce requests in pieces: small heads between batches that stay where they are.
+"""Encodes produce requests without copying batches.
 
-The generated writer copies every batch three times on its way into a frame. Here a request is a list of buffers, of
-which only small ones are put together. All versions from 3 on; a test compares each with the generated writer.
+The generated writer copies every batch three times. Here a request is a list of buffers, and only small ones are
+joined. All versions from 3 on; a test compares each with the generated writer.
 """
 
 import uuid
@@ -13,9 +13,9 @@ from barnabas.wire.api_table import PRODUCE_FLEXIBLE_SINCE
 
 TOPIC_IDS_SINCE: Final = 13
 TRANSACTION_V2_SINCE: Final = 12
-"""From this version on, a transactional batch adds its partition to the transaction by itself (KIP-890)."""
+"""From this version on, the broker adds the partition of a batch to its transaction (KIP-890)."""
 
-# Below it a copy costs less than another call to the socket.
+# Copying less than this costs less than another call to the socket.
 _JOIN_BELOW_BYTES: Final = 32 * 1024
 
 _INT16, _INT32 = Struct(">h"), Struct(">i")
@@ -24,7 +24,7 @@ _NO_TAGS: Final = b"\0"
 
 Buffer = bytes | memoryview
 Batches = Mapping[str, Sequence[tuple[int, memoryview]]]
-"""By topic: partitions, and a batch for each."""
+"""By topic: pairs of a partition and its batch."""
 
 
 def produce_request(
@@ -36,7 +36,7 @@ def produce_request(
     transactional_id: str | None = None,
     topic_ids: Mapping[str, uuid.UUID] | None = None,
 ) -> list[Buffer]:
-    """The body. `topic_ids` is needed for versions that do not know names."""
+    """The body. `topic_ids` is needed from version 13 on, which has no names."""
     flexible = version >= PRODUCE_FLEXIBLE_SINCE
     pieces = _Pieces()
     pieces.add(_string(transactional_id, flexible), _ACKS_AND_TIMEOUT.pack(acks, timeout_ms))
@@ -55,7 +55,7 @@ def produce_request(
 
 
 class _Pieces:
-    """Buffers in their order; neighbours that are small become one."""
+    """Buffers in order; small neighbours are joined."""
 
     def __init__(self) -> None:
         self._done: list[Buffer] = []

@@ -1,4 +1,4 @@
-"""A producer's properties, by the names and with the defaults of Kafka's Java client, where they serve us, too."""
+"""A producer's properties, with the names of Kafka's Java client and most of its defaults."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _LEVELS: Final = {  # what Kafka's own validators allow
 _INT32_MAX: Final = (1 << 31) - 1
 
 IN_FLIGHT_MAX: Final = 5
-"""Brokers remember the last five batches of a producer in each partition: only among these is a retry recognised."""
+"""Brokers remember the last five batches of a producer in each partition, and recognise a retry only among these."""
 
 
 @dataclass(frozen=True)
@@ -30,28 +30,28 @@ class ProducerSettings:
     codec: Codec = Codec.NONE
     compression_level: int | None = None
     batch_bytes_max: int = 512 * 1024
-    """batch.size. The Java client's 16 KB suit records that come one by one; here they come by the thousand."""
+    """batch.size. The Java client's 16 KB suit single records; here records come by the thousand."""
     request_bytes_max: int = 1024 * 1024
     """max.request.size"""
     buffer_bytes_max: int = 32 * 1024 * 1024
-    """buffer.memory: batches that wait, or whose acknowledgement does."""
+    """buffer.memory: batches that are not acknowledged yet."""
     in_flight_max: int = IN_FLIGHT_MAX
     """max.in.flight.requests.per.connection"""
     delivery_timeout_s: float = 120.0
-    """delivery.timeout.ms: for a batch, from the moment it is handed over, with all that has to be repeated."""
+    """delivery.timeout.ms: for a batch, from `send` on, retries included."""
     max_block_s: float = 60.0
-    """max.block.ms: for a topic to appear that is not there yet."""
+    """max.block.ms: how long to wait for a new topic."""
 
 
 def producer_settings(properties: Mapping[str, str]) -> ProducerSettings:
-    """From Kafka's names, without "kafka." in front; BadProperty on nonsense. Names of other concerns are ignored."""
+    """From Kafka's names, without "kafka." in front; BadProperty if a value is wrong. Other names are ignored."""
     acks = _choice(properties, "acks", "all", _ACKS)
     wants_idempotence = "enable.idempotence" in properties
     idempotent = _choice(properties, "enable.idempotence", "true", _TRUTH)
     if idempotent and acks != ACKS_ALL:
         if wants_idempotence:
             raise BadProperty("acks", f"{properties['acks']} and enable.idempotence=true exclude each other", "use all")
-        idempotent = False  # as the Java client does where nobody asked for it
+        idempotent = False  # as in the Java client, if it was not asked for
     default = ProducerSettings()
     in_flight = _number(properties, "max.in.flight.requests.per.connection", IN_FLIGHT_MAX, 1)
     codec, level = _compression(properties)
@@ -83,7 +83,7 @@ def _compression(properties: Mapping[str, str]) -> tuple[Codec, int | None]:
 def _choice(properties: Mapping[str, str], name: str, default: str, choices: Mapping[str, T]) -> T:
     value = properties.get(name, default).strip().lower()
     if value not in choices:
-        raise BadProperty(name, f"{value!r} is none of its values", f"choose one of {', '.join(choices)}")
+        raise BadProperty(name, f"{value!r} is not one of its values", f"choose one of {', '.join(choices)}")
     return choices[value]
 
 
@@ -94,7 +94,7 @@ def _number(properties: Mapping[str, str], name: str, default: int, lowest: int,
     try:
         value = int(text.strip())
     except ValueError:
-        raise BadProperty(name, f"{text!r} is no number", "write a whole number") from None
+        raise BadProperty(name, f"{text!r} is not a number", "write a whole number") from None
     if not lowest <= value <= highest:
-        raise BadProperty(name, f"{value} is out of its bounds", f"choose a number from {lowest} to {highest}")
+        raise BadProperty(name, f"{value} is out of bounds", f"choose a number from {lowest} to {highest}")
     return value

@@ -1,4 +1,4 @@
-"""The topics a producer writes to: found before the first batch, made by the broker where brokers do that."""
+"""The topics of a producer: looked up before the first batch, and created by the broker if it does that."""
 
 import uuid
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ _NOT_YET: Final = frozenset({ErrorCode.unknown_topic_or_partition, ErrorCode.lea
 
 
 class Topics:
-    """What the cluster said of them, until `stale` is set."""
+    """Metadata of topics, read again after `stale` was set."""
 
     def __init__(self, cluster: Cluster, *, max_block_s: float) -> None:
         self._cluster = cluster
@@ -24,7 +24,7 @@ class Topics:
         self._known: dict[str, Any] = {}
         self._leaders: dict[tuple[str, int], int] = {}
         self.stale = False
-        """A leader was not where it was said to be."""
+        """A leader has moved."""
 
     def partition_count(self, name: str, *, refresh: bool = False) -> int:
         if refresh or name not in self._known:
@@ -51,17 +51,17 @@ class Topics:
 
 
 def find_topic(cluster: Cluster, name: str, *, max_block_s: float) -> Any:
-    """A topic's metadata. One that is missing is made if the brokers do so by themselves; Refused if it stays missing.
+    """A topic's metadata. A missing topic is created if the broker does that; Refused if it stays missing.
 
-    A broker that is making a topic and one that never will give the same answer, so it is asked which kind it is.
+    A broker that is creating a topic and one that never will give the same response, so its config is read too.
     """
-    patience = cluster.patience(max_block_s)
+    retry = cluster.retry_policy(max_block_s)
     request = MetadataRequest(topics=(MetadataRequestTopic(name=name),), allow_auto_topic_creation=True)
     asked_for_creation = False
     while True:
         (topic,) = cluster.call("metadata", request).topics
         if topic.error_code == ErrorCode.none:
-            # once more through the cluster, which remembers leaders and addresses
+            # again through the cluster, which remembers leaders and addresses
             found = cluster.topics([name]).get(name)
             if found is not None:
                 return found
@@ -71,19 +71,19 @@ def find_topic(cluster: Cluster, name: str, *, max_block_s: float) -> Any:
             asked_for_creation = True
             if not _creates_topics(cluster):
                 raise _missing(name, f"and the broker does not create topics ({_AUTO_CREATE} is false)")
-        if not patience.rest():
+        if not retry.wait():
             raise _missing(name, f"and none appeared in {max_block_s:g} s (max.block.ms)")
 
 
 def _creates_topics(cluster: Cluster) -> bool:
-    """What a broker says of itself; True where it does not say."""
+    """By the broker's config; True if it cannot be read."""
     try:
         node = cluster.brokers().brokers[0].broker_id
         resource = DescribeConfigsResource(
             resource_type=_BROKER, resource_name=str(node), configuration_keys=(_AUTO_CREATE,)
         )
         answer = cluster.call("describe_configs", DescribeConfigsRequest(resources=(resource,)), node=node)
-    except ClientError:  # not allowed, or not served: then waiting tells
+    except ClientError:  # not allowed or not served
         return True
     values = [config.value for result in answer.results for config in result.configs if config.name == _AUTO_CREATE]
     return values != ["false"]

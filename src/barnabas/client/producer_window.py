@@ -1,7 +1,7 @@
-"""Produce requests under way: several per broker, each connection answered in the order in which it was asked.
+"""Produce requests in flight: several per broker, answered in order.
 
-When the way to a broker breaks, nobody can know which of its unanswered requests were served. `NodeLost` hands them all
-back; what they carried is sent again and recognised by its sequences.
+When a connection breaks, it is unknown which of its requests were served. `NodeLost` returns the batches of all of
+them; they are sent again, and the broker recognises them by their sequences.
 """
 
 import uuid
@@ -12,23 +12,23 @@ from typing import Any, Final, NamedTuple
 from barnabas.client.cluster import Cluster
 from barnabas.client.connection import Connection
 from barnabas.client.errors import CannotConnect, ConnectionClosed, RequestTimedOut
-from barnabas.client.producer_lane import Lane, Pending
+from barnabas.client.producer_queue import PartitionQueue, PendingBatch
 from barnabas.client.producer_request import TOPIC_IDS_SINCE, produce_request
 from barnabas.client.producer_settings import ProducerSettings
 from barnabas.wire.errors import ErrorCode
 
 UNREACHABLE: Final = (CannotConnect, ConnectionClosed, RequestTimedOut)
 
-Cargo = list[tuple[Lane, Pending]]
-"""What a request carries: one batch of each of some lanes."""
+SentBatches = list[tuple[PartitionQueue, PendingBatch]]
+"""The batches of a request: at most one of each partition."""
 
 
 class NodeLost(Exception):
-    """A broker cannot be reached any more; `cargo` is what it has not answered, oldest first."""
+    """A broker cannot be reached; `sent` are the batches without a response, oldest first."""
 
-    def __init__(self, failure: Exception, cargo: Cargo) -> None:
+    def __init__(self, failure: Exception, sent: SentBatches) -> None:
         super().__init__(str(failure))
-        self.cargo = cargo
+        self.sent = sent
 
 
 class Answer(NamedTuple):
@@ -40,9 +40,9 @@ class Answer(NamedTuple):
 @dataclass(eq=False)
 class _Request:
     node: int
-    cargo: Cargo
+    sent: SentBatches
     names: dict[uuid.UUID, str]
-    """Of topics by their ids, where the request knew topics by these."""
+    """Names by topic id, if the request had topic ids."""
 
 
 class Window:
@@ -56,14 +56,14 @@ class Window:
         self._versions: dict[int, int] = {}
 
     def __len__(self) -> int:
-        """Requests that are not answered."""
+        """Requests in flight."""
         return len(self._requests)
 
     def has_room(self, node: int) -> bool:
         return self._counts[node] < self._settings.in_flight_max
 
     def connect(self, node: int) -> None:
-        """Make sure that there is a way to this broker; NodeLost if there is none."""
+        """Connect to this broker, if that is not done yet; NodeLost if it fails."""
         if node in self._connections:
             return
         try:
@@ -72,12 +72,14 @@ class Window:
         except UNREACHABLE as failure:
             raise self._lost(node, failure) from failure
 
-    def send(self, node: int, cargo: Cargo, *, transactional_id: str | None, topic_ids: dict[str, uuid.UUID]) -> None:
-        """To a broker that is connected; NodeLost gives this cargo back, too."""
+    def send(
+        self, node: int, sent: SentBatches, *, transactional_id: str | None, topic_ids: dict[str, uuid.UUID]
+    ) -> None:
+        """To a connected broker; NodeLost returns these batches too."""
         version = self._versions[node]
         batches: dict[str, list[tuple[int, memoryview]]] = {}
-        for lane, pending in cargo:
-            batches.setdefault(lane.topic, []).append((lane.partition, pending.batch))
+        for queue, pending in sent:
+            batches.setdefault(queue.topic, []).append((queue.partition, pending.batch))
         body = produce_request(
             version,
             batches,
@@ -87,20 +89,20 @@ class Window:
             topic_ids=topic_ids,
         )
         names = {topic_ids[name]: name for name in batches} if version >= TOPIC_IDS_SINCE else {}
-        self._requests.append(_Request(node, cargo, names))
+        self._requests.append(_Request(node, sent, names))
         self._counts[node] += 1
         connection = self._connections[node]
         try:
             connection.send_encoded("produce", version, *body)
         except UNREACHABLE as failure:
             raise self._lost(node, failure) from failure
-        if self._settings.acks == 0:  # there will be no answer
+        if self._settings.acks == 0:  # there will be no response
             connection.forget()
             self._requests.pop()
             self._counts[node] -= 1
 
-    def receive(self) -> tuple[Cargo, dict[tuple[str, int], Answer]]:
-        """Wait for the answer to the oldest request: what it carried, and what became of it by partition."""
+    def receive(self) -> tuple[SentBatches, dict[tuple[str, int], Answer]]:
+        """Wait for the response to the oldest request: its batches, and the result of each partition."""
         request = self._requests[0]
         try:
             response = self._connections[request.node].receive()
@@ -108,7 +110,7 @@ class Window:
             raise self._lost(request.node, failure) from failure
         self._requests.popleft()
         self._counts[request.node] -= 1
-        return request.cargo, _by_partition(response, request.names)
+        return request.sent, _by_partition(response, request.names)
 
     def close(self) -> None:
         for node in list(self._connections):
@@ -118,10 +120,10 @@ class Window:
 
     def _lost(self, node: int, failure: Exception) -> NodeLost:
         self._disconnect(node)
-        cargo = [one for request in self._requests if request.node == node for one in request.cargo]
+        sent = [one for request in self._requests if request.node == node for one in request.sent]
         self._requests = deque(request for request in self._requests if request.node != node)
         self._counts[node] = 0
-        return NodeLost(failure, cargo)
+        return NodeLost(failure, sent)
 
     def _disconnect(self, node: int) -> None:
         connection = self._connections.pop(node, None)

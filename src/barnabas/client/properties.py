@@ -1,10 +1,10 @@
-"""Kafka's client properties, by the names of its Java clients, become the settings of ours."""
+"""Reads Kafka's client properties, by the names of its Java clients."""
 
 from collections.abc import Mapping
 from typing import Any, Final, TypeVar
 
 from barnabas.client.errors import BadProperty
-from barnabas.client.property_names import KINDNESSES
+from barnabas.client.property_names import LIBRDKAFKA_NAMES
 from barnabas.client.property_names import unknown as unknown
 from barnabas.client.security_properties import security
 from barnabas.client.settings import DEFAULT_PORT, READ_COMMITTED, READ_UNCOMMITTED, Address, ClientSettings
@@ -22,8 +22,8 @@ _TIMES_MS: Final = {
 
 
 def client_settings(properties: Mapping[str, str]) -> ClientSettings:
-    """From Kafka's names, without "kafka." in front; BadProperty on nonsense."""
-    properties = {KINDNESSES.get(name, name): value for name, value in properties.items()}
+    """From Kafka's names, without "kafka." in front; BadProperty if a value is wrong."""
+    properties = {LIBRDKAFKA_NAMES.get(name, name): value for name, value in properties.items()}
     if not properties.get("bootstrap.servers", "").strip():
         raise BadProperty("bootstrap.servers", "it is missing", "give the brokers' addresses, like localhost:9092")
     settings: dict[str, Any] = {"bootstrap": _addresses(properties["bootstrap.servers"])}
@@ -46,7 +46,7 @@ def parse_address(server: str) -> Address:
     is_bare_ipv6 = ":" in host and not host.startswith("[")
     host = host.strip("[]")
     if not host or is_bare_ipv6 or not port.isdecimal() or not 0 < int(port) < 65536:
-        raise BadProperty("bootstrap.servers", f"{server!r} is no address", "write host:port, like localhost:9092")
+        raise BadProperty("bootstrap.servers", f"{server!r} is not an address", "write host:port, like localhost:9092")
     return host, int(port)
 
 
@@ -56,12 +56,12 @@ def _addresses(servers: str) -> tuple[Address, ...]:
 
 def _milliseconds(name: str, value: str) -> float:
     if not value.strip().isdecimal():
-        raise BadProperty(name, f"{value!r} is no number of milliseconds", "write a whole number, like 30000")
+        raise BadProperty(name, f"{value!r} is not a number of milliseconds", "write a whole number, like 30000")
     return int(value) / 1000
 
 
 def _choice(name: str, value: str, choices: Mapping[str, T]) -> T:
     found = choices.get(value.strip().lower())
     if found is None:
-        raise BadProperty(name, f"{value!r} is none of its values", f"choose one of {', '.join(choices)}")
+        raise BadProperty(name, f"{value!r} is not one of its values", f"choose one of {', '.join(choices)}")
     return found

@@ -1,7 +1,7 @@
 """The names of all properties that Kafka's consumers, producers and admin clients know, up to Kafka 4.4.
 
-A property in this list is accepted even where it means nothing here (a deserializer's class, how often metrics are
-sampled): people bring the file that they have. Any other name is a mistake, and the nearest one is probably meant.
+A property in this list is accepted even if it has no effect here (a deserializer's class, how often metrics are
+sampled), so that people can use the file that they have. Any other name is a mistake.
 """
 
 from collections.abc import Iterable
@@ -51,21 +51,21 @@ transactional.id value.deserializer value.serializer
 """
 JAVA: Final = frozenset(_JAVA.split())
 
-KINDNESSES: Final = {
+LIBRDKAFKA_NAMES: Final = {
     "sasl.mechanisms": "sasl.mechanism",
     "ssl.ca.location": "ssl.truststore.location",
     "ssl.ca.pem": "ssl.truststore.certificates",
     "ssl.certificate.pem": "ssl.keystore.certificate.chain",
     "ssl.key.pem": "ssl.keystore.key",
 }
-"""librdkafka's names for the same things."""
+"""librdkafka's names, and the Java clients' names for the same."""
 
 OWN: Final = frozenset(
     {"sasl.username", "sasl.password", "sasl.oauthbearer.token", "ssl.certificate.location", "ssl.key.location"}
 )
-"""Instead of a JAAS configuration or of one file with both; the names are librdkafka's, too."""
+"""Instead of a JAAS configuration, or of one file with certificate and key. librdkafka has these names too."""
 
-KNOWN: Final = JAVA | KINDNESSES.keys() | OWN
+KNOWN: Final = JAVA | LIBRDKAFKA_NAMES.keys() | OWN
 
 
 def unknown(names: Iterable[str]) -> dict[str, str | None]:

@@ -1,4 +1,4 @@
-"""When to ask again: how long to go on and how long to rest, after which errors, and for which requests."""
+"""When to retry: until when and with which pauses, after which errors, and which requests."""
 
 import random
 import time
@@ -10,8 +10,8 @@ from barnabas.wire.errors import ErrorCode
 from barnabas.wire.schema import Message
 
 
-class Patience:
-    """A deadline, and pauses that grow towards it. A fifth of each is chance, so that many tasks do not ask as one."""
+class RetryPolicy:
+    """A deadline, and pauses that double. Each pause is random by a fifth, so that many tasks do not retry in step."""
 
     def __init__(self, settings: ClientSettings, total_s: float) -> None:
         self._deadline = time.monotonic() + total_s
@@ -22,7 +22,7 @@ class Patience:
     def remaining_s(self) -> float:
         return max(0.0, self._deadline - time.monotonic())
 
-    def rest(self) -> bool:
+    def wait(self) -> bool:
         """Sleep and return True, or return False at once if there is no time for another attempt."""
         pause_s = self._pause_s * random.uniform(0.8, 1.2)
         if pause_s >= self.remaining_s:
@@ -62,7 +62,7 @@ REPEATABLE: Final = frozenset(
         "txn_offset_commit",
     }
 )
-"""APIs that may be asked again when the connection broke before the answer: they read, or twice is the same as once."""
+"""APIs that may be retried when the connection broke before the response: they only read, or are idempotent."""
 
 COORDINATOR_BUSY: Final = frozenset(
     {ErrorCode.coordinator_load_in_progress, ErrorCode.coordinator_not_available, ErrorCode.not_coordinator}
@@ -82,7 +82,7 @@ LEADER_MOVING: Final = frozenset(
 
 
 def error_codes(message: object) -> Iterator[ErrorCode]:
-    """Every error code in a response, however deep it stands."""
+    """Every error code in a response, at any depth."""
     if isinstance(message, ErrorCode):
         yield message
     elif isinstance(message, tuple):

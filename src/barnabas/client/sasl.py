@@ -1,8 +1,8 @@
-"""Logins (SASL): who we are, told to a broker before it serves anything else.
+"""SASL logins.
 
-SaslHandshake names the mechanism, then SaslAuthenticate carries its messages until the broker is content. PLAIN sends
-the password as it is and belongs inside TLS; SCRAM proves on both sides that the password is known; OAUTHBEARER shows
-a token that somebody else has issued.
+SaslHandshake names the mechanism, then SaslAuthenticate carries its messages. PLAIN sends the password in the clear and
+needs TLS; SCRAM proves on both sides that the password is known, without sending it; OAUTHBEARER sends a token of an
+identity provider.
 """
 
 import base64
@@ -18,11 +18,11 @@ from barnabas.wire.messages.sasl_authenticate import SaslAuthenticateRequest
 from barnabas.wire.messages.sasl_handshake import SaslHandshakeRequest
 
 _HANDSHAKE_VERSION: Final = 1
-"""From here on messages travel in SaslAuthenticate; before, they were bare bytes."""
+"""From this version on, messages are sent in SaslAuthenticate; before, they were bare bytes."""
 _AUTHENTICATE_VERSION: Final = 1
-"""From here on the broker says how long the login is good for."""
+"""From this version on, the broker says how long the login is valid."""
 _USED_OF_LIFETIME: Final = 0.85
-"""Kafka's clients, too, do not wait until the last moment."""
+"""Kafka's clients also log in again before the end."""
 _CREDENTIALS: Final = "check sasl.username and sasl.password (or sasl.jaas.config), and that the broker knows the user"
 
 
@@ -30,7 +30,7 @@ def authenticate(connection: Connection, login: Login) -> None:
     """Log in, or raise AuthenticationFailed."""
     _handshake(connection, login.mechanism)
     if login.mechanism == PLAIN:
-        answer = _say(connection, f"\0{login.username}\0{login.password}".encode(), _CREDENTIALS)
+        answer = _exchange(connection, f"\0{login.username}\0{login.password}".encode(), _CREDENTIALS)
     elif login.mechanism == OAUTHBEARER:
         answer = _bearer(connection, login)
     else:
@@ -45,17 +45,17 @@ def _handshake(connection: Connection, mechanism: str) -> None:
     if answer.error_code == ErrorCode.unsupported_sasl_mechanism:
         known = ", ".join(answer.mechanisms) or "none"
         raise AuthenticationFailed(
-            f"{connection.address} does not take logins with {mechanism}, only with: {known}",
-            "set sasl.mechanism to one that it takes",
+            f"{connection.address} does not accept logins with {mechanism}, only with: {known}",
+            "set sasl.mechanism to one of these",
         )
     if answer.error_code != ErrorCode.none:
         raise AuthenticationFailed(
-            f"{connection.address} takes no logins: {answer.error_code.name.upper()}",
+            f"{connection.address} does not accept logins: {answer.error_code.name.upper()}",
             "set security.protocol to PLAINTEXT or SSL, or give the address of a SASL listener",
         )
 
 
-def _say(connection: Connection, message: bytes, hint: str) -> Any:
+def _exchange(connection: Connection, message: bytes, hint: str) -> Any:
     answer = connection.call("sasl_authenticate", _AUTHENTICATE_VERSION, SaslAuthenticateRequest(auth_bytes=message))
     if answer.error_code != ErrorCode.none:
         reason = answer.error_message or answer.error_code.name.upper()
@@ -68,19 +68,19 @@ def _scram(connection: Connection, login: Login) -> Any:
         from scramp import ScramClient, ScramException
     except ImportError as error:
         raise ClientError(
-            f"a login with {login.mechanism} needs the package scramp", "run: pip install scramp"
+            f"a login with {login.mechanism} needs the package scramp", "run pip install scramp"
         ) from error
     try:
         client = ScramClient([login.mechanism], login.username, login.password)
-        first = _say(connection, client.get_client_first().encode(), _CREDENTIALS)
+        first = _exchange(connection, client.get_client_first().encode(), _CREDENTIALS)
         client.set_server_first(first.auth_bytes.decode())
-        final = _say(connection, client.get_client_final().encode(), _CREDENTIALS)
+        final = _exchange(connection, client.get_client_final().encode(), _CREDENTIALS)
         client.set_server_final(final.auth_bytes.decode())
     except (ScramException, UnicodeDecodeError) as error:
         connection.broken = True
         raise AuthenticationFailed(
             f"{connection.address} did not prove that it knows the password of {login.username}: {error}",
-            "is it the broker that you mean? do not send it the password in other ways",
+            "check that it is the right broker before you send it the password with another mechanism",
         ) from error
     return final
 
@@ -89,11 +89,11 @@ def _bearer(connection: Connection, login: Login) -> Any:
     token = unsecured_token(login, time.time()) if login.token is None else login.token
     extensions = "".join(f"{name}={value}\x01" for name, value in login.extensions)
     hint = "get a fresh token and set sasl.oauthbearer.token to it"
-    answer = _say(connection, f"n,,\x01auth=Bearer {token}\x01{extensions}\x01".encode(), hint)
+    answer = _exchange(connection, f"n,,\x01auth=Bearer {token}\x01{extensions}\x01".encode(), hint)
     if answer.auth_bytes:
-        # It has said what is wrong, and gives its verdict when it has heard that we know.
+        # An error message; the broker fails the login only after we have acknowledged it.
         reason = bytes(answer.auth_bytes).decode(errors="replace")
-        _say(connection, b"\x01", hint)
+        _exchange(connection, b"\x01", hint)
         raise AuthenticationFailed(f"{connection.address} refuses the token: {reason}", hint)
     return answer
 

@@ -26,7 +26,7 @@ _MECHANISMS: Final = (PLAIN, SCRAM_SHA_256, SCRAM_SHA_512, OAUTHBEARER)
 _TLS_VERSIONS: Final = ("TLSv1.2", "TLSv1.3")
 _HOST_NAME_IS_CHECKED: Final = {"https": True, "": False, "none": False}
 
-# They would change who is trusted or let in, so that they must not be passed over.
+# They change who is trusted, so they must not be ignored.
 _CANNOT_BE_USED: Final = {
     "ssl.engine.factory.class": "give certificates and keys as PEM, with ssl.truststore.* and ssl.keystore.*",
     "ssl.cipher.suites": "choose versions with ssl.enabled.protocols; suites are chosen by OpenSSL's configuration",
@@ -44,7 +44,7 @@ _EXTENSION: Final = re.compile(r"unsecuredLoginExtension_(.+)")
 def security(properties: Mapping[str, str]) -> Security:
     protocol = properties.get("security.protocol", PLAINTEXT).strip().upper()
     if protocol not in _PROTOCOLS:
-        raise BadProperty("security.protocol", f"{protocol} is none of its values", f"use {', '.join(_PROTOCOLS)}")
+        raise BadProperty("security.protocol", f"{protocol} is not one of its values", f"use {', '.join(_PROTOCOLS)}")
     return Security(
         protocol,
         tls(properties) if protocol in (SSL, SASL_SSL) else None,
@@ -55,7 +55,7 @@ def security(properties: Mapping[str, str]) -> Security:
 def tls(properties: Mapping[str, str]) -> Tls:
     for name, hint in _CANNOT_BE_USED.items():
         if properties.get(name):
-            raise BadProperty(name, "it names what only Java can do", f"{hint}, and leave this out")
+            raise BadProperty(name, "it works only in Java", f"{hint}, and leave this out")
     for store in ("ssl.truststore", "ssl.keystore"):
         kind = properties.get(f"{store}.type", "").strip().upper()
         if kind in JAVA_STORES:
@@ -83,7 +83,7 @@ def login(properties: Mapping[str, str]) -> Login:
     if mechanism not in _MECHANISMS:
         known = ", ".join(_MECHANISMS)
         asked = mechanism or "it is not set, and its default, GSSAPI,"
-        raise BadProperty("sasl.mechanism", f"{asked} is not spoken by this client", f"use one of {known}")
+        raise BadProperty("sasl.mechanism", f"{asked} is not supported by this client", f"use one of {known}")
     configured = jaas.parse(properties[jaas.NAME]).options if properties.get(jaas.NAME, "").strip() else {}
     if mechanism == OAUTHBEARER:
         return _bearer(properties, configured)
@@ -122,7 +122,7 @@ def _bearer(properties: Mapping[str, str], configured: Mapping[str, str]) -> Log
         )
     lifetime = configured.get("unsecuredLoginLifetimeSeconds", "3600")
     if not lifetime.isdecimal():
-        raise BadProperty(jaas.NAME, "unsecuredLoginLifetimeSeconds is no number", "write a whole number of seconds")
+        raise BadProperty(jaas.NAME, "unsecuredLoginLifetimeSeconds is not a number", "write a whole number of seconds")
     return Login(OAUTHBEARER, unsecured_claims=claims, unsecured_lifetime_s=int(lifetime), extensions=extensions)
 
 
@@ -131,9 +131,9 @@ def _claim(kind: str, name: str, value: str) -> object:
         try:
             return float(value)
         except ValueError:
-            raise BadProperty(jaas.NAME, f"{name} is no number", "write a number") from None
+            raise BadProperty(jaas.NAME, f"{name} is not a number", "write a number") from None
     if kind == "List" and value:
-        # The first character separates: it may be any but a letter, a digit or a space.
+        # The first character is the separator, unless it is a letter or a digit.
         return value[1:].split(value[0]) if not value[0].isalnum() else [value]
     return value
 

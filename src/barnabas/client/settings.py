@@ -1,6 +1,6 @@
-"""What a client needs to know to reach its cluster. Frozen, and can be pickled: Spark sends it to every task.
+"""A client's settings. They are frozen and can be pickled: Spark sends them to every task.
 
-Passwords, keys and tokens are in it, but never in its `repr`: logs and error messages may show it.
+They hold passwords, keys and tokens, but their `repr` does not show these, so that it may be logged.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ class Tls:
 
     trusted_file: str | None = None
     trusted_pem: str | None = None
-    """Certificates of those who may vouch for brokers; without either, those that the system trusts."""
+    """Certificates of trusted authorities; without either, those that the system trusts."""
     own_file: str | None = None
     """Our certificate with its chain; our key too, unless `key_file` has it."""
     key_file: str | None = None
@@ -42,7 +42,7 @@ class Login:
     token: str | None = field(default=None, repr=False)
     """For OAUTHBEARER."""
     unsecured_claims: tuple[tuple[str, object], ...] = ()
-    """For OAUTHBEARER without a token: what an unsigned one shall say, as test set-ups of Kafka accept it."""
+    """For OAUTHBEARER without a token: the claims of an unsigned token, which test set-ups of Kafka accept."""
     unsecured_lifetime_s: int = 3600
     extensions: tuple[tuple[str, str], ...] = ()
     """For OAUTHBEARER: sent along with the token."""
@@ -62,9 +62,9 @@ class ClientSettings:
     bootstrap: tuple[Address, ...]
     client_id: str = "barnabas"
     request_timeout_s: float = 30.0
-    """For one answer."""
+    """For one response."""
     api_timeout_s: float = 60.0
-    """For one call of ours, with everything that has to be asked again because brokers restart or leaders move."""
+    """For one call, retries included."""
     connect_timeout_s: float = 10.0
     """For one attempt to reach one address."""
     retry_pause_s: float = 0.1
@@ -72,7 +72,7 @@ class ClientSettings:
     isolation_level: int = READ_UNCOMMITTED
     security: Security = field(default_factory=Security)
     properties: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
-    """All properties as they were given, for what other rooms read from them."""
+    """All properties as they were given, for other rooms to read."""
 
     @property
     def bootstrap_servers(self) -> str:

@@ -1,4 +1,4 @@
-"""Certificates and keys as they come: PEM in any shape, or a store of Java, of which we say how to make PEM."""
+"""Certificates and keys: PEM in any layout. For a Java key store, the error says how to convert it to PEM."""
 
 import re
 import textwrap
@@ -16,7 +16,7 @@ _PEM_WIDTH: Final = 64
 
 
 def kind_of(start: bytes) -> str:
-    """What a file is, by how it begins; PEM if it says neither, as PEM may begin with anything."""
+    """The kind of a file, by its first bytes; otherwise PEM, which may begin with any text."""
     if start.startswith(_JKS_START):
         return "JKS"
     if start.startswith(_DER_SEQUENCE) and _PEM_START not in start:
@@ -25,7 +25,7 @@ def kind_of(start: bytes) -> str:
 
 
 def in_lines(pem: str) -> str:
-    """PEM with its line breaks: a properties file leaves spaces or nothing of them, and OpenSSL wants them back."""
+    """PEM with line breaks: properties files often lose them, and OpenSSL needs them."""
 
     def with_breaks(block: re.Match[str]) -> str:
         body = "\n".join(textwrap.wrap("".join(block[2].split()), _PEM_WIDTH))

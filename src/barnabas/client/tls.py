@@ -1,4 +1,4 @@
-"""TLS: a socket through its handshake, and its failures told by what is wrong with which store."""
+"""The TLS handshake; its errors say which key store or certificate is wrong."""
 
 import socket
 import ssl
@@ -22,7 +22,7 @@ def wrap(connected: socket.socket, host: str, address: str, tls: Tls) -> ssl.SSL
         raise
     except OSError as error:
         connected.close()
-        raise _told(error, address) from error
+        raise _to_client_error(error, address) from error
 
 
 def make_context(tls: Tls) -> ssl.SSLContext:
@@ -75,8 +75,12 @@ def _load_chain(context: ssl.SSLContext, tls: Tls, name: str, file: str, key_fil
         context.load_cert_chain(file, key_file, password=password)
     except (ssl.SSLError, ValueError) as error:
         if asked:
-            problem = "it does not open the key" if tls.key_password else "the key is encrypted, and this is not set"
-            raise BadProperty("ssl.key.password", problem, "set it to the pass phrase of the key") from error
+            problem = (
+                "it is not the pass phrase of the key"
+                if tls.key_password
+                else "the key is encrypted, and this is not set"
+            )
+            raise BadProperty("ssl.key.password", problem, "set it to the right pass phrase") from error
         reason = getattr(error, "reason", None) or error
         raise BadProperty(
             name,
@@ -93,13 +97,13 @@ def _check_readable(store: str, file: str) -> None:
         raise BadProperty(
             f"{store}.location",
             f"{file} cannot be read: {error.strerror}",
-            "put the file there, on every machine that connects",
+            "the file must be there on every machine that connects",
         ) from error
     if kind != "PEM":
         raise refuse_java_store(store, kind, file)
 
 
-def _told(error: OSError, address: str) -> ClientError:
+def _to_client_error(error: OSError, address: str) -> ClientError:
     if isinstance(error, ssl.SSLCertVerificationError):
         if "mismatch" in error.verify_message or "doesn't match" in error.verify_message:
             return AuthenticationFailed(
@@ -118,9 +122,9 @@ def _told(error: OSError, address: str) -> ClientError:
         if "ALERT" in error.reason or "PROTOCOL" in error.reason:
             return AuthenticationFailed(
                 f"{address} broke off the TLS handshake: {error.reason}",
-                "does it want a certificate of yours (ssl.keystore.*) or other versions (ssl.enabled.protocols)?",
+                "it may want a client certificate (ssl.keystore.*) or another version of TLS (ssl.enabled.protocols)",
             )
     return CannotConnect(
         f"the TLS handshake with {address} failed: {error}",
-        "is it a TLS listener? if not, set security.protocol to PLAINTEXT or SASL_PLAINTEXT",
+        "if it is not a TLS listener, set security.protocol to PLAINTEXT or SASL_PLAINTEXT",
     )

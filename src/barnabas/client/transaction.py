@@ -1,12 +1,12 @@
-"""Transactions as their owner sees them: take over an id, add what is written, end them, list those that are open.
+"""The requests of a transactional producer: take over an id, add partitions, commit offsets, end.
 
 Up to transaction.version 1 a client adds partitions and groups to a transaction before it writes, and its epoch
-changes only when somebody takes the id over. From version 2 on (KIP-890) the broker adds them when it is written to,
-and every end brings the next epoch. Which of the two holds is what the cluster says (`version`), not which requests
-its brokers know: so the newest version of a request is not always the right one (`NEWEST_BEFORE_2`).
+changes only when another producer takes the id over. From version 2 on (KIP-890) the broker adds them when it is
+written to, and every end of a transaction brings the next epoch. The cluster's feature level (`version`) decides which
+of the two is used, so the newest version of a request is not always the right one (`NEWEST_BEFORE_2`).
 
-All these requests may be repeated: when a connection breaks, they are. An error that asks for patience (the coordinator
-moves, the last transaction is still being completed) is waited out; every other is raised as `Refused`.
+All these requests are retried when a connection breaks, when the coordinator moves, and while the previous transaction
+is being completed. Every other error is raised as `Refused`.
 """
 
 import datetime
@@ -30,9 +30,9 @@ from barnabas.wire.messages.txn_offset_commit import (
 )
 
 EPOCH_BUMP_SINCE: Final = 2
-"""The transaction.version from which on every end brings the next epoch."""
+"""From this transaction.version on, every end of a transaction brings the next epoch."""
 NEWEST_BEFORE_2: Final[Mapping[str, int]] = {"produce": 11, "end_txn": 4, "txn_offset_commit": 4}
-"""With later versions of these a client says that it acts by transaction.version 2."""
+"""Later versions of these are for transaction.version 2."""
 
 _FEATURE: Final = "transaction.version"
 # From version 4 on AddPartitionsToTxn is for brokers.
@@ -40,11 +40,11 @@ _ADD_PARTITIONS_NEWEST: Final = 3
 _UNREACHABLE: Final = (CannotConnect, ConnectionClosed, RequestTimedOut)
 _WAIT: Final = COORDINATOR_BUSY | {ErrorCode.concurrent_transactions}
 _PIPELINED_MAX: Final = 100
-"""Requests under way at once on one connection; a broker works on them one after the other."""
+"""Requests in flight on one connection."""
 
 
 class GroupPosition(NamedTuple):
-    """A group's place in a partition, with a note."""
+    """A group's committed offset in a partition, with metadata."""
 
     group: str
     topic: str
@@ -61,7 +61,7 @@ class Transactions:
 
     @property
     def version(self) -> int:
-        """The cluster's transaction.version; 0 where it never heard of it."""
+        """The cluster's transaction.version; 0 if it has none."""
         if self._version is None:
             features = self._cluster.api_versions().finalized_features
             levels = [each.max_version_level for each in features if each.name == _FEATURE]
@@ -73,11 +73,11 @@ class Transactions:
         return self.version >= EPOCH_BUMP_SINCE
 
     def newest(self, api_name: str) -> int | None:
-        """The last version of a request that goes with the cluster's transaction.version; None: any."""
+        """The newest version of a request for the cluster's transaction.version; None: any."""
         return None if self.bumps_epochs else NEWEST_BEFORE_2.get(api_name)
 
     def take_over(self, transactional_id: str, *, timeout_ms: int) -> ProducerIdentity:
-        """InitProducerId: whoever had the id before is fenced, and what it had open is over when this returns."""
+        """InitProducerId: fences the previous producer of this id, and waits until its transaction has ended."""
         request = _init_request(transactional_id, timeout_ms)
         answer = self._ask(transactional_id, "init_producer_id", request, _top_code)
         if answer.error_code == ErrorCode.invalid_transaction_timeout:
@@ -90,14 +90,14 @@ class Transactions:
         return ProducerIdentity(answer.producer_id, answer.producer_epoch, transactional_id)
 
     def abandon(self, transactional_id: str, *, timeout_ms: int) -> None:
-        """Have what the id has open aborted, and do not wait until that is done."""
+        """Abort the open transaction of this id, without waiting for the end of the abort."""
         request = _init_request(transactional_id, timeout_ms)
         answer = self._ask(transactional_id, "init_producer_id", request, _top_code, wait_for=COORDINATOR_BUSY)
         if answer.error_code != ErrorCode.concurrent_transactions:
             _check(answer.error_code, f"the transaction of {transactional_id} cannot be aborted")
 
     def add_partitions(self, producer: ProducerIdentity, partitions: Iterable[tuple[str, int]]) -> None:
-        """Before anything is written to them; from transaction.version 2 on there is nothing to do."""
+        """Before anything is written to them. Does nothing from transaction.version 2 on."""
         if self.bumps_epochs:
             return
         transactional_id = _id_of(producer)
@@ -118,7 +118,7 @@ class Transactions:
         _check(_add_partitions_code(answer), f"partitions cannot be added to the transaction of {transactional_id}")
 
     def commit_position(self, producer: ProducerIdentity, position: GroupPosition) -> None:
-        """A group's place, as part of the transaction."""
+        """Commit a group's offset as part of the transaction."""
         transactional_id = _id_of(producer)
         what = f"the group {position.group} cannot be written in the transaction of {transactional_id}"
         if not self.bumps_epochs:
@@ -142,23 +142,23 @@ class Transactions:
             topics=(TxnOffsetCommitRequestTopic(name=position.topic, partitions=(partition,)),),
         )
         newest = self.newest("txn_offset_commit")
-        patience = self._cluster.patience()
+        retry = self._cluster.retry_policy()
         while True:
             node = self._cluster.coordinator(position.group).node_id
             try:
                 answer = self._call(node, "txn_offset_commit", request, newest)
             except _UNREACHABLE:
                 self._cluster.drop_broken(node)
-                if not patience.rest():
+                if not retry.wait():
                     raise
                 continue
             code = answer.topics[0].partitions[0].error_code
-            if code not in _WAIT or not patience.rest():
+            if code not in _WAIT or not retry.wait():
                 break
         _check(code, what)
 
     def end(self, producer: ProducerIdentity, *, commit: bool) -> ProducerIdentity:
-        """EndTxn; who may write the next transaction. It is decided when this returns; readers see it soon after."""
+        """EndTxn; returns the identity for the next transaction. Readers see the outcome soon after this returns."""
         transactional_id = _id_of(producer)
         request = _end_request(producer, commit)
         answer = self._ask(transactional_id, "end_txn", request, _top_code, newest=self.newest("end_txn"))
@@ -168,7 +168,7 @@ class Transactions:
         return ProducerIdentity(answer.producer_id, answer.producer_epoch, transactional_id)
 
     def commit_all(self, producers: Sequence[ProducerIdentity]) -> list[ErrorCode]:
-        """EndTxn for many, in as few round trips as can be; for each whether it was done, or why not."""
+        """EndTxn for many, in few round trips; returns the error code of each."""
         outcomes: dict[int, ErrorCode] = {}
         ids = [_id_of(producer) for producer in producers]
         self._find_coordinators(ids)
@@ -190,7 +190,7 @@ class Transactions:
         return [outcomes[index] for index in range(len(producers))]
 
     def _end_pipelined(self, node: int, requests: Sequence[EndTxnRequest], newest: int | None) -> list[ErrorCode]:
-        """As many answers as came before the connection broke, if it did: whoever got none is asked again alone."""
+        """The responses that came, if the connection broke; the other requests are sent again, one by one."""
         codes: list[ErrorCode] = []
         try:
             connection = self._cluster.connection(node)
@@ -198,13 +198,13 @@ class Transactions:
             for request in requests:
                 connection.send("end_txn", version, request)
             for _ in requests:
-                codes.append(connection.receive().error_code)  # noqa: PERF401  those that came are kept when it breaks
+                codes.append(connection.receive().error_code)  # noqa: PERF401  what came before an error is kept
         except _UNREACHABLE:
             self._cluster.drop_broken(node)
         return codes
 
     def _find_coordinators(self, transactional_ids: Sequence[str]) -> None:
-        """Many with one request, where the broker can; those that it does not know now are looked for one by one."""
+        """Many with one request, if the broker can do that; the rest are looked up one by one."""
         unknown = tuple(each for each in transactional_ids if each not in self._coordinators)
         if len(unknown) < 2 or self._cluster.version("find_coordinator") < 4:
             return
@@ -223,8 +223,8 @@ class Transactions:
         newest: int | None = None,
         wait_for: frozenset[ErrorCode] = _WAIT,
     ) -> Any:
-        """At the id's coordinator, again and again while that is all it takes."""
-        patience = self._cluster.patience()
+        """Send a request to the id's coordinator, with retries."""
+        retry = self._cluster.retry_policy()
         while True:
             node = self._coordinators.get(transactional_id)
             if node is None:
@@ -235,13 +235,13 @@ class Transactions:
             except _UNREACHABLE:
                 self._cluster.drop_broken(node)
                 self._coordinators.pop(transactional_id, None)
-                if not patience.rest():
+                if not retry.wait():
                     raise
                 continue
             code = code_of(answer)
             if code in COORDINATOR_BUSY:
                 self._coordinators.pop(transactional_id, None)
-            if code not in wait_for or not patience.rest():
+            if code not in wait_for or not retry.wait():
                 return answer
 
     def _call(self, node: int, api_name: str, request: object, newest: int | None) -> Any:
@@ -278,7 +278,7 @@ def _top_code(answer: Any) -> ErrorCode:
 
 
 def _add_partitions_code(answer: Any) -> ErrorCode:
-    """The one that matters: a real error rather than "not tried because of another's"."""
+    """The first real error: other partitions then have OPERATION_NOT_ATTEMPTED."""
     codes = [each.partition_error_code for t in answer.results_by_topic_v3_and_below for each in t.results_by_partition]
     real = [code for code in codes if code not in (ErrorCode.none, ErrorCode.operation_not_attempted)]
     return real[0] if real else ErrorCode.none

@@ -1,4 +1,4 @@
-"""Which transactions are open under a prefix, and whether some are over. A broker knows those that it coordinates."""
+"""Lists open transactions, and waits for markers. Each broker lists the transactions that it coordinates."""
 
 import time
 from collections.abc import Collection
@@ -13,21 +13,20 @@ from barnabas.wire.messages.list_transactions import ListTransactionsRequest
 _ONGOING: Final = "Ongoing"
 _COMPLETING: Final = ("PrepareCommit", "PrepareAbort")
 _PAUSE_S_FIRST: Final = 0.002
-"""Markers are written in a millisecond or two where nothing is in their way."""
+"""Markers usually take a millisecond or two."""
 _PAUSE_S_MAX: Final = 0.1
 
 
 def open_transactions(cluster: Cluster, prefix: str) -> dict[str, int]:
-    """Producer ids by transactional id. Those that are being completed are not among them: nobody can stop these."""
+    """Producer ids by transactional id, without transactions that are being completed."""
     listed = _listed(cluster, _ONGOING)
     return {name: producer_id for name, producer_id in listed.items() if name.startswith(prefix)}
 
 
 def wait_until_visible(cluster: Cluster, transactional_ids: Collection[str], *, limit_s: float) -> bool:
-    """Wait until every marker of these is written; False if that takes longer than `limit_s`.
+    """Wait until all markers of these are written; False if that takes longer than `limit_s`.
 
-    The end of a transaction is answered when it is decided. Its markers follow, whatever happens, and only then do
-    readers of committed records see it.
+    EndTxn returns when the outcome is decided. read_committed consumers see it when its markers are written.
     """
     deadline, pause_s = time.monotonic() + limit_s, _PAUSE_S_FIRST
     while not _listed(cluster, *_COMPLETING).keys().isdisjoint(transactional_ids):
@@ -39,7 +38,7 @@ def wait_until_visible(cluster: Cluster, transactional_ids: Collection[str], *, 
 
 
 def _listed(cluster: Cluster, *states: str) -> dict[str, int]:
-    # Later brokers could filter by a pattern, too; to look at the names here serves all.
+    # Newer brokers can filter by a pattern; filtering here works with all.
     request = ListTransactionsRequest(state_filters=states)
     found: dict[str, int] = {}
     for broker in cluster.brokers().brokers:
@@ -49,10 +48,10 @@ def _listed(cluster: Cluster, *states: str) -> dict[str, int]:
 
 
 def _ask(cluster: Cluster, node: int, request: ListTransactionsRequest) -> Any:
-    patience = cluster.patience()
+    retry = cluster.retry_policy()
     while True:
         answer = cluster.call("list_transactions", request, node=node)
-        if answer.error_code not in COORDINATOR_BUSY or not patience.rest():
+        if answer.error_code not in COORDINATOR_BUSY or not retry.wait():
             break
     if answer.error_code != ErrorCode.none:
         raise Refused(answer.error_code, f"broker {node} does not list its transactions: {answer.error_code.name}")

@@ -1,6 +1,6 @@
-"""A partition's log as it lies: whole batches with their headers, of open and aborted transactions, too, and markers.
+"""Reads a partition's raw log: whole batches, including those of open and aborted transactions, and markers.
 
-For who has to know what became of a transaction, or needs records that readers of committed records never see.
+For callers that need the outcome of a transaction, or records that read_committed consumers never see.
 """
 
 import datetime
@@ -16,7 +16,7 @@ from barnabas.wire.errors import ErrorCode
 from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 
 FETCH_BYTES: Final = 4 * 1024 * 1024
-"""For one partition, and more only where one batch is larger: what a copy holds in memory at a time."""
+"""Per fetch, unless one batch is larger: bounds the memory of a copy."""
 
 # From the next version on topics have ids instead of names.
 _FETCH_NEWEST: Final = 12
@@ -25,7 +25,7 @@ _READ_UNCOMMITTED: Final = 0
 
 
 class OffsetsGone(Exception):
-    """The log does not have this offset (any more, or yet)."""
+    """The log does not have this offset, any more or yet."""
 
     def __init__(self, start: int, end: int) -> None:
         super().__init__(f"the log has offsets {start} to {end}")
@@ -34,14 +34,14 @@ class OffsetsGone(Exception):
 
 
 def read_log(cluster: Cluster, topic: str, partition: int, *, start: int, end: int | None = None) -> Iterator[Batch]:
-    """Batches that reach `start` or lie behind it, up to `end` or to what is replicated now.
+    """Batches from the one with offset `start` on, up to `end` or to the current high watermark.
 
     OffsetsGone if the log does not have `start`.
     """
     position = start
     while end is None or position < end:
         found, high_watermark = fetch_batches(cluster, topic, partition, position)
-        # What is written while we read is not our concern: without an end, the first answer says where it is.
+        # Without an end, read up to the high watermark of the first response.
         end = high_watermark if end is None else end
         before = position
         for batch in found:
@@ -52,23 +52,23 @@ def read_log(cluster: Cluster, topic: str, partition: int, *, start: int, end: i
             yield batch
             position = batch.header.next_offset
         if position == before:
-            # Nothing was left by compaction between here and the end, or nothing is there yet.
+            # Compaction has left nothing up to the end, or nothing is there yet.
             return
 
 
 def log_bounds(cluster: Cluster, topic: str, partition: int) -> tuple[int, int]:
-    """The first offset that retention has left, and the one behind the last that is replicated."""
+    """The log start offset and the high watermark."""
     place = topic, partition
     bounds = [cluster.offsets([place], timestamp)[place] for timestamp in (EARLIEST, LATEST)]
     for bound in bounds:
-        check(bound.error, f"the offsets of {topic}-{partition} cannot be had: {bound.error.name.upper()}")
+        check(bound.error, f"the offsets of {topic}-{partition} cannot be read: {bound.error.name.upper()}")
     return bounds[0].offset, bounds[1].offset
 
 
 def fetch_batches(
     cluster: Cluster, topic: str, partition: int, offset: int, *, max_bytes: int = FETCH_BYTES
 ) -> tuple[list[Batch], int]:
-    """Batches from the one with this offset on, at least one if there is one, and the high watermark."""
+    """Batches from the one with this offset on, at least one if there is any, and the high watermark."""
     request = FetchRequest(
         max_wait=datetime.timedelta(0),
         min_bytes=0,
@@ -81,7 +81,7 @@ def fetch_batches(
             ),
         ),
     )
-    patience = cluster.patience()
+    retry = cluster.retry_policy()
     while True:
         node = cluster.leader(topic, partition)
         try:
@@ -89,7 +89,7 @@ def fetch_batches(
             answer = cluster.connection(node).call("fetch", version, request)
         except _UNREACHABLE:
             cluster.drop_broken(node)
-            if not patience.rest():
+            if not retry.wait():
                 raise
             continue
         data = answer.responses[0].partitions[0]
@@ -97,6 +97,6 @@ def fetch_batches(
             return list(split_batches(data.records or b"")), data.high_watermark
         if data.error_code == ErrorCode.offset_out_of_range:
             raise OffsetsGone(*log_bounds(cluster, topic, partition))
-        if data.error_code not in LEADER_MOVING or not patience.rest():
+        if data.error_code not in LEADER_MOVING or not retry.wait():
             raise Refused(data.error_code, f"{topic}-{partition} cannot be read: {data.error_code.name.upper()}")
         cluster.leader(topic, partition, refresh=True)

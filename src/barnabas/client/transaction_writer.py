@@ -1,8 +1,7 @@
-"""Writes few batches in transactions of one id, one request at a time: for who needs certainty rather than speed.
+"""Writes batches in transactions of one id, one request at a time: for callers that prefer certainty over speed.
 
-Each batch is acknowledged by all replicas before the next is sent. A request whose answer got lost is sent again with
-the same sequence numbers, so the broker takes it once. Whoever took the id over meanwhile has fenced us: every call
-then raises `Refused`.
+Each batch is acknowledged by all replicas before the next is sent. A request without a response is sent again with the
+same sequences, so the broker writes it once. After another producer has taken the id over, every call raises `Refused`.
 """
 
 import datetime
@@ -23,7 +22,7 @@ _ACKS_ALL: Final = -1
 _PRODUCE_NEWEST: Final = 12
 _SEQUENCE_MASK: Final = 0x7FFFFFFF
 _UNREACHABLE: Final = (CannotConnect, ConnectionClosed, RequestTimedOut)
-_AGAIN: Final = LEADER_MOVING | {
+_RETRIABLE: Final = LEADER_MOVING | {
     ErrorCode.concurrent_transactions,
     ErrorCode.coordinator_load_in_progress,
     ErrorCode.coordinator_not_available,
@@ -32,13 +31,13 @@ _AGAIN: Final = LEADER_MOVING | {
     ErrorCode.not_enough_replicas,
     ErrorCode.not_enough_replicas_after_append,
     ErrorCode.request_timed_out,
-    ErrorCode.unknown_topic_or_partition,  # a topic that was just made; a leader that starts
+    ErrorCode.unknown_topic_or_partition,  # a new topic, or a leader that is starting
 }
 
 
 class TransactionWriter:
     def __init__(self, cluster: Cluster, transactions: Transactions, producer: ProducerIdentity) -> None:
-        """`producer`: who has taken the id over; nothing was written yet."""
+        """`producer`: the result of `take_over`; nothing was written yet."""
         self._cluster = cluster
         self._transactions = transactions
         self._next_sequences: dict[tuple[str, int], int] = {}
@@ -46,7 +45,7 @@ class TransactionWriter:
         self.producer = producer
 
     def append(self, topic: str, partition: int, batch: Buffer) -> int:
-        """The offset of its first record. The batch's records, timestamps and codec stay what they are."""
+        """Returns the offset of its first record. The batch keeps its records, timestamps and codec."""
         place = topic, partition
         if place not in self._added:
             self._transactions.add_partitions(self.producer, [place])
@@ -85,7 +84,7 @@ class TransactionWriter:
             ),
         )
         newest = self._transactions.newest("produce") or _PRODUCE_NEWEST
-        patience = self._cluster.patience()
+        retry = self._cluster.retry_policy()
         while True:
             node = self._cluster.leader(topic, partition)
             try:
@@ -93,15 +92,15 @@ class TransactionWriter:
                 answer: Any = self._cluster.connection(node).call("produce", version, request)
             except _UNREACHABLE:
                 self._cluster.drop_broken(node)
-                if not patience.rest():
+                if not retry.wait():
                     raise
                 self._cluster.leader(topic, partition, refresh=True)
                 continue
             result = answer.responses[0].partition_responses[0]
             code = result.error_code
-            if code == ErrorCode.none:  # also of a batch that came twice: brokers remember the offsets of the last ones
+            if code == ErrorCode.none:  # also for a retry: brokers remember the offsets of the last batches
                 return int(result.base_offset)
-            if code not in _AGAIN or not patience.rest():
+            if code not in _RETRIABLE or not retry.wait():
                 why = result.error_message or code.name.upper()
                 raise Refused(code, f"{self.producer.transactional_id} cannot write to {topic}-{partition}: {why}")
             if code in LEADER_MOVING:

@@ -23,7 +23,7 @@ def connected(log: Log, *, patience_s: float = PATIENCE_S) -> Iterator[Cluster]:
     except BadProperty as problem:
         raise UserError(f"the option kafka.{problem.name} cannot be used: {problem.problem}", problem.hint) from None
     try:
-        with Cluster(settings, patience_s=min(patience_s, settings.api_timeout_s)) as cluster:
+        with Cluster(settings, retry_for_s=min(patience_s, settings.api_timeout_s)) as cluster:
             yield cluster
     except ClientError as failure:
         raise for_people(failure) from failure

@@ -30,7 +30,7 @@ def table(
         if not name.lower().startswith("kafka."):
             raise UserError(f"table() has no option {name}.", "give it options of the Kafka client only: kafka.*")
     try:
-        with Cluster(client_settings(source_properties(given)), patience_s=FIRST_PATIENCE_S) as cluster:
+        with Cluster(client_settings(source_properties(given)), retry_for_s=FIRST_PATIENCE_S) as cluster:
             target = pointer.get(cluster, pipeline).target(flow)
     except ClientError as failure:
         raise for_people(failure) from failure

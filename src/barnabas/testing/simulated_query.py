@@ -139,12 +139,12 @@ class SimulatedQuery:
     def wait_until_stable(self, partition: int) -> None:
         """Until nothing is open there: readers of committed records get to the end."""
         place = self.topic, partition
-        patience = self.cluster.patience()
+        retry = self.cluster.retry_policy()
         while True:
             ends = [self.cluster.offsets([place], LATEST, isolation_level=level)[place].offset for level in (0, 1)]
             if ends[0] == ends[1]:
                 return
-            assert patience.rest(), f"readers of committed records wait at {ends[1]} of {ends[0]}"
+            assert retry.wait(), f"readers of committed records wait at {ends[1]} of {ends[0]}"
 
     def committed(self) -> Counter[str]:
         """What readers of committed records get when nothing is open any more."""
@@ -188,9 +188,9 @@ class SimulatedQuery:
     def _wait_for_leaders(self) -> None:
         """Whoever leads a partition of a new topic is told so, and may not have heard of it yet."""
         places = [(self.topic, partition) for partition in range(PARTITIONS)]
-        patience = self.cluster.patience()
+        retry = self.cluster.retry_policy()
         while any(found.error != ErrorCode.none for found in self.cluster.offsets(places, LATEST).values()):
-            assert patience.rest(), f"{self.topic} has no leaders"
+            assert retry.wait(), f"{self.topic} has no leaders"
 
     def _driver(self, cluster: Cluster, hook: Hook) -> DriverSide:
         return DriverSide(cluster, self.names, timeout_ms=self.timeout_ms, hook=self._noted(hook))

@@ -164,7 +164,7 @@ def test_a_broker_that_is_away_fails_a_start_but_no_progress(caplog: pytest.LogC
     with Broker() as broker:
         broker.create_topic("orders")
         address = broker.bootstrap_servers
-    with Cluster(client_settings({"bootstrap.servers": address}), patience_s=0) as cluster:
+    with Cluster(client_settings({"bootstrap.servers": address}), retry_for_s=0) as cluster:
         group = group_of(cluster, "away")
         with pytest.raises(ClientError):
             group.initial()

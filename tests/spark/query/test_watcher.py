@@ -264,7 +264,7 @@ def test_a_broker_that_is_away_leaves_the_last_figures_and_a_reason() -> None:
         source = SourceWatch(0, PlannedSource("barnabas", world.options), open_cluster=open_cluster)
         world.watcher.step([world.start((0, source)), read_progress(world.progress(0, 4, 4))])
         (cluster,) = opened
-        cluster.patience_s = 0
+        cluster.retry_for_s = 0
         broker.stop()
         world.clock.now_s += 10
         world.watcher.step([read_progress(world.progress(1, 5, 5))])
@@ -273,7 +273,7 @@ def test_a_broker_that_is_away_leaves_the_last_figures_and_a_reason() -> None:
         assert view.sources[0].trouble is not None
         assert view.commits_failed > 0
         broker.start()
-        cluster.patience_s = 30
+        cluster.retry_for_s = 30
         world.clock.now_s += 10
         world.watcher.step([])
         (view,) = world.watcher.views()
@@ -311,7 +311,7 @@ def test_a_report_of_losses_is_dated_where_records_are_left(world: World) -> Non
         found = dated(cluster, losses)
     assert [loss.oldest_left_ms for loss in found] == [WRITTEN_MS + 4000, None, None]
     nobody = client_settings({"bootstrap.servers": f"127.0.0.1:{pick_free_port('127.0.0.1')}"})
-    with Cluster(nobody, patience_s=0) as cluster:
+    with Cluster(nobody, retry_for_s=0) as cluster:
         assert dated(cluster, losses) == losses
 
 

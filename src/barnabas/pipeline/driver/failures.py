@@ -29,7 +29,7 @@ _NO_MEMORY: Final = re.compile(r"java\.lang\.OutOfMemoryError")
 
 _UNKNOWN: Final = re.compile(r"barnabas\.pipeline\.driver\.failures\.Unclear\b")
 _PASSING: Final = re.compile(
-    r"barnabas\.client\.(?:errors\.(?:CannotConnect|ConnectionClosed|HungUp|RequestTimedOut)"
+    r"barnabas\.client\.(?:errors\.(?:CannotConnect|ConnectionClosed|ClosedOnFirstRequest|RequestTimedOut)"
     r"|producer_errors\.DeliveryTimedOut)\b"
     r"|barnabas\.pipeline\.driver\.failures\.Passing\b"
     r"|ExecutorLostFailure|Python worker (?:exited|failed to connect)|Could not find CoarseGrainedScheduler"

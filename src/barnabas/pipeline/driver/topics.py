@@ -45,7 +45,7 @@ def connected(project: Project) -> Iterator[Cluster]:
     """The log; what it answers, or that it does not, in words."""
     try:
         settings = client_settings(source_properties(project.log.spark_options()))
-        with Cluster(settings, patience_s=PATIENCE_S) as cluster:
+        with Cluster(settings, retry_for_s=PATIENCE_S) as cluster:
             yield cluster
     except ClientError as error:
         hint = error.hint or "look at the broker's log"

@@ -42,7 +42,7 @@ class SourceWatch:
         """BadProperty where the options say nothing a client could use."""
         settings = client_settings(planned.client_properties)
         self._settings = dataclasses.replace(settings, request_timeout_s=min(settings.request_timeout_s, PATIENCE_S))
-        self._open_cluster = open_cluster or (lambda settings: Cluster(settings, patience_s=PATIENCE_S))
+        self._open_cluster = open_cluster or (lambda settings: Cluster(settings, retry_for_s=PATIENCE_S))
         self._cluster: Cluster | None = None
         self._index = index
         group_id = planned.group_id

@@ -1,7 +1,7 @@
 """The driver's line to the cluster: one that stays, and another attempt when it failed.
 
-`Cluster` is patient by itself while brokers restart and leaders move. What is here is the connector's second patience,
-for answers that are wrong for a moment: a topic that not every broker knows yet, a partition that is just being deleted
+`Cluster` retries by itself while brokers restart and leaders move. Here are the connector's own retries, for
+responses that are wrong for a moment: a topic that not every broker knows yet, a partition that is just being deleted
 (`fetchOffset.numRetries`, `fetchOffset.retryIntervalMs`).
 """
 
@@ -41,7 +41,7 @@ class Contact:
         if self._cluster is None:
             limit_s = self._settings.api_timeout_s
             self._cluster = Cluster(
-                self._settings, patience_s=limit_s if self._was_heard else min(FIRST_PATIENCE_S, limit_s)
+                self._settings, retry_for_s=limit_s if self._was_heard else min(FIRST_PATIENCE_S, limit_s)
             )
         return self._cluster
 
@@ -75,7 +75,7 @@ class Contact:
             self._cluster = None
 
     def _is_final(self, failure: Exception) -> bool:
-        """The cluster was patient already. Where nobody has ever answered, nobody will."""
+        """The cluster has retried already. Where nobody has ever answered, nobody will."""
         if isinstance(failure, CannotConnect | AuthenticationFailed):
             return True
         return not self._was_heard and isinstance(failure, ConnectionError | TimeoutError)
@@ -83,4 +83,4 @@ class Contact:
     def _note_heard(self) -> None:
         if not self._was_heard and self._cluster is not None:
             self._was_heard = True
-            self._cluster.patience_s = self._settings.api_timeout_s
+            self._cluster.retry_for_s = self._settings.api_timeout_s

@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 from weakref import WeakKeyDictionary
 
-from barnabas.client.cluster import UNKNOWN_TOPIC_PATIENCE_S, Cluster
+from barnabas.client.cluster import UNKNOWN_TOPIC_RETRY_S, Cluster
 from barnabas.client.connection import Connection, FrameBuffer
 from barnabas.client.errors import (
     CannotConnect,
@@ -31,7 +31,7 @@ from barnabas.client.errors import (
     UnsupportedApi,
 )
 from barnabas.client.offsets import EARLIEST, LATEST
-from barnabas.client.retrying import LEADER_MOVING, Patience
+from barnabas.client.retrying import LEADER_MOVING, RetryPolicy
 from barnabas.client.settings import READ_COMMITTED
 from barnabas.records.batch import LOG_OVERHEAD
 from barnabas.spark.arrow.columns import Wanted
@@ -123,7 +123,7 @@ class _RangeReader:
         """With our request under way on it."""
         self._version = BY_ID
         """Of that request."""
-        self._patience: Patience | None = None
+        self._retry: RetryPolicy | None = None
         """None while all goes well."""
         self._empty_answers = 0
         """In a row, although there should be records."""
@@ -147,7 +147,7 @@ class _RangeReader:
                     "look at the broker's log: its index for this partition may be damaged",
                 )
             self._position = reached
-            self._patience = None
+            self._retry = None
             self._empty_answers = 0
             if reached < end:
                 self._ask_ahead()
@@ -205,7 +205,7 @@ class _RangeReader:
         if leader is None:
             return
         self._leader = leader
-        with self._hurrying():
+        with self._within_deadline():
             connection = self._cluster.connection(leader.node)
         settings = self._settings
         question = Question(
@@ -231,13 +231,13 @@ class _RangeReader:
 
     def _find_leader(self) -> _Leader | None:
         """None: there is none at the moment, and a moment has passed; or the range has ended with a loss."""
-        with self._hurrying():
+        with self._within_deadline():
             topic = self._cluster.topics([self._range.topic]).get(self._range.topic)
         partitions = () if topic is None else topic.partitions
         found = next((one for one in partitions if one.partition_index == self._range.partition), None)
         if topic is None or found is None:
             # One that was just made may be unknown for a moment.
-            if not self._patient(UNKNOWN_TOPIC_PATIENCE_S).rest():
+            if not self._retry_policy(UNKNOWN_TOPIC_RETRY_S).wait():
                 self._lose(Cause.GONE, None)
             return None
         topic_id = topic.topic_id if topic.topic_id != _NO_ID else None
@@ -249,7 +249,7 @@ class _RangeReader:
             self._rest(Refused(ErrorCode.leader_not_available, f"{self._place} has no leader"))
             return None
         newest = BY_ID if self._topic_id else BY_NAME
-        with self._hurrying():
+        with self._within_deadline():
             version = self._cluster.version("fetch", node=found.leader_id, newest=newest)
         if version < BY_NAME:
             raise UnsupportedApi(
@@ -266,25 +266,25 @@ class _RangeReader:
 
     # --- waiting ---
 
-    def _patient(self, limit_s: float | None = None) -> Patience:
-        if self._patience is None:
+    def _retry_policy(self, limit_s: float | None = None) -> RetryPolicy:
+        if self._retry is None:
             total_s = self._settings.poll_timeout_ms / 1000
-            self._patience = Patience(self._cluster.settings, total_s if limit_s is None else min(limit_s, total_s))
-        return self._patience
+            self._retry = RetryPolicy(self._cluster.settings, total_s if limit_s is None else min(limit_s, total_s))
+        return self._retry
 
     @contextmanager
-    def _hurrying(self) -> Iterator[None]:
-        """The cluster has a patience of its own, which may be longer than what is left of ours."""
-        own_s = self._cluster.patience_s
-        left_s = self._patience.remaining_s if self._patience else self._settings.poll_timeout_ms / 1000
-        self._cluster.patience_s = min(own_s, left_s)
+    def _within_deadline(self) -> Iterator[None]:
+        """The cluster retries by itself, and perhaps for longer than we have left."""
+        own_s = self._cluster.retry_for_s
+        left_s = self._retry.remaining_s if self._retry else self._settings.poll_timeout_ms / 1000
+        self._cluster.retry_for_s = min(own_s, left_s)
         try:
             yield
         finally:
-            self._cluster.patience_s = own_s
+            self._cluster.retry_for_s = own_s
 
     def _rest(self, failure: Exception) -> None:
-        if not self._patient().rest():
+        if not self._retry_policy().wait():
             raise failure
 
     def _nothing_whole(self, answer: Answer) -> None:
@@ -303,7 +303,7 @@ class _RangeReader:
             self._bytes_max = needed
         elif self._is_hole(answer):
             self._position = min(self._visible_end(answer), self._range.end)
-        elif not self._patient().rest():
+        elif not self._retry_policy().wait():
             self._gave_up_waiting()
 
     def _visible_end(self, answer: Answer) -> int:
@@ -322,7 +322,7 @@ class _RangeReader:
         if self._empty_answers < _HOLE_ANSWERS:
             return False
         self._empty_answers = 0
-        with self._hurrying():
+        with self._within_deadline():
             return not may_be_tiered(self._cluster, self._range.topic)
 
     def _gave_up_waiting(self) -> None:
@@ -340,7 +340,7 @@ class _RangeReader:
 
     def _available(self) -> tuple[int, int]:
         place = (self._range.topic, self._range.partition)
-        with self._hurrying():
+        with self._within_deadline():
             earliest = self._cluster.offsets([place], EARLIEST)[place]
             latest = self._cluster.offsets([place], LATEST, isolation_level=self._isolation_level)[place]
         for offset in (earliest, latest):
@@ -378,4 +378,4 @@ class _RangeReader:
             raise DataLost([loss])
         self.on_loss(loss)
         self._position = until if available is None else min(available, until)
-        self._patience = None
+        self._retry = None

@@ -54,7 +54,7 @@ def judged(entry: TaskEntry, marker: Marker) -> Outcome:
 
 def read_outcome(cluster: Cluster, entry: TaskEntry) -> Outcome:
     """Of a transaction that is over, as its coordinator said. Waits until the log knows it, too."""
-    patience = cluster.patience()
+    retry = cluster.retry_policy()
     while True:
         removed = 0
         for written in entry.ranges:
@@ -64,7 +64,7 @@ def read_outcome(cluster: Cluster, entry: TaskEntry) -> Outcome:
             removed += is_removed
         if removed == len(entry.ranges):
             return Outcome.GONE
-        if not patience.rest():
+        if not retry.wait():
             raise _unclear(entry, "no marker has come in time")
 
 
