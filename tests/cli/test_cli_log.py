@@ -86,7 +86,7 @@ def test_every_damage_is_told(barnabas: Run, data: Path) -> None:
         "are left",
         "no multiple of 12",
         "not a producer snapshot",
-        "it begins with offset 1, but the segment before it ends after 1",
+        "offsets 0 to 1 where it should end before 1",
     ):
         assert words in reasons
     assert "hint: " in verified.err

@@ -66,7 +66,7 @@ def append_marker(
     return log.append_marker(
         marker_batch(marker, producer_id=producer_id, producer_epoch=epoch, now_ms=NOW_MS),
         marker,
-        leader_epoch=0,
+        leader_epoch=max(log.latest_epoch, 0),
         now_ms=NOW_MS,
         transaction_version=transaction_version,
     )
@@ -78,6 +78,7 @@ def open_log(
     *,
     clean: bool = True,
     recovery_point: int | None = 0,
+    recovery_point_is_lost: bool = False,
     log_start_offset: int = 0,
     now_ms: int = NOW_MS,
     directory: str = DIRECTORY,
@@ -90,6 +91,7 @@ def open_log(
         now_ms=now_ms,
         clean_shutdown=clean,
         recovery_point=recovery_point,
+        recovery_point_is_lost=recovery_point_is_lost,
         log_start_offset=log_start_offset,
         topic_id=TOPIC_ID,
     )

@@ -5,10 +5,10 @@ from log_fixtures import DIRECTORY, NOW_MS, SMALL, fill, make_batch, offsets_of,
 
 from barnabas.log.file_names import file_name
 from barnabas.log.partition_log import PartitionLog
+from barnabas.log.searchable_segment import DamagedRecords
 from barnabas.log.settings import LogSettings
 from barnabas.records.batch import split_batches
 from barnabas.testing.disk import SimulatedDisk
-from barnabas.wire.errors import CorruptMessage
 
 ONE_SEGMENT = LogSettings(index_interval_bytes=200, producer_id_expiration_ms=10**12)
 
@@ -70,7 +70,7 @@ def test_a_bad_batch_in_the_unflushed_part_ends_the_log() -> None:
     second = log.segments[1]
     found = second.seek(second.base_offset + 3)
     assert found is not None
-    overwrite(disk, second.file.path, found[0] + 70, b"\xff\xff")
+    overwrite(disk, second.file.path, found.position + 70, b"\xff\xff")
     disk.kill()
     reopened = open_log(disk, clean=False)
     assert reopened.log_end_offset == second.base_offset + 3
@@ -99,21 +99,24 @@ def test_damage_in_flushed_data_is_reported_and_not_served() -> None:
     segment = log.segments[1]
     found = segment.seek(bases[1] + 2)
     assert found is not None
-    overwrite(disk, segment.file.path, found[0] + 70, b"\xff\xff")
+    overwrite(disk, segment.file.path, found.position + 70, b"\xff\xff")
 
-    (damage,) = log.verify()
-    assert (damage.position, damage.size, damage.next_offset) == (*found, bases[1] + 2)
-    before = log.locate(bases[1], max_bytes=10**6, end_offset=log.log_end_offset)
-    assert before is not None
-    assert offsets_of(list(split_batches(before.read()))) == [(bases[1],) * 2, (bases[1] + 1,) * 2]
     at = log.locate(bases[1] + 2, max_bytes=10**6, end_offset=log.log_end_offset)
     assert at is not None
     assert at.try_read() is None
-    with pytest.raises(CorruptMessage, match="damaged"):
+    with pytest.raises(DamagedRecords, match="damaged"):
         at.read()
+    with pytest.raises(DamagedRecords):  # from now on it is known
+        log.locate(bases[1] + 2, max_bytes=10**6, end_offset=log.log_end_offset)
+    before = log.locate(bases[1], max_bytes=10**6, end_offset=log.log_end_offset)
+    assert before is not None
+    assert offsets_of(list(split_batches(before.read()))) == [(bases[1],) * 2, (bases[1] + 1,) * 2]
     after = log.locate(bases[1] + 3, max_bytes=1, end_offset=log.log_end_offset)
     assert after is not None
     assert offsets_of(list(split_batches(after.read()))) == [(bases[1] + 3,) * 2]
+    (damage,) = log.verify()
+    assert (damage.position, damage.size) == (found.position, found.size)
+    assert (damage.first_offset, damage.next_offset) == (bases[1] + 2, bases[1] + 3)
 
 
 def test_a_broken_header_in_flushed_data_is_reported_and_not_served() -> None:
@@ -123,13 +126,14 @@ def test_a_broken_header_in_flushed_data_is_reported_and_not_served() -> None:
     segment = log.segments[1]
     found = segment.seek(bases[1] + 2)
     assert found is not None
-    overwrite(disk, segment.file.path, found[0] + 8, b"\xff\xff\xff\xff")
+    overwrite(disk, segment.file.path, found.position + 8, b"\xff\xff\xff\xff")
     (damage,) = log.verify()
-    assert damage.position == found[0]
-    assert damage.size == segment.size - found[0]
-    with pytest.raises(CorruptMessage):
+    assert (damage.position, damage.size) == (found.position, found.size)
+    with pytest.raises(DamagedRecords, match=rf"byte {found.position} .*{bases[1] + 3} is the next.*log verify"):
         log.locate(bases[1] + 2, max_bytes=10**6, end_offset=log.log_end_offset)
-    assert log.locate(bases[2], max_bytes=10**6, end_offset=log.log_end_offset) is not None
+    after = log.locate(bases[1] + 3, max_bytes=1, end_offset=log.log_end_offset)
+    assert after is not None
+    assert offsets_of(list(split_batches(after.read()))) == [(bases[1] + 3,) * 2]
 
 
 @pytest.mark.parametrize("kind", [".index", ".timeindex"])
@@ -226,22 +230,38 @@ def test_lost_leader_epochs_are_read_from_the_batches(content: bytes | None) -> 
     assert open_log(disk).epochs.entries == [(0, 0), (3, 4), (7, 8)]
 
 
-def test_a_log_start_past_the_end_starts_afresh() -> None:
+def test_a_log_start_past_the_end_removes_nothing() -> None:
+    """Either its end was lost in a crash, or the log start was written down wrongly. Retention takes it, if it may."""
     disk = SimulatedDisk()
     closed(disk)
     log = open_log(disk, log_start_offset=500)
-    assert (log.log_start_offset, log.log_end_offset, log.size) == (500, 500, 0)
+    assert (log.log_start_offset, log.log_end_offset) == (500, 500)
     assert log.append([make_batch()], leader_epoch=0, now_ms=NOW_MS).base_offset == 500
+    log.close(clean=True, now_ms=NOW_MS)
+    assert len(read_all(open_log(disk))) == 61
 
 
-def test_a_clean_log_whose_end_is_no_batch_is_cut_there() -> None:
+def test_junk_behind_the_end_of_a_log_that_was_closed_is_cut_off() -> None:
     disk = SimulatedDisk()
-    base = closed(disk)[-1]
-    overwrite(disk, path_of(base, ".log"), disk.size(path_of(base, ".log")), b"junk")
-    log = open_log(disk)
-    assert log.log_end_offset == 60
+    path = path_of(closed(disk)[-1], ".log")
+    size = disk.size(path)
+    overwrite(disk, path, size, b"junk")
+    log = open_log(disk, recovery_point=60)
+    assert (log.log_end_offset, disk.size(path)) == (60, size)
     log.append([make_batch()], leader_epoch=0, now_ms=NOW_MS)
     assert len(read_all(log)) == 61
+
+
+def test_junk_is_kept_where_nobody_knows_that_it_is_junk() -> None:
+    disk = SimulatedDisk()
+    path = path_of(closed(disk)[-1], ".log")
+    size = disk.size(path)
+    overwrite(disk, path, size, b"junk")
+    log = open_log(disk, recovery_point=None)
+    assert (log.log_end_offset, disk.size(path)) == (61, size + 4)
+    with pytest.raises(DamagedRecords):
+        log.locate(60, max_bytes=1, end_offset=61)
+    assert log.append([make_batch()], leader_epoch=0, now_ms=NOW_MS).base_offset == 61
 
 
 def test_nothing_is_scanned_after_a_clean_close() -> None:

@@ -82,6 +82,27 @@ def read_all(client: Client, topic: str, *, partition: int = 0) -> list[Record]:
         assert offset > before, f"nothing at offset {offset}, and the high watermark is {answer.high_watermark}"
 
 
+def read_around(client: Client, topic: str, *, partition: int = 0) -> tuple[dict[int, bytes | None], list[int]]:
+    """All values by their offsets, and the offsets that are refused as damaged."""
+    offset = list_offset(client, topic, EARLIEST, partition=partition)
+    end = list_offset(client, topic, LATEST, partition=partition)
+    found: dict[int, bytes | None] = {}
+    refused: list[int] = []
+    while offset < end:
+        answer = fetch(client, topic, offset, partition=partition)
+        if answer.error_code == ErrorCode.corrupt_message:
+            refused.append(offset)
+            offset += 1
+            continue
+        assert answer.error_code == ErrorCode.none, answer.error_code.name
+        for batch in split_batches(answer.records or b""):
+            for record in decode_records(batch, max_bytes=1 << 24):
+                if record.offset >= offset:
+                    found[record.offset] = record.value
+            offset = batch.header.next_offset
+    return found, refused
+
+
 def list_offset(client: Client, topic: str, timestamp: int, *, partition: int = 0) -> int:
     wanted = ListOffsetsPartition(partition_index=partition, timestamp=timestamp)
     request = ListOffsetsRequest(replica_id=-1, topics=(ListOffsetsTopic(name=topic, partitions=(wanted,)),))

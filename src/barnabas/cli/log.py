@@ -65,7 +65,7 @@ def verify(
     if output_format is Format.json:
         print_json({"segments": len(segments), "batches": report.batches, "bytes": total_bytes, "damages": damages})
     else:
-        print_rows(damages, ["file", "position", "bytes", "next_offset", "reason"], output_format)
+        print_rows(damages, ["file", "position", "bytes", "offset", "next_offset", "reason"], output_format)
     found = plural(len(damages), "damage") if damages else "no damage"
     say(
         f"{plural(len(segments), 'segment')}, {plural(report.batches, 'batch').replace('batchs', 'batches')}, "

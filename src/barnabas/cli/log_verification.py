@@ -9,7 +9,7 @@ from barnabas.cli.progress import Advance
 from barnabas.cli.segment_reader import DECOMPRESSED_BYTES_MAX
 from barnabas.cli.transaction_verification import TransactionWalk
 from barnabas.env.disk import File, RealDisk
-from barnabas.log.batch_scan import DamagedBatch, scan_batches
+from barnabas.log.batch_scan import RELATIVE_OFFSET_MAX, Damage, scan_batches
 from barnabas.log.file_names import OFFSET_INDEX, TIME_INDEX
 from barnabas.log.index_file import CorruptIndex
 from barnabas.log.offset_index import OffsetIndex
@@ -24,8 +24,11 @@ class FoundDamage(NamedTuple):
     file: str
     position: int
     bytes: int
-    next_offset: int
     reason: str
+    offset: int | None = None
+    """In a segment: the first offset that cannot be read."""
+    next_offset: int | None = None
+    """The first one after it that can, in the same segment."""
 
 
 class Report(NamedTuple):
@@ -37,42 +40,38 @@ def verify_segments(segments: Sequence[SegmentPath], *, deep: bool, advance: Adv
     disk = RealDisk()
     batches = 0
     damages: list[FoundDamage] = []
-    before: tuple[SegmentPath, int] | None = None
-    """The segment before in the same partition, and the offset after it."""
+    partition = ""
     transactions = TransactionWalk()
     for segment, following in zip(segments, [*segments[1:], None], strict=True):
-        if before is None or before[0].partition != segment.partition:
+        if segment.partition != partition:
+            partition = segment.partition
             damages += _verify_snapshots(disk, os.path.dirname(segment.path))
-            before = None
             transactions = TransactionWalk()
-        if before is not None and before[1] > segment.base_offset:
-            reason = (
-                f"it begins with offset {segment.base_offset}, but the segment before it ends after {before[1] - 1}"
-            )
-            damages.append(FoundDamage(segment.path, 0, 0, segment.base_offset, reason))
         transactions.begin_segment()
-        walk = _Walk(segment, disk, transactions, deep=deep)
-        damages += (damaged := walk.run(advance))
-        damages += _verify_indexes(disk, segment, walk.positions)
         is_last = following is None or following.partition != segment.partition
+        limit = segment.base_offset + RELATIVE_OFFSET_MAX + 1 if is_last or not following else following.base_offset
+        walk = _Walk(segment, disk, transactions, offset_limit=limit, deep=deep)
+        damages += (damaged := walk.run(advance))
+        damages += _verify_indexes(disk, segment, walk.positions, damaged)
         if not damaged and (problem := transactions.problem(disk, segment, is_last=is_last)):
-            damages.append(FoundDamage(problem[0], 0, 0, segment.base_offset, problem[1]))
+            damages.append(FoundDamage(problem[0], 0, 0, problem[1]))
         batches += walk.batches
-        before = (segment, walk.next_offset)
     return Report(batches, damages)
 
 
 class _Walk:
     """One segment from its first byte to its last."""
 
-    def __init__(self, segment: SegmentPath, disk: RealDisk, transactions: TransactionWalk, *, deep: bool) -> None:
-        self.next_offset = segment.base_offset
+    def __init__(
+        self, segment: SegmentPath, disk: RealDisk, transactions: TransactionWalk, *, offset_limit: int, deep: bool
+    ) -> None:
         self.batches = 0
         self.positions: dict[int, int] = {}
         """The last offset of the batch at each position."""
         self._segment = segment
         self._disk = disk
         self._transactions = transactions
+        self._offset_limit = offset_limit
         self._deep = deep
 
     def run(self, advance: Advance) -> list[FoundDamage]:
@@ -83,23 +82,22 @@ class _Walk:
             file.close()
 
     def _damages(self, file: File, advance: Advance) -> Iterator[FoundDamage]:
-        position: int | None = 0
-        while position is not None and position < self._segment.size:
-            try:
-                for at, batch in scan_batches(file, position, self._segment.size, next_offset=self.next_offset):
-                    self.positions[at] = batch.header.last_offset
-                    self.batches += 1
-                    self.next_offset = batch.header.next_offset
-                    self._transactions.note(batch)
-                    advance(batch.header.size)
-                    yield from self._unreadable(at, batch)
-                position = None
-            except DamagedBatch as damage:
-                position = damage.next_position
-                end = self._segment.size if position is None else position
-                size = end - damage.position
-                advance(size)
-                yield FoundDamage(self._segment.path, damage.position, size, self.next_offset, damage.reason)
+        base_offset = self._segment.base_offset
+        for found in scan_batches(
+            file, 0, self._segment.size, next_offset=base_offset, offset_limit=self._offset_limit
+        ):
+            if isinstance(found, Damage):
+                advance(found.size)
+                yield FoundDamage(
+                    found.path, found.position, found.size, found.reason, found.first_offset, found.next_offset
+                )
+                continue
+            position, batch = found
+            self.positions[position] = batch.header.last_offset
+            self.batches += 1
+            self._transactions.note(batch)
+            advance(batch.header.size)
+            yield from self._unreadable(position, batch)
 
     def _unreadable(self, position: int, batch: Batch) -> Iterator[FoundDamage]:
         if not self._deep:
@@ -109,10 +107,12 @@ class _Walk:
         except KafkaError as error:
             header = batch.header
             reason = f"its CRC is right and its records cannot be read: {error}"
-            yield FoundDamage(self._segment.path, position, header.size, header.base_offset, reason)
+            yield FoundDamage(self._segment.path, position, header.size, reason, header.base_offset, header.next_offset)
 
 
-def _verify_indexes(disk: RealDisk, segment: SegmentPath, positions: dict[int, int]) -> Iterator[FoundDamage]:
+def _verify_indexes(
+    disk: RealDisk, segment: SegmentPath, positions: dict[int, int], damaged: Sequence[FoundDamage]
+) -> Iterator[FoundDamage]:
     stem = segment.path.removesuffix(".log")
     for kind in (OFFSET_INDEX, TIME_INDEX):
         path = f"{stem}{kind}"
@@ -125,15 +125,17 @@ def _verify_indexes(disk: RealDisk, segment: SegmentPath, positions: dict[int, i
                 continue
             index = OffsetIndex.load(content)
         except CorruptIndex as error:
-            yield FoundDamage(path, 0, len(content), segment.base_offset, f"{error}; a broker makes it anew")
+            yield FoundDamage(path, 0, len(content), f"{error}; a broker makes it anew")
             continue
         for number, (relative, position) in enumerate(zip(index.offsets, index.positions, strict=True)):
             offset = segment.base_offset + relative
+            if any(each.position <= position < each.position + each.bytes for each in damaged):
+                continue
             if positions.get(position, offset if position >= segment.size else None) != offset:
                 reason = (
                     f"entry {number} says that offset {offset} ends the batch at byte {position}, which it does not"
                 )
-                yield FoundDamage(path, number * 8, 8, offset, reason)
+                yield FoundDamage(path, number * 8, 8, reason)
                 break
 
 
@@ -150,4 +152,4 @@ def _verify_snapshots(disk: RealDisk, directory: str) -> Iterator[FoundDamage]:
             decode_snapshot(content)
         except CorruptSnapshot as error:
             reason = f"not a producer snapshot: {error}; a broker makes it anew"
-            yield FoundDamage(path, 0, len(content), offset, reason)
+            yield FoundDamage(path, 0, len(content), reason)

@@ -14,16 +14,16 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 
 from barnabas.env import Disk
-from barnabas.log.batch_scan import scan_batches
+from barnabas.log.batch_scan import RELATIVE_OFFSET_MAX, Damage, DamagedBatch, PlacedBatch, scan_batches
 from barnabas.log.compaction_filter import BatchFilter
 from barnabas.log.compaction_job import CleanedGroup, CompactionJob, Finished, SourceSegment, Step
 from barnabas.log.compaction_map import LatestOffsets
 from barnabas.log.compaction_transactions import TransactionsMet
 from barnabas.log.file_names import CLEANED, LOG, OFFSET_INDEX, TIME_INDEX, file_name, parse_file_name
 from barnabas.log.index_cache import IndexCache
-from barnabas.log.segment import RELATIVE_OFFSET_MAX, Placed, Segment
+from barnabas.log.segment import Placed, Segment
 from barnabas.log.timestamp_lookup import DECODED_BYTES_MAX
-from barnabas.records.batch import Batch, Buffer, read_header
+from barnabas.records.batch import Buffer, read_header
 from barnabas.records.record import decode_records
 
 WRITE_BYTES = 1024 * 1024
@@ -194,11 +194,17 @@ def _finish(disk: Disk, target: Segment) -> None:
     disk.sync_dir(target.directory)
 
 
-def _read_batches(job: CompactionJob, disk: Disk, source: SourceSegment, pace: Pace) -> Iterator[tuple[int, Batch]]:
+def _read_batches(job: CompactionJob, disk: Disk, source: SourceSegment, pace: Pace) -> Iterator[PlacedBatch]:
+    """DamagedBatch: the segment stays as it is. What is damaged must not be lost, and nobody knows what it replaces."""
+    following = [other.base_offset for other in job.sources if other.base_offset > source.base_offset]
     file = disk.open(f"{job.directory}/{file_name(source.base_offset, LOG)}", readonly=True)
     try:
-        for position, batch in scan_batches(file, 0, source.size, next_offset=source.base_offset):
-            pace(len(batch.data))
-            yield position, batch
+        for found in scan_batches(
+            file, 0, source.size, next_offset=source.base_offset, offset_limit=min(following, default=job.end_offset)
+        ):
+            if isinstance(found, Damage):
+                raise DamagedBatch(found.path, found.position, found.reason)
+            pace(len(found.batch.data))
+            yield found
     finally:
         file.close()

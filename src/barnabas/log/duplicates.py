@@ -67,6 +67,7 @@ def _end_offset(
         now_ms=now_ms,
         clean_shutdown=False,
         recovery_point=directory.recovery_points.get(partition),
+        recovery_point_is_lost=directory.recovery_points_are_lost,
         log_start_offset=directory.log_starts.get(partition, 0),
     )
     for file in log.detach():

@@ -149,7 +149,7 @@ class FutureLog:
             log.settings,
             now_ms=now_ms,
             clean_shutdown=False,
-            recovery_point=log.segments.active.base_offset,
+            recovery_point=log.log_end_offset,  # nothing was lost on the way: what is damaged was so before
             log_start_offset=log.log_start_offset,
             high_watermark=log.high_watermark,
             topic_id=log.topic_id,
@@ -162,6 +162,7 @@ class FutureLog:
             raise KafkaStorageError(
                 f"the copy of {log.directory} ends at offset {new.log_end_offset}, not at {log.log_end_offset}"
             )
+        new.recovery_point = log.segments.active.base_offset
         return new
 
     def _write(self, path: str, content: bytes) -> None:

@@ -1,15 +1,24 @@
 """A segment's files: the `.log`, its two sparse indexes, its aborted transactions, and their names.
 
 The indexes of a sealed segment are loaded when they are needed, each on its own, and dropped when memory is short.
-One that is missing or damaged is rebuilt from the headers of the batches. An index can also be wrong without looking
-wrong; `Segment.seek` finds that out.
+One that is missing or damaged is rebuilt from the batches. An index can also be wrong without looking wrong; whoever
+uses an entry compares it with the batch that it points to (`Segment.seek`, `timestamp_lookup`).
+
+Damage in the `.log` is remembered where it was found, and passed over from then on. Its bytes stay where they are.
 """
 
 import logging
 from collections.abc import Iterable, Iterator
 
 from barnabas.env import Disk, File
-from barnabas.log.batch_scan import DamagedBatch, scan_headers
+from barnabas.log.batch_scan import (
+    RELATIVE_OFFSET_MAX,
+    Damage,
+    DamagedBatch,
+    PlacedBatch,
+    scan_batches,
+    scan_headers,
+)
 from barnabas.log.file_names import DELETED, LOG, OFFSET_INDEX, SEGMENT_KINDS, TIME_INDEX, TXN_INDEX, file_name
 from barnabas.log.index_cache import IndexCache
 from barnabas.log.index_file import CorruptIndex
@@ -32,10 +41,13 @@ class IndexedSegment:
         "_time_index",
         "_transaction_index",
         "base_offset",
+        "damages",
         "directory",
         "has_aborted",
+        "is_time_checked",
         "max_timestamp",
         "max_timestamp_offset",
+        "offset_limit",
         "sealed",
         "size",
         "suffix",
@@ -57,10 +69,16 @@ class IndexedSegment:
         self.base_offset = base_offset
         self.suffix = suffix
         self.size = size
+        self.offset_limit = base_offset + RELATIVE_OFFSET_MAX + 1
+        """No offset of it reaches this: where the next segment begins, if there is one."""
+        self.damages: tuple[Damage, ...] = ()
+        """What is known to be damaged in the `.log`, front to back."""
         self.sealed = True
         self.max_timestamp: int | None = None
         """None: not read yet. -1: no batch has a timestamp."""
         self.max_timestamp_offset = base_offset
+        self.is_time_checked = False
+        """Whether `max_timestamp` was compared with the batches, and not only read from the index."""
         self._file: File | None = None
         self._offset_index: OffsetIndex | None = None
         self._time_index: TimeIndex | None = None
@@ -82,8 +100,51 @@ class IndexedSegment:
             self._file = self._disk.open(self.path(LOG))
         return self._file
 
+    # Batches
+
     def headers(self, position: int = 0) -> Iterator[tuple[int, BatchHeader]]:
-        return scan_headers(self.file, position, self.size, next_offset=self.base_offset)
+        """(position, header) of the batches from `position` on, without a look at their CRC.
+
+        What is known to be damaged is passed over. DamagedBatch: there is more of it.
+        """
+        next_offset = self.base_offset
+        for damage in (*(each for each in self.damages if each.end > position), None):
+            end = self.size if damage is None else damage.position
+            for at, header in scan_headers(self.file, position, end, next_offset=next_offset):
+                next_offset = header.next_offset
+                yield at, header
+            if damage is not None:
+                position = damage.end
+
+    def scan(self, position: int = 0, *, next_offset: int | None = None) -> Iterator[PlacedBatch | Damage]:
+        """Every batch from `position` on, checked; the damage among them is remembered."""
+        for found in scan_batches(
+            self.file,
+            position,
+            self.size,
+            next_offset=self.base_offset if next_offset is None else next_offset,
+            offset_limit=self.offset_limit,
+        ):
+            if isinstance(found, Damage):
+                self.remember_damage(found)
+            yield found
+
+    def batches(self, position: int = 0, *, next_offset: int | None = None) -> Iterator[PlacedBatch]:
+        """The sound ones of `scan`."""
+        return (found for found in self.scan(position, next_offset=next_offset) if isinstance(found, PlacedBatch))
+
+    def first_header(self) -> BatchHeader | None:
+        """Of the first batch that is sound; None: there is none."""
+        try:
+            return next((header for _, header in self.headers()), None)
+        except DamagedBatch:
+            return next((found.batch.header for found in self.batches()), None)
+
+    def remember_damage(self, damage: Damage) -> None:
+        """A worker may call it, too: two at a time would find the same damage, or find one of them again."""
+        if damage not in self.damages:
+            apart = [known for known in self.damages if known.end <= damage.position or known.position >= damage.end]
+            self.damages = tuple(sorted([*apart, damage], key=lambda each: each.position))
 
     def largest_timestamp(self) -> int:
         """The largest timestamp of its batches; -1: none has one."""
@@ -172,7 +233,7 @@ class IndexedSegment:
 
     def _load_time_index(self) -> TimeIndex:
         index = TimeIndex.load(self._disk.read_file(self.path(TIME_INDEX)))
-        if self.size and not index and next(self.headers())[1].max_timestamp >= 0:
+        if not index and (first := self.first_header()) is not None and first.max_timestamp >= 0:
             raise CorruptIndex("it is empty")
         return index
 
@@ -186,21 +247,21 @@ class IndexedSegment:
         self._offset_index = self._time_index = self._transaction_index = None
 
     def rebuild_indexes(self) -> None:
-        """From the headers. A damaged batch ends the walk: what lies behind it cannot be found, nor served."""
+        """From the batches, all of which are read and checked: afterwards all damage is known."""
         offset_index, time_index = OffsetIndex(), TimeIndex()
         self.max_timestamp, self.max_timestamp_offset = -1, self.base_offset
+        self.damages = ()
         last_entry = 0
-        try:
-            for position, header in self.headers():
-                if header.max_timestamp > self.max_timestamp:
-                    self.max_timestamp, self.max_timestamp_offset = header.max_timestamp, header.last_offset
-                if position - last_entry > self._index_interval_bytes:
-                    offset_index.append(header.last_offset - self.base_offset, position)
-                    time_index.append(self.max_timestamp, self.max_timestamp_offset - self.base_offset)
-                    last_entry = position
-        except DamagedBatch as damage:
-            logger.warning("%s; what follows in this segment cannot be read", damage)
+        for position, batch in self.batches():
+            header = batch.header
+            if header.max_timestamp > self.max_timestamp:
+                self.max_timestamp, self.max_timestamp_offset = header.max_timestamp, header.last_offset
+            if position - last_entry > self._index_interval_bytes:
+                offset_index.append(header.last_offset - self.base_offset, position)
+                time_index.append(self.max_timestamp, self.max_timestamp_offset - self.base_offset)
+                last_entry = position
         time_index.append(self.max_timestamp, self.max_timestamp_offset - self.base_offset)
+        self.is_time_checked = True
         self._offset_index, self._time_index = offset_index, time_index
         try:
             self.persist_indexes()

@@ -66,6 +66,8 @@ class LogDirectory:
         self.interrupted_moves: list[TopicPartition] = []
         """Partitions that were being moved into this directory."""
         self.recovery_points: dict[TopicPartition, int] = {}
+        self.recovery_points_are_lost = False
+        """They were written down, and cannot be read any more."""
         self.log_starts: dict[TopicPartition, int] = {}
         self.high_watermarks: dict[TopicPartition, int] = {}
         self.cleaner_offsets: dict[TopicPartition, int] = {}
@@ -125,6 +127,7 @@ class LogDirectory:
         except CorruptCheckpoint as error:
             # Each has a safe default: recover from the start, start at the first segment, commit anew, clean anew.
             logger.warning("%s is damaged (%s): going on without it", path, error)
+            self.recovery_points_are_lost = self.recovery_points_are_lost or name == RECOVERY_POINTS
             return {}
         self._written[path] = offsets
         return offsets

@@ -1,29 +1,43 @@
 """A run of batches in one segment, ready to be read: from the page cache at once, or from the device on a worker.
 
 A damaged batch is never served. What this process wrote or has checked before is read without a check. Older bytes are
-checked against the CRC of each batch when they are first read, on the worker, so that the loop never pays for it: sound
-batches before a damaged one are served, and a read that begins at the damaged one raises CorruptMessage.
+checked when they are first read, on the worker, so that the loop never pays for it: sound batches before a damaged one
+are served, and a read that begins at the damaged one raises DamagedRecords.
 """
 
 import errno
 
 from barnabas.env import File
+from barnabas.log.batch_scan import Damage
 from barnabas.log.directory_health import DirectoryHealth
+from barnabas.log.searchable_segment import DamagedRecords, Found
 from barnabas.log.segment import Segment
-from barnabas.records.batch import crc_is_valid, split_batches
+from barnabas.records.batch import NO_LEADER_EPOCH, crc_is_valid, split_batches
 from barnabas.wire.errors import CorruptMessage, KafkaStorageError
 
 
 class LogSlice:
-    __slots__ = ("_file", "_health", "_segment", "offset", "position", "size")
+    __slots__ = ("_expected_epoch", "_file", "_found", "_health", "_segment", "offset", "position", "size")
 
-    def __init__(self, segment: Segment, health: DirectoryHealth, *, offset: int, position: int, size: int) -> None:
+    def __init__(
+        self,
+        segment: Segment,
+        health: DirectoryHealth,
+        *,
+        offset: int,
+        found: Found,
+        size: int,
+        expected_epoch: int = NO_LEADER_EPOCH,
+    ) -> None:
+        """`expected_epoch`: of the first batch; needed only where it was not written by this process."""
         self._segment = segment
+        self._found = found
+        self._expected_epoch = expected_epoch
         self._file: File = segment.file
         self._health = health
         self.offset = offset
         """The offset that was asked for; the first batch holds it, or the first offset after it that exists."""
-        self.position = position
+        self.position = found.position
         self.size = size
         """In bytes. The last batch may be cut off, the first never is."""
 
@@ -34,9 +48,7 @@ class LogSlice:
 
     def try_read(self) -> bytes | None:
         """The bytes, if they can be had without waiting for the device and need no check; else None: call `read`."""
-        segment = self._segment
-        end = self.position + self.size
-        if self.position < segment.trusted_from and end > segment.verified_to:
+        if self._needs_check():
             return None
         try:
             return self._file.read_cached(self.position, self.size)
@@ -46,37 +58,60 @@ class LogSlice:
     def read(self) -> bytes:
         """Waits for the device; safe to call on a worker."""
         segment = self._segment
-        end = self.position + self.size
         try:
             data = self._file.read_at(self.position, self.size)
+            if not self._needs_check():
+                return data
+            sound = self._unsuspicious_bytes(data)
+            if sound is None:
+                return self._read_checked()
         except OSError as error:
             raise self._failure(error) from error
-        if self.position >= segment.trusted_from or end <= segment.verified_to:
-            return data
-        sound = self._sound_bytes(data)
         # Two workers may come here at once: the smaller of their marks then costs a second check, no more.
         if self.position <= segment.verified_to < self.position + sound:
             segment.verified_to = self.position + sound
         return data[:sound]
+
+    def _needs_check(self) -> bool:
+        segment = self._segment
+        return self.position < segment.trusted_from and self.position + self.size > segment.verified_to
 
     def _failure(self, error: OSError) -> KafkaStorageError:
         if error.errno in (errno.EBADF, errno.ENOENT):
             return KafkaStorageError(f"{self._file.path} was deleted while it was being read")
         return self._health.failure(error, f"reading {self._file.path}")
 
-    def _sound_bytes(self, data: bytes) -> int:
-        """Length of the whole batches at the front whose CRC holds."""
+    def _unsuspicious_bytes(self, data: bytes) -> int | None:
+        """Length of the whole batches at the front if all are sound and of one epoch, without a gap; else None."""
         sound = 0
+        expected_offset = self._found.expected_offset
         try:
             for batch in split_batches(data):
-                if not crc_is_valid(batch):
-                    break
+                header = batch.header
+                if (
+                    (expected_offset is not None and header.base_offset != expected_offset)
+                    or header.leader_epoch != self._expected_epoch
+                    or not crc_is_valid(batch)
+                ):
+                    return None
+                expected_offset = header.next_offset
                 sound += len(batch.data)
         except CorruptMessage:
-            pass
-        if sound == 0:
-            raise CorruptMessage(
-                f"the batch for offset {self.offset} in {self._file.path} at byte {self.position} is damaged. "
-                "It is not served; read on from a later offset, or restore the file from a replica or a backup"
-            )
-        return sound
+            return None
+        return sound or None
+
+    def _read_checked(self) -> bytes:
+        """As many sound batches as there are, from the offset that was asked for on."""
+        end = self.position + self.size
+        pieces: list[memoryview] = []
+        for found in self._segment.scan_from(self._found.entry_before):
+            if isinstance(found, Damage):
+                if pieces:
+                    break
+                if found.next_offset is None or found.next_offset > self.offset:
+                    raise DamagedRecords(found)
+            elif found.end > end and (pieces or found.position > self.position):
+                break  # the rest, or all of it where damage had hidden the right place, is for the next fetch
+            elif found.batch.header.last_offset >= self.offset:
+                pieces.append(found.batch.data)
+        return b"".join(pieces)

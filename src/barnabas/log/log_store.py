@@ -70,8 +70,12 @@ class LogStore:
         now_ms: Callable[[], int],
         random: random.Random,
         lock: Callable[[str], Lock] | None = None,
+        inspect: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """Reads the names of what is in the directories. `lock` is `DirectoryLock` on a real disk."""
+        """Reads the names of what is in the directories. `lock` is `DirectoryLock` on a real disk.
+
+        `inspect` gets each directory once it is locked, and may refuse it before anything is changed.
+        """
         self._disk = disk
         self._settings_of = settings_of
         self._now_ms = now_ms
@@ -84,15 +88,19 @@ class LogStore:
         self.directories = [LogDirectory(disk, path) for path in paths]
         try:
             for directory in self.directories:
-                self._load(directory, cluster_id, node_id, lock)
+                self._lock(directory, lock)
+                inspect(directory.path)
+                self._load(directory, cluster_id, node_id)
         except BaseException:
             self._release_locks()
             raise
 
-    def _load(self, directory: LogDirectory, cluster_id: str, node_id: int, lock: Callable[[str], Lock] | None) -> None:
+    def _lock(self, directory: LogDirectory, lock: Callable[[str], Lock] | None) -> None:
         if lock is not None:
             self._disk.make_dirs(directory.path)
             self._locks.append(lock(directory.path))
+
+    def _load(self, directory: LogDirectory, cluster_id: str, node_id: int) -> None:
         directory.load(cluster_id=cluster_id, node_id=node_id, random=self._random)
         for partition in sorted(directory.partitions):
             self._places[partition] = self._one_of(self._places.get(partition), directory, partition)
@@ -195,6 +203,7 @@ class LogStore:
                 now_ms=now_ms,
                 clean_shutdown=clean_shutdown,
                 recovery_point=directory.recovery_points.get(topic_partition),
+                recovery_point_is_lost=directory.recovery_points_are_lost,
                 log_start_offset=directory.log_starts.get(topic_partition, 0),
                 high_watermark=directory.high_watermarks.get(topic_partition, 0),
                 topic_id=topic_id,

@@ -12,15 +12,17 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from barnabas.log import timestamp_lookup
+from barnabas.log.batch_scan import Damage
 from barnabas.log.index_file import CorruptIndex
 from barnabas.log.log_slice import LogSlice
 from barnabas.log.producer_rebuild import replay_batch
+from barnabas.log.searchable_segment import DamagedRecords, Found
 from barnabas.log.segment import Placed
 from barnabas.log.timestamp_lookup import TimestampedOffset
 from barnabas.log.transaction_index import AbortedTransaction
 from barnabas.log.transactions import VerificationGuard
 from barnabas.log.trimmable_log import TrimmableLog
-from barnabas.log.verification import Damage, verify_segments
+from barnabas.log.verification import verify_segments
 from barnabas.records.batch import HEADER_SIZE, Batch, BatchHeader, Buffer, pack_place_into, with_offsets
 from barnabas.records.control import EndTransactionMarker
 from barnabas.wire.errors import CorruptMessage, InvalidRequest, OffsetOutOfRange, RecordListTooLarge
@@ -216,33 +218,46 @@ class PartitionLog(TrimmableLog):
         end_offset = min(end_offset, self.log_end_offset)
         if offset >= end_offset:
             return None
-        found: tuple[int, int] | None = None
         try:
-            for candidate in range(self.segments.floor_slot(offset), len(self.segments)):
-                if self.segments[candidate].base_offset >= end_offset:
-                    break
-                sought = self.segments[candidate].seek(offset)
-                if sought is None:
-                    continue
-                slot, found = candidate, sought
-                # A segment may end in a batch that compaction has emptied. A reader who was given many of those, one at
-                # a time, might think that a record is too large for it; so it is led on to what follows.
-                if found[1] > HEADER_SIZE or sum(found) < self.segments[slot].size:
-                    break
+            slot, found = self._find(offset, end_offset)
             if found is None:
                 return None
             segment = self.segments[slot]
-            position, first_size = found
-            end = segment.size
+            end = segment.sound_end_after(found.position)
             if end_offset < self.segments.end_offset_of(slot, self.log_end_offset):
-                past = segment.seek(end_offset)
-                end = past[0] if past is not None else end
+                end = min(end, segment.place_of(end_offset))
         except OSError as error:
             raise self.health.failure(error, f"reading {self.topic_partition}") from error
-        if end <= position or (first_size > max_bytes and not at_least_one_batch):
+        if end <= found.position or (found.size > max_bytes and not at_least_one_batch):
             return None
-        size = min(end - position, max(max_bytes, first_size))
-        return LogSlice(segment, self.health, offset=offset, position=position, size=size)
+        size = min(end - found.position, max(max_bytes, found.size))
+        if found.position >= segment.trusted_from:
+            return LogSlice(segment, self.health, offset=offset, found=found, size=size)
+        epoch = self.epochs.epoch_at(offset)
+        return LogSlice(segment, self.health, offset=offset, found=found, size=size, expected_epoch=epoch)
+
+    def _find(self, offset: int, end_offset: int) -> tuple[int, Found | None]:
+        """The batch that holds `offset` or the first offset after it, and its segment's slot."""
+        slot = self.segments.floor_slot(offset)
+        found: Found | None = None
+        for candidate in range(slot, len(self.segments)):
+            segment = self.segments[candidate]
+            if segment.base_offset >= end_offset:
+                break
+            try:
+                sought = segment.seek(offset)
+            except DamagedRecords:
+                if found is None:
+                    raise
+                break
+            if sought is None:
+                continue
+            slot, found = candidate, sought
+            # A segment may end in a batch that compaction has emptied. A reader who was given many of those, one at
+            # a time, might think that a record is too large for it; so it is led on to what follows.
+            if found.size > HEADER_SIZE or found.position + found.size < segment.size:
+                break
+        return slot, found
 
     def aborted_transactions(self, start_offset: int, end_offset: int) -> list[AbortedTransaction]:
         """The aborted ones that reach into `[start_offset, end_offset)`, for a reader that wants committed records."""

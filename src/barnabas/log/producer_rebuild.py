@@ -5,17 +5,19 @@ from those that were open where it begins.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from barnabas.env import Disk
+from barnabas.log.batch_scan import Damage, PlacedBatch
 from barnabas.log.producer_snapshot import CorruptSnapshot, decode_snapshot, list_snapshots, snapshot_path
 from barnabas.log.producer_state import ProducerState
+from barnabas.log.searchable_segment import DamagedRecords
 from barnabas.log.segment import Segment
 from barnabas.log.transaction_index import AbortedTransaction
-from barnabas.records.batch import Batch, BatchHeader, read_batch
+from barnabas.records.batch import Batch
 from barnabas.records.control import read_marker
-from barnabas.wire.errors import InvalidRecord, KafkaError
+from barnabas.wire.errors import InvalidRecord
 
 logger = logging.getLogger(__name__)
 
@@ -29,19 +31,17 @@ def rebuild_producers(
     end_offset: int,
 ) -> ProducerState:
     """Snapshots past `end_offset` and damaged ones are removed on the way."""
-    for offset in list_snapshots(disk, directory):
-        if offset > end_offset:
-            disk.remove(snapshot_path(directory, offset))
-    state = _newest_snapshot(disk, directory, log_start_offset, end_offset)
-    _read_on(state, segments, end_offset)
+    remove_snapshots_after(disk, directory, end_offset)
+    state = newest_snapshot(disk, directory, log_start_offset, end_offset)
+    read_on(state, segments, end_offset)
     return state
 
 
 def mend_transaction_index(disk: Disk, directory: str, segments: Sequence[Segment], *, log_start_offset: int) -> None:
     """Make the transaction index of the last of the segments anew."""
     damaged = segments[-1]
-    state = _newest_snapshot(disk, directory, log_start_offset, damaged.base_offset)
-    _read_on(state, segments[:-1], damaged.base_offset)
+    state = newest_snapshot(disk, directory, log_start_offset, damaged.base_offset)
+    read_on(state, segments[:-1], damaged.base_offset)
     damaged.replace_transaction_index(_read_segment(damaged, state, 2**63))
 
 
@@ -59,7 +59,8 @@ def replay_batch(state: ProducerState, batch: Batch) -> AbortedTransaction | Non
     return None
 
 
-def _read_on(state: ProducerState, segments: Sequence[Segment], end_offset: int) -> None:
+def read_on(state: ProducerState, segments: Sequence[Segment], end_offset: int) -> None:
+    """Bring a state up to `end_offset` by the batches."""
     if state.end_offset < end_offset:
         ends = [*(following.base_offset for _, following in pairwise(segments)), end_offset]
         for segment, next_base in zip(segments, ends, strict=False):
@@ -68,42 +69,55 @@ def _read_on(state: ProducerState, segments: Sequence[Segment], end_offset: int)
         state.end_offset = end_offset
 
 
-def _newest_snapshot(disk: Disk, directory: str, log_start_offset: int, end_offset: int) -> ProducerState:
+def newest_snapshot(disk: Disk, directory: str, log_start_offset: int, end_offset: int) -> ProducerState:
     for offset in reversed(list_snapshots(disk, directory)):
-        path = snapshot_path(directory, offset)
         if log_start_offset <= offset <= end_offset:
-            try:
-                return ProducerState(offset, decode_snapshot(disk.read_file(path)))
-            except CorruptSnapshot as error:
-                logger.warning("%s is damaged (%s): trying an older one, then reading the batches", path, error)
-                disk.remove(path)
+            state = load_snapshot(disk, directory, offset)
+            if state is not None:
+                return state
     return ProducerState(log_start_offset)
+
+
+def load_snapshot(disk: Disk, directory: str, offset: int) -> ProducerState | None:
+    """None, and it is removed, if it is damaged."""
+    path = snapshot_path(directory, offset)
+    try:
+        return ProducerState(offset, decode_snapshot(disk.read_file(path)))
+    except CorruptSnapshot as error:
+        logger.warning("%s is damaged (%s): trying an older one, then reading the batches", path, error)
+        disk.remove(path)
+        return None
 
 
 def _read_segment(segment: Segment, state: ProducerState, end_offset: int) -> list[AbortedTransaction]:
     aborted: list[AbortedTransaction] = []
     start_offset = max(state.end_offset, segment.base_offset)
-    try:
-        found = segment.seek(start_offset)
-        if found is None:
-            return aborted
-        for position, header in segment.headers(found[0]):
-            if header.base_offset >= end_offset:
-                break
-            if header.has_producer_id and header.last_offset >= start_offset:
-                transaction = replay_batch(state, _with_content(segment, position, header))
-                if transaction is not None:
-                    aborted.append(transaction)
-    except KafkaError as damage:
-        logger.warning("%s: %s; producers that wrote after it there are forgotten", segment, damage)
+    for found in _scan_from(segment, start_offset):
+        if isinstance(found, Damage):
+            logger.warning("%s: what producers wrote there is not known any more", found)
+            continue
+        header = found.batch.header
+        if header.base_offset >= end_offset:
+            break
+        if header.has_producer_id and header.last_offset >= start_offset:
+            transaction = replay_batch(state, found.batch)
+            if transaction is not None:
+                aborted.append(transaction)
     return aborted
 
 
-def _with_content(segment: Segment, position: int, header: BatchHeader) -> Batch:
-    """What a control batch says stands in its record; of others the header tells all."""
-    if not header.is_control:
-        return Batch(header, memoryview(b""))
-    return read_batch(segment.file.read_at(position, header.size))
+def _scan_from(segment: Segment, offset: int) -> Iterator[PlacedBatch | Damage]:
+    try:
+        found = segment.seek(offset)
+    except DamagedRecords:
+        return segment.scan()
+    return iter(()) if found is None else segment.scan_from(found.entry_before)
+
+
+def remove_snapshots_after(disk: Disk, directory: str, offset: int) -> None:
+    for snapshot in list_snapshots(disk, directory):
+        if snapshot > offset:
+            disk.remove(snapshot_path(directory, snapshot))
 
 
 def remove_stray_snapshots(disk: Disk, directory: str, segments: Sequence[Segment]) -> None:

@@ -261,6 +261,13 @@ class ProducerState:
             None if marker.commit else AbortedTransaction(header.producer_id, first_offset, base_offset, stable_offset)
         )
 
+    def note_aborted(self, aborted: AbortedTransaction) -> None:
+        """Account for an abort whose marker cannot be read."""
+        entry = self.producers.get(aborted.producer_id)
+        if entry is not None and entry.txn_first_offset == aborted.first_offset:
+            entry.txn_first_offset = -1
+            self.transactions.end(aborted.first_offset, aborted.last_offset)
+
     def expire(self, now_ms: int, expiration_ms: int) -> None:
         """Forget producers that wrote nothing for so long, unless a transaction of theirs is open.
 

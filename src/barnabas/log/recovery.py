@@ -1,13 +1,12 @@
 """Opening a log: after a clean shutdown nothing is scanned, after a crash only what may not have reached the device.
 
 The recovery point is the offset below which everything was synced. After a crash, the segment that holds it and all
-later ones are read whole and every CRC is checked. The first batch that is not sound ends the log: it and everything
-after it is cut off, as Kafka does, because offsets must not have a hole; what was cut is logged. Indexes, leader
-epochs and producer state are rebuilt on the way.
+later ones are read whole and every batch is checked (`segment_recovery`). What lies beyond the recovery point ends at
+its first torn batch. Below it, and after a clean shutdown, nothing is ever cut: no crash causes damage there, and
+truncating synced, acknowledged data would turn a bad sector into the loss of everything after it. Damaged bytes stay
+where they are, and their offsets are refused to readers. If they are at the very end, the log goes on in a new segment.
 
-Damage below the recovery point is not looked for here: no crash causes it, and truncating synced, acknowledged data
-would turn a bad sector into the loss of everything after it. It is found when it is read, or by
-`PartitionLog.verify`.
+In segments that are not scanned, damage is found when it is read, or by `PartitionLog.verify`.
 """
 
 import logging
@@ -15,23 +14,27 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from barnabas.env import Disk
-from barnabas.log.batch_scan import DamagedBatch, scan_batches
+from barnabas.log.batch_scan import RELATIVE_OFFSET_MAX
 from barnabas.log.checkpoint_file import CorruptCheckpoint
 from barnabas.log.epoch_cache import EpochCache
 from barnabas.log.index_cache import IndexCache
 from barnabas.log.index_file import CorruptIndex
 from barnabas.log.producer_rebuild import (
     mend_transaction_index,
+    newest_snapshot,
+    read_on,
     rebuild_producers,
+    remove_snapshots_after,
     remove_stray_snapshots,
-    replay_batch,
 )
-from barnabas.log.producer_snapshot import write_snapshot
+from barnabas.log.producer_snapshot import list_snapshots
 from barnabas.log.producer_state import ProducerState
-from barnabas.log.segment import Placed, Segment
+from barnabas.log.searchable_segment import SegmentEnd
+from barnabas.log.segment import Segment
 from barnabas.log.segment_files import load_segments
+from barnabas.log.segment_recovery import SegmentRecovery, note_epoch
+from barnabas.log.segments import limit_offsets
 from barnabas.log.settings import LogSettings
-from barnabas.records.batch import BatchHeader
 
 logger = logging.getLogger(__name__)
 
@@ -53,13 +56,18 @@ def load_log(
     now_ms: int,
     clean_shutdown: bool,
     recovery_point: int | None,
+    recovery_point_is_lost: bool,
     log_start_offset: int,
     cache: IndexCache,
 ) -> LoadedLog:
-    """`recovery_point` None: it was never written down, or that was lost; everything is scanned then."""
+    """`recovery_point` None: it was not written down yet. Everything is scanned then.
+
+    If it was, and is lost, anything may have been synced: nothing is cut off but what follows the last sound batch.
+    """
     segments = load_segments(
         disk, directory, index_interval_bytes=settings.index_interval_bytes, now_ms=now_ms, cache=cache
     )
+    limit_offsets(segments)
     epochs = _load_epochs(disk, directory, segments)
     first_unflushed = len(segments) if clean_shutdown else _floor(segments, recovery_point or 0)
     for slot, segment in enumerate(segments[:first_unflushed]):
@@ -67,42 +75,51 @@ def load_log(
             _check_transaction_index(disk, directory, segments[: slot + 1], log_start_offset)
     producers: ProducerState | None = None
     if first_unflushed < len(segments):
+        base_offset = segments[first_unflushed].base_offset
         log_start = max(log_start_offset, segments[0].base_offset)
-        producers = rebuild_producers(
+        remove_snapshots_after(disk, directory, max(recovery_point or 0, base_offset))
+        producers = newest_snapshot(disk, directory, log_start, base_offset)
+        read_on(producers, segments[:first_unflushed], max(base_offset, log_start))
+        epochs.truncate_from_end(base_offset)  # what began later is read from the batches
+        recovery = SegmentRecovery(
             disk,
             directory,
-            segments[:first_unflushed],
-            log_start_offset=log_start,
-            end_offset=max(segments[first_unflushed].base_offset, log_start),
+            epochs,
+            producers,
+            recovery_point=None if recovery_point_is_lost else recovery_point or 0,
+            may_have_gaps=settings.compact or recovery_point is None,
         )
-        epochs.truncate_from_end(segments[first_unflushed].base_offset)  # what began later is read from the batches
-        may_have_gaps = settings.compact or recovery_point is None
-        segments = _recover(disk, directory, segments, first_unflushed, epochs, producers, may_have_gaps=may_have_gaps)
-
-    log_end_offset = _end_offset(segments[-1]) if segments else log_start_offset
+        kept, end = recovery.run(segments, first_unflushed)
+        producers = recovery.producers
+        _remove_segments(disk, directory, segments[len(kept) :])
+        segments = kept
+        log_end_offset = _end_behind(end, segments[-1], [recovery_point or 0])
+    elif segments:
+        end, log_end_offset = _clean_end(segments[-1], recovery_point, list_snapshots(disk, directory))
+    else:
+        end, log_end_offset = SegmentEnd(log_start_offset, None), log_start_offset
     if log_end_offset < log_start_offset:
+        # Its records up to the log start offset were deleted, then some of the last ones were lost in a crash.
         logger.warning(
-            "%s ends at offset %d, below its log start offset %d (files were removed?): starting afresh there",
+            "%s ends at offset %d, below its log start offset: going on at %d",
             directory,
             log_end_offset,
             log_start_offset,
         )
-        _remove_segments(disk, directory, segments)
-        segments, producers, log_end_offset = [], None, log_start_offset
-        epochs.clear()
-    if not segments:
-        segments = [
+        log_end_offset, producers = log_start_offset, None
+    if segments and log_end_offset == end.next_offset:
+        segments[-1].activate(log_end_offset)
+    else:
+        segments.append(
             Segment.create(
                 disk,
                 directory,
-                log_start_offset,
+                log_end_offset,
                 index_interval_bytes=settings.index_interval_bytes,
                 now_ms=now_ms,
                 cache=cache,
             )
-        ]
-    else:
-        segments[-1].activate(log_end_offset)
+        )
     log_start_offset = max(log_start_offset, segments[0].base_offset)
     epochs.truncate_from_end(log_end_offset)
     epochs.truncate_from_start(log_start_offset)
@@ -137,14 +154,46 @@ def _check_transaction_index(disk: Disk, directory: str, segments: Sequence[Segm
         )
 
 
-def _end_offset(active: Segment) -> int:
-    try:
-        return active.next_offset()
-    except DamagedBatch as damage:
-        # The log was closed cleanly, yet its very end is no batch: it must end somewhere to be appended to.
-        logger.warning("%s; the log ends before it now, %d bytes are cut off", damage, active.size - damage.position)
-        active.cut_at(damage.position)
-        return active.next_offset()
+def _clean_end(active: Segment, recovery_point: int | None, snapshots: Sequence[int]) -> tuple[SegmentEnd, int]:
+    """What was found at the end of a log that was closed cleanly, and where the log goes on.
+
+    Two files tell where that was: the recovery point, and the name of the newest snapshot of the producers. If they
+    agree, they are right.
+    """
+    closed_at = recovery_point if snapshots and snapshots[-1] == recovery_point else None
+    if closed_at is not None and closed_at > active.base_offset:
+        active.offset_limit = closed_at
+    end = active.find_end()
+    limit_offsets([active])
+    if end.damage is not None and end.next_offset == closed_at:
+        logger.warning("%s; the log was closed before it, so it is cut off", end.damage)
+        active.cut_at(end.damage.position)
+        return SegmentEnd(closed_at, None), closed_at
+    if end.damage is None and closed_at is not None and end.next_offset < closed_at:
+        logger.error(
+            "%s ends at offset %d, and was closed at %d: what lies between is lost, the log goes on behind it",
+            active,
+            end.next_offset,
+            closed_at,
+        )
+        return end, closed_at
+    return end, _end_behind(end, active, [recovery_point or 0, *snapshots])
+
+
+def _end_behind(end: SegmentEnd, active: Segment, known_ends: Sequence[int]) -> int:
+    """Where the log goes on; behind damage at its end, as far as is known that it reached."""
+    if end.damage is None:
+        return end.next_offset
+    possible = [offset for offset in known_ends if offset <= active.base_offset + RELATIVE_OFFSET_MAX]
+    log_end_offset = max(end.next_offset + 1, *possible)
+    logger.error(
+        "%s; it was synced, so it is kept, and the log goes on behind it, at offset %d. "
+        "Run `barnabas log verify %s` to see more",
+        end.damage,
+        log_end_offset,
+        active.directory,
+    )
+    return log_end_offset
 
 
 def _floor(segments: Sequence[Segment], offset: int) -> int:
@@ -163,82 +212,9 @@ def _load_epochs(disk: Disk, directory: str, segments: Sequence[Segment]) -> Epo
         logger.warning("leader epochs of %s are damaged (%s): reading them from the batches", directory, error)
     epochs = EpochCache()
     for segment in segments:
-        try:
-            for _, header in segment.headers():
-                _note_epoch(epochs, header)
-        except DamagedBatch as damage:
-            logger.warning("%s; leader epochs that began after it in this segment are not known", damage)
+        for header in segment.sound_headers():
+            note_epoch(epochs, header)
     return epochs
-
-
-def _note_epoch(epochs: EpochCache, header: BatchHeader) -> None:
-    if header.leader_epoch > epochs.latest_epoch:
-        epochs.assign(header.leader_epoch, header.base_offset)
-
-
-def _recover(
-    disk: Disk,
-    directory: str,
-    segments: list[Segment],
-    first: int,
-    epochs: EpochCache,
-    producers: ProducerState,
-    *,
-    may_have_gaps: bool,
-) -> list[Segment]:
-    """Check `segments[first:]`; returns those that remain.
-
-    A segment may have lost its end while a later one reached the device. Unless the log was compacted, offsets that are
-    missing between two unflushed segments were lost that way, and the later segment must not stand in for them.
-    """
-    next_offset = segments[first].base_offset
-    for slot in range(first, len(segments)):
-        segment = segments[slot]
-        if segment.base_offset < next_offset or (segment.base_offset > next_offset and not may_have_gaps):
-            logger.warning(
-                "%s: a segment begins at offset %d where %d is the next", directory, segment.base_offset, next_offset
-            )
-            _remove_segments(disk, directory, segments[slot:])
-            return segments[:slot]
-        if slot > first:
-            write_snapshot(disk, directory, segment.base_offset, producers.producers)
-        damage = recover_segment(segment, epochs, producers)
-        next_offset = segment.next_offset()
-        if damage is not None:
-            _remove_segments(disk, directory, segments[slot + 1 :])
-            return segments[: slot + 1]
-    return segments
-
-
-def recover_segment(segment: Segment, epochs: EpochCache, producers: ProducerState) -> DamagedBatch | None:
-    """Keep the sound batches at the front, rebuild the indexes, cut off the rest. Returns why something was cut."""
-    file_size = segment.size
-    segment.start_over()
-    damage: DamagedBatch | None = None
-    producers.end_offset = max(producers.end_offset, segment.base_offset)
-    try:
-        for _, batch in scan_batches(segment.file, 0, file_size, next_offset=segment.base_offset):
-            header = batch.header
-            segment.note([Placed(header.base_offset, header.last_offset, header.max_timestamp, header.size)])
-            _note_epoch(epochs, header)
-            if header.has_producer_id and header.last_offset >= producers.end_offset:
-                aborted = replay_batch(producers, batch)
-                if aborted is not None:
-                    segment.add_aborted(aborted)
-            producers.end_offset = max(producers.end_offset, header.next_offset)
-    except DamagedBatch as found:
-        damage = found
-        logger.warning(
-            "%s; after the crash, %d unflushed bytes from there on are cut off, the log goes on at offset %d",
-            found,
-            file_size - segment.size,
-            producers.end_offset,
-        )
-        segment.file.truncate(segment.size)
-        segment.file.sync()  # else a second crash brings it back behind what is written next
-    segment.seal()
-    segment.synced = False
-    return damage
 
 
 def _remove_segments(disk: Disk, directory: str, segments: Sequence[Segment]) -> None:

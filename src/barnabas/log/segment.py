@@ -8,25 +8,21 @@ What may be served without a check: bytes that this process wrote or checked. By
 against their CRC once, when they are first read (see `log_slice`).
 """
 
-import logging
 from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from barnabas.env import Disk
-from barnabas.log.batch_scan import DamagedBatch, scan_headers
-from barnabas.log.file_names import LOG, OFFSET_INDEX
+from barnabas.log.batch_scan import RELATIVE_OFFSET_MAX, Damage
+from barnabas.log.file_names import LOG
 from barnabas.log.index_cache import IndexCache
-from barnabas.log.indexed_segment import IndexedSegment
 from barnabas.log.offset_index import OffsetIndex
+from barnabas.log.searchable_segment import DamagedRecords, Found, SearchableSegment
 from barnabas.log.settings import LogSettings
 from barnabas.log.time_index import TimeIndex
 from barnabas.log.transaction_index import TransactionIndex
 from barnabas.records.batch import Buffer
 
-logger = logging.getLogger(__name__)
-
-RELATIVE_OFFSET_MAX: Final = 2**31 - 1
 TAIL_BATCHES_MAX: Final = 1024
 """Newest batches whose place is remembered: more than consumers that keep up are behind; 16 KiB per partition."""
 
@@ -42,7 +38,7 @@ class Placed(NamedTuple):
     size: int
 
 
-class Segment(IndexedSegment):
+class Segment(SearchableSegment):
     __slots__ = (
         "_bytes_since_index",
         "_tail_last_offsets",
@@ -130,7 +126,7 @@ class Segment(IndexedSegment):
         if self.has_aborted:
             self.transaction_index()
         self._cache.forget(self)
-        self.largest_timestamp()
+        self.checked_largest_timestamp()
         self.rolling_timestamp()
         self.sealed = False
         self.synced = False
@@ -186,11 +182,20 @@ class Segment(IndexedSegment):
         self.file.truncate(self.size)
 
     def cut_at(self, position: int) -> None:
-        """End the segment at a batch boundary; offsets before it are not affected."""
+        """End the segment behind its last sound batch."""
         self.file.truncate(position)
         self.size = self.trusted_from = position
         self.verified_to = min(self.verified_to, position)
         self.rebuild_indexes()
+
+    def keep_damage(self, damage: Damage) -> None:
+        """Account for damaged bytes that stay where they are, from `size` on; the next batch comes behind them."""
+        self.remember_damage(damage)
+        self.size = damage.end
+        self._bytes_since_index += damage.size
+        self._tail_start = NO_TAIL if damage.next_offset is None else damage.next_offset
+        self._tail_last_offsets.clear()
+        self._tail_positions.clear()
 
     def takes(
         self, size: int, last_offset: int, timestamp: int, settings: LogSettings, *, open_ms_max: int, now_ms: int
@@ -236,7 +241,12 @@ class Segment(IndexedSegment):
 
         That is `offset`, or the first of the dropped batch that holds it. The segment must be activated afterwards.
         """
-        found = self.seek(offset)
+        position = self.place_of(offset)
+        end_offset = offset
+        if position < self.size:
+            damage = self.damage_of(offset)
+            first_offset = next(self.headers(position))[1].base_offset if damage is None else damage.first_offset
+            end_offset = min(offset, first_offset)
         offset_index, time_index = self.indexes()
         offset_index.truncate_to(offset - self.base_offset)
         time_index.truncate_to(offset - self.base_offset)
@@ -244,21 +254,19 @@ class Segment(IndexedSegment):
             transaction_index = self.transaction_index()
             transaction_index.truncate_to(offset)
             self.has_aborted = len(transaction_index) > 0
-        end_offset = offset
-        if found is not None:
-            _, header = next(self.headers(found[0]))
-            end_offset = min(offset, header.base_offset)
-            self.file.truncate(found[0])
-            self.size = found[0]
+        if position < self.size:
+            self.file.truncate(position)
+            self.size = position
+        self.damages = tuple(damage for damage in self.damages if damage.end <= self.size)
         self.trusted_from = min(self.trusted_from, self.size)
         self.verified_to = min(self.verified_to, self.size)
         self._tail_start = NO_TAIL
         self.first_timestamp = None
         self.max_timestamp, relative = time_index.last()
         self.max_timestamp_offset = self.base_offset + relative
-        for _, header in self.headers(offset_index.lookup(relative)[1]):
-            if header.max_timestamp > self.max_timestamp:
-                self.max_timestamp, self.max_timestamp_offset = header.max_timestamp, header.last_offset
+        for _, batch in self.batches(offset_index.lookup(relative)[1]):
+            if batch.header.max_timestamp > self.max_timestamp:
+                self.max_timestamp, self.max_timestamp_offset = batch.header.max_timestamp, batch.header.last_offset
         return end_offset
 
     def start_over(self) -> None:
@@ -267,30 +275,31 @@ class Segment(IndexedSegment):
         self._transaction_index = TransactionIndex(replaces_file=self.has_aborted)
         self.has_aborted = False
         self.size = self.trusted_from = self.verified_to = 0
+        self.damages = ()
         self.first_timestamp = None
         self.max_timestamp, self.max_timestamp_offset = -1, self.base_offset
         self.activate(self.base_offset)
 
     # Reading
 
-    def seek(self, offset: int) -> tuple[int, int] | None:
-        """Position and size of the first batch that ends at or after `offset`; None: all end before."""
+    def seek(self, offset: int) -> Found | None:
+        """The first batch that ends at or after `offset`; None: all end before. DamagedRecords: it cannot be read."""
         if offset >= self._tail_start:
             slot = bisect_left(self._tail_last_offsets, offset)
             if slot == len(self._tail_positions):
                 return None
             position = self._tail_positions[slot]
             end = self._tail_positions[slot + 1] if slot + 1 < len(self._tail_positions) else self.size
-            return position, end - position
-        relative, position = self.offset_index().lookup(offset - self.base_offset)
+            return Found(position, end - position, None)
+        return self.find(offset)
+
+    def place_of(self, offset: int) -> int:
+        """The position of the first batch, or of the damage, that ends at or after `offset`; or where all end."""
         try:
-            return self._seek_from(offset, relative, position)
-        except DamagedBatch as damage:
-            if position == 0:
-                raise
-            logger.warning("%s; rebuilding the indexes, one of them may be wrong", damage)
-            self.rebuild_indexes()
-            return self._seek_from(offset, *self.offset_index().lookup(offset - self.base_offset))
+            found = self.seek(offset)
+        except DamagedRecords as error:
+            return error.damage.position
+        return self.size if found is None else found.position
 
     def bounding_offset(self, position: int) -> int | None:
         """An offset near to it that no batch before `position` reaches; None: only the segment's end is known."""
@@ -300,31 +309,15 @@ class Segment(IndexedSegment):
         relative = self.offset_index().offset_at_or_after(position)
         return None if relative is None else self.base_offset + relative
 
-    def _seek_from(self, offset: int, relative: int, position: int) -> tuple[int, int] | None:
-        for at, header in scan_headers(self.file, position, self.size, next_offset=self.base_offset):
-            if at == position and relative >= 0 and header.base_offset > self.base_offset + relative:
-                raise DamagedBatch(self.path(OFFSET_INDEX), position, "its entry points past the offset it names")
-            if header.last_offset >= offset:
-                return at, header.size
-        return None
-
-    def next_offset(self) -> int:
-        """The offset after the last batch, found from the last index entry on."""
-        next_offset = self.base_offset
-        _, position = self.offset_index().last()
-        for _, header in self.headers(position):
-            next_offset = header.next_offset
-        return next_offset
-
     def rolling_timestamp(self) -> int:
         if self.first_timestamp is None:
-            if self.size == 0:
+            first = self.first_header()
+            if first is None:
                 return -1
-            _, header = next(self.headers())
-            self.first_timestamp = header.max_timestamp
+            self.first_timestamp = first.max_timestamp
         return self.first_timestamp
 
     def retention_timestamp(self) -> int:
         """What retention by time looks at: records without timestamps are as old as the file's last change."""
-        largest = self.largest_timestamp()
+        largest = self.checked_largest_timestamp()
         return largest if largest >= 0 else self._disk.mtime_ms(self.path(LOG))

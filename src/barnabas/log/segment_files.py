@@ -80,7 +80,7 @@ def _complete_cleaned(disk: Disk, directory: str, names: Collection[FileName]) -
 
 def _finish_swap(disk: Disk, directory: str, names: Collection[FileName], swapped: Sequence[Segment]) -> None:
     start = min(segment.base_offset for segment in swapped)
-    end = max(max(segment.next_offset(), segment.base_offset + 1) for segment in swapped)
+    end = max(max(segment.find_end().next_offset, segment.base_offset + 1) for segment in swapped)
     for segment in swapped:
         segment.close()
     replaced = sorted(

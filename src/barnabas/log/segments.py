@@ -2,8 +2,18 @@
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
+from barnabas.log.batch_scan import RELATIVE_OFFSET_MAX
 from barnabas.log.segment import Segment
+
+
+def limit_offsets(segments: Sequence[Segment]) -> None:
+    """Tell each segment where the next one begins."""
+    for segment, following in pairwise(segments):
+        segment.offset_limit = following.base_offset
+    if segments:
+        segments[-1].offset_limit = segments[-1].base_offset + RELATIVE_OFFSET_MAX + 1
 
 
 class Segments:
@@ -57,6 +67,7 @@ class Segments:
 
     def _changed(self) -> None:
         self._bases = [segment.base_offset for segment in self._segments]
+        limit_offsets(self._segments)
         self.active = self._segments[-1]
         self.has_aborted = any(segment.has_aborted for segment in self._segments)
         self.sealed_bytes = sum(segment.size for segment in self._segments[:-1])

@@ -85,6 +85,7 @@ class StoredLog:
         now_ms: int,
         clean_shutdown: bool = True,
         recovery_point: int | None = None,
+        recovery_point_is_lost: bool = False,
         log_start_offset: int = 0,
         high_watermark: int = 0,
         topic_id: TopicId | None = None,
@@ -111,6 +112,7 @@ class StoredLog:
                 now_ms=now_ms,
                 clean_shutdown=clean_shutdown,
                 recovery_point=recovery_point,
+                recovery_point_is_lost=recovery_point_is_lost,
                 log_start_offset=log_start_offset,
                 cache=cache,
             )

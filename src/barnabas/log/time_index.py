@@ -54,10 +54,13 @@ class TimeIndex:
             self.offsets.append(relative_offset)
             self._dirty = True
 
-    def lookup(self, timestamp: int) -> int:
-        """A relative offset up to which every timestamp is below the one given; 0 if none is known."""
+    def lookup(self, timestamp: int) -> tuple[int, int]:
+        """The greatest (timestamp, relative offset) at or below the timestamp given; (-1, 0) if there is none.
+
+        Up to that offset every timestamp is at or below the one given.
+        """
         slot = bisect_right(self.timestamps, timestamp) - 1
-        return self.offsets[slot] if slot >= 0 else 0
+        return (self.timestamps[slot], self.offsets[slot]) if slot >= 0 else (-1, 0)
 
     def last(self) -> tuple[int, int]:
         """The largest timestamp and the relative offset up to which it is known; (-1, 0) when empty."""

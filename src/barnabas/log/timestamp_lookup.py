@@ -1,14 +1,16 @@
 """Offsets by time: the first record at or after a timestamp, and the record with the largest one.
 
-The time indexes lead to a batch; only that batch is decoded.
+The time indexes lead to a batch; only that batch is decoded. An index entry is compared with the batch that it names
+before it is believed. What is damaged is passed over: nobody can read it anyway.
 """
 
+from itertools import pairwise
 from typing import Final, NamedTuple
 
+from barnabas.log.batch_scan import PlacedBatch
 from barnabas.log.segment import Segment
 from barnabas.log.segments import Segments
-from barnabas.records.batch import BatchHeader, read_batch
-from barnabas.records.record import Record, decode_records
+from barnabas.records.record import decode_records
 
 DECODED_BYTES_MAX: Final = 256 * 1024 * 1024
 """What one batch may decompress to: far above any batch that was admitted, well below the memory of a machine."""
@@ -22,34 +24,43 @@ class TimestampedOffset(NamedTuple):
 
 def first_at_or_after(segments: Segments, timestamp: int, *, start_offset: int) -> TimestampedOffset | None:
     """The first record with an offset from `start_offset` on whose timestamp is not below the one given."""
-    for segment in segments:
+    for segment, following in pairwise((*segments, None)):
+        assert segment is not None
         if segment.largest_timestamp() < timestamp:
-            continue
-        offset_index, time_index = segment.indexes()
-        relative = max(time_index.lookup(timestamp), start_offset - segment.base_offset)
-        _, position = offset_index.lookup(relative)
-        for at, header in segment.headers(position):
-            if header.max_timestamp < timestamp or header.last_offset < start_offset:
+            # Of those that are passed over, the last one decides most: see that its index does not lie.
+            is_last = following is None or following.largest_timestamp() >= timestamp
+            if not is_last or segment.checked_largest_timestamp() < timestamp:
                 continue
-            for record in _records(segment, at, header):
-                if record.timestamp >= timestamp and record.offset >= start_offset:
-                    return TimestampedOffset(record.timestamp, record.offset, header.leader_epoch)
+        found = _first_in(segment, timestamp, start_offset)
+        if found is not None:
+            return found
+    return None
+
+
+def _first_in(segment: Segment, timestamp: int, start_offset: int) -> TimestampedOffset | None:
+    relative = max(segment.relative_offset_before(timestamp), start_offset - segment.base_offset)
+    for found in segment.scan_from(segment.offset_index().lookup(relative)):
+        if not isinstance(found, PlacedBatch):
+            continue
+        header = found.batch.header
+        if header.max_timestamp < timestamp or header.last_offset < start_offset:
+            continue
+        for record in decode_records(found.batch, max_bytes=DECODED_BYTES_MAX):
+            if record.timestamp >= timestamp and record.offset >= start_offset:
+                return TimestampedOffset(record.timestamp, record.offset, header.leader_epoch)
     return None
 
 
 def of_max_timestamp(segments: Segments) -> TimestampedOffset | None:
     newest = max(segments, key=lambda segment: segment.largest_timestamp())
+    if newest.largest_timestamp() != newest.checked_largest_timestamp():
+        return of_max_timestamp(segments)
     largest = newest.largest_timestamp()
     if largest < 0:
         return None
-    _, position = newest.offset_index().lookup(newest.max_timestamp_offset - newest.base_offset)
-    for at, header in newest.headers(position):
-        if header.max_timestamp == largest:
-            for record in _records(newest, at, header):
+    for found in newest.scan_from(newest.offset_index().lookup(newest.max_timestamp_offset - newest.base_offset)):
+        if isinstance(found, PlacedBatch) and found.batch.header.max_timestamp == largest:
+            for record in decode_records(found.batch, max_bytes=DECODED_BYTES_MAX):
                 if record.timestamp == largest:
-                    return TimestampedOffset(largest, record.offset, header.leader_epoch)
+                    return TimestampedOffset(largest, record.offset, found.batch.header.leader_epoch)
     return None
-
-
-def _records(segment: Segment, position: int, header: BatchHeader) -> list[Record]:
-    return decode_records(read_batch(segment.file.read_at(position, header.size)), max_bytes=DECODED_BYTES_MAX)

@@ -1,0 +1,201 @@
+"""After a crash: the segments that may not have reached the device are read, and what must be rebuilt is rebuilt.
+
+Beyond the recovery point the first batch that is not sound ends the log: it and everything after it is cut off, as
+Kafka does, because a torn write is no record, and offsets must not have a hole. What was cut is logged.
+
+Below the recovery point all was synced. Damage there stays where it is, the batches behind it are kept, and the log
+has a hole that readers are told of. Indexes and leader epochs are rebuilt from the sound batches. What producers did
+in the hole is taken from where it was written down before: the next snapshot of the producers, and the segment's old
+transaction index.
+"""
+
+import logging
+from collections.abc import Iterator, Sequence
+from itertools import chain, pairwise
+
+from barnabas.env import Disk
+from barnabas.log.batch_scan import RELATIVE_OFFSET_MAX, Damage, PlacedBatch, scan_batches
+from barnabas.log.epoch_cache import EpochCache
+from barnabas.log.index_file import CorruptIndex
+from barnabas.log.producer_rebuild import load_snapshot, replay_batch
+from barnabas.log.producer_snapshot import list_snapshots, write_snapshot
+from barnabas.log.producer_state import ProducerState
+from barnabas.log.searchable_segment import SegmentEnd
+from barnabas.log.segment import Placed, Segment
+from barnabas.log.transaction_index import AbortedTransaction
+from barnabas.records.batch import BatchHeader
+
+logger = logging.getLogger(__name__)
+
+
+class SegmentRecovery:
+    def __init__(
+        self,
+        disk: Disk,
+        directory: str,
+        epochs: EpochCache,
+        producers: ProducerState,
+        *,
+        recovery_point: int | None,
+        may_have_gaps: bool,
+    ) -> None:
+        """`recovery_point` None: not known. Then only what follows the last sound batch is cut off."""
+        self._disk = disk
+        self._directory = directory
+        self._epochs = epochs
+        self.producers = producers
+        """As of the beginning of the first segment that is recovered; afterwards, of the end of the log."""
+        self._recovery_point = recovery_point
+        self._may_have_gaps = may_have_gaps
+        self._snapshot: ProducerState | None = None
+        """The producers as they were behind damage that was passed; takes the place of `producers` there."""
+
+    def run(self, segments: list[Segment], first: int) -> tuple[list[Segment], SegmentEnd]:
+        """Recover `segments[first:]`. Returns those that remain of all, and how the last of them ends."""
+        end = SegmentEnd(segments[first].base_offset, None)
+        for slot in range(first, len(segments)):
+            segment = segments[slot]
+            is_last = slot + 1 == len(segments)
+            if slot > first:
+                if not self._continues(segment, end):
+                    self._reach(end.next_offset)
+                    return segments[:slot], end
+                self._reach(segment.base_offset)
+                write_snapshot(self._disk, self._directory, segment.base_offset, self.producers.producers)
+            if not is_last and self._is_unflushed(segments[slot + 1].base_offset):
+                # Where that one begins proves nothing yet.
+                segment.offset_limit = segment.base_offset + RELATIVE_OFFSET_MAX + 1
+            end, was_cut = self._recover(segment, is_last=is_last)
+            if was_cut:
+                segments = segments[: slot + 1]
+                break
+        self._reach(2**63)
+        return segments, end
+
+    def _is_unflushed(self, offset: int) -> bool:
+        return self._recovery_point is not None and offset >= self._recovery_point
+
+    def _continues(self, segment: Segment, end: SegmentEnd) -> bool:
+        """A segment may have lost its end while a later one reached the device. Unless the log was compacted, offsets
+        that are missing between two unflushed segments were lost that way, and the later must not stand in for them."""
+        base_offset, next_offset = segment.base_offset, end.next_offset
+        is_gap = base_offset > next_offset and end.damage is None
+        if base_offset == next_offset or end.damage is not None or (is_gap and self._may_have_gaps):
+            return True
+        logger.warning(
+            "%s: a segment begins at offset %d where %d is the next", self._directory, base_offset, next_offset
+        )
+        return not self._is_unflushed(base_offset)
+
+    def _recover(self, segment: Segment, *, is_last: bool) -> tuple[SegmentEnd, bool]:
+        """How it ends, and whether something was cut off there."""
+        file_size = segment.size
+        noted_aborts = _noted_aborts(segment)
+        segment.start_over()
+        self.producers.end_offset = max(self.producers.end_offset, segment.base_offset)
+        next_offset = segment.base_offset
+        damage: Damage | None = None
+        was_cut = False
+        for found in self._scan(segment, file_size):
+            if isinstance(found, PlacedBatch):
+                self._take(segment, found)
+                next_offset = found.batch.header.next_offset
+                damage = None
+            elif self._is_unflushed(found.first_offset) or (
+                self._recovery_point is None and found.next_offset is None and is_last
+            ):
+                self._cut(segment, found, file_size)
+                was_cut = True
+                break
+            else:
+                damage = found
+                self._keep(segment, found, noted_aborts)
+        segment.seal()
+        segment.synced = False
+        return SegmentEnd(next_offset, damage), was_cut
+
+    def _scan(self, segment: Segment, file_size: int) -> Iterator[PlacedBatch | Damage]:
+        """The last batch of a log has no successor to prove its offset. Where there are no gaps, it must not have one
+        before it."""
+        next_offset: int | None = segment.base_offset
+        scan = scan_batches(
+            segment.file, 0, file_size, next_offset=segment.base_offset, offset_limit=segment.offset_limit
+        )
+        for found, following in pairwise(chain(scan, (None,))):
+            assert found is not None
+            if isinstance(found, Damage):
+                next_offset = found.next_offset
+            else:
+                base_offset = found.batch.header.base_offset
+                is_gap = base_offset != next_offset and not self._may_have_gaps
+                if following is None and next_offset is not None and is_gap and self._is_unflushed(base_offset):
+                    reason = f"offset {base_offset} where {next_offset} is the next"
+                    size = file_size - found.position
+                    yield Damage(segment.file.path, found.position, size, next_offset, None, reason)
+                    return
+                next_offset = found.batch.header.next_offset
+            yield found
+
+    def _take(self, segment: Segment, found: PlacedBatch) -> None:
+        header = found.batch.header
+        self._reach(header.base_offset)
+        segment.note([Placed(header.base_offset, header.last_offset, header.max_timestamp, header.size)])
+        note_epoch(self._epochs, header)
+        producers = self.producers
+        if header.has_producer_id and header.last_offset >= producers.end_offset:
+            aborted = replay_batch(producers, found.batch)
+            if aborted is not None:
+                segment.add_aborted(aborted)
+        producers.end_offset = max(producers.end_offset, header.next_offset)
+
+    def _cut(self, segment: Segment, damage: Damage, file_size: int) -> None:
+        logger.warning(
+            "%s; after the crash, %d unflushed bytes from there on are cut off, the log goes on at offset %d",
+            damage,
+            file_size - segment.size,
+            damage.first_offset,
+        )
+        segment.file.truncate(segment.size)
+        segment.file.sync()  # else a second crash brings it back behind what is written next
+
+    def _keep(self, segment: Segment, damage: Damage, noted_aborts: Sequence[AbortedTransaction]) -> None:
+        logger.error(
+            "%s; it was synced, so it is kept: %s. Run `barnabas log verify %s` to see more",
+            damage,
+            damage.consequence,
+            self._directory,
+        )
+        segment.keep_damage(damage)
+        end_offset = segment.offset_limit if damage.next_offset is None else damage.next_offset
+        for aborted in noted_aborts:
+            if damage.first_offset <= aborted.last_offset < end_offset:
+                segment.add_aborted(aborted)
+                self.producers.note_aborted(aborted)
+        snapshots = [
+            offset
+            for offset in list_snapshots(self._disk, self._directory)
+            if damage.first_offset < offset <= (self._recovery_point or 0)
+        ]
+        behind = [offset for offset in snapshots if offset >= end_offset] or snapshots[::-1]
+        self._snapshot = next(filter(None, map(self._load_snapshot, behind)), self._snapshot)
+
+    def _load_snapshot(self, offset: int) -> ProducerState | None:
+        return load_snapshot(self._disk, self._directory, offset)
+
+    def _reach(self, offset: int) -> None:
+        """From `offset` on a snapshot that was taken there, or before, knows more than we could read."""
+        if self._snapshot is not None and self._snapshot.end_offset <= offset:
+            self.producers, self._snapshot = self._snapshot, None
+
+
+def note_epoch(epochs: EpochCache, header: BatchHeader) -> None:
+    if header.leader_epoch > epochs.latest_epoch:
+        epochs.assign(header.leader_epoch, header.base_offset)
+
+
+def _noted_aborts(segment: Segment) -> list[AbortedTransaction]:
+    """What its transaction index says, if anything."""
+    try:
+        return segment.transaction_index().entries() if segment.has_aborted else []
+    except CorruptIndex:
+        return []
