@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from barnabas.env.rate_limited_log import RateLimitedLog
 from barnabas.env.time_slices import TimeSlices
 from barnabas.quotas.limits import ANONYMOUS
+from barnabas.wire.errors import CorruptMessage
 
 if TYPE_CHECKING:
     from barnabas.controller.controller import Controller
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from barnabas.raft.node import RaftNode
     from barnabas.replication.log_moves import LogMoves
     from barnabas.replication.replicas import Replicas
-    from barnabas.wire.errors import ErrorCode
+    from barnabas.wire.errors import ErrorCode, KafkaError
 
 
 logger = logging.getLogger(__name__)
@@ -117,10 +118,19 @@ class Broker:
     """None: no quota is set, and nothing is measured."""
     client_warnings: RateLimitedLog = field(init=False)
     """For mistakes in a client's configuration, which it makes again with every connection."""
+    damage_warnings: RateLimitedLog = field(init=False)
+    """For damaged files, which readers run into again and again."""
     _telemetry: Telemetry | None = None
 
     def __post_init__(self) -> None:
         self.client_warnings = RateLimitedLog(logger, self.wait_clock.monotonic_ms)
+        self.damage_warnings = RateLimitedLog(logger, self.wait_clock.monotonic_ms)
+
+    def report_damage(self, topic: str, partition: int, error: KafkaError) -> None:
+        """Log why a reader gets CORRUPT_MESSAGE, which tells it nothing more; other errors are not logged."""
+        if isinstance(error, CorruptMessage):
+            kind = (topic, partition, str(error))
+            self.damage_warnings.warn(kind, "a reader of %s-%d got CORRUPT_MESSAGE: %s", topic, partition, error)
 
     @property
     def groups(self) -> GroupCoordinator:

@@ -190,6 +190,8 @@ class Fetch:
 
     def _refusal(self, wanted: RequestedPartition, error: KafkaError) -> FetchedPartition:
         leader = None
+        if wanted.topic in self._names:
+            self._broker.report_damage(self._names[wanted.topic], wanted.index, error)
         if isinstance(error, NotLeaderOrFollower):
             known = self._broker.image.topics.partition(self._names[wanted.topic], wanted.index)
             leader = (known.leader, known.leader_epoch) if known else None
@@ -254,19 +256,22 @@ class Fetch:
         if self.cold_reads:
             cold = list(self.cold_reads.values())
             read = await self._broker.workers.run(lambda: [_read(each) for each in cold])
-            for position, answer in zip(self.cold_reads, read, strict=True):
+            for position, (answer, error) in zip(self.cold_reads, read, strict=True):
                 self._answers[position] = answer
+                if error is not None:
+                    wanted = self._plan.partitions[position]
+                    self._broker.report_damage(self._names[wanted.topic], wanted.index, error)
         return self.answer(self._answers)
 
 
-def _read(cold: ColdRead) -> FetchedPartition:
+def _read(cold: ColdRead) -> tuple[FetchedPartition, KafkaError | None]:
     """Blocks on the disk: run it on a worker."""
     try:
-        return cold.answer._replace(records=cold.slice.read())
+        return cold.answer._replace(records=cold.slice.read()), None
     except KafkaError as error:
-        return cold.answer._replace(error_code=int(error.code))
+        return cold.answer._replace(error_code=int(error.code)), error
     except OSError:
-        return cold.answer._replace(error_code=int(ErrorCode.kafka_storage_error))
+        return cold.answer._replace(error_code=int(ErrorCode.kafka_storage_error)), None
 
 
 def _aborted_in(log: PartitionLog, located: LogSlice, stable_offset: int) -> AbortedTransactions:

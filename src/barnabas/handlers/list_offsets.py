@@ -72,6 +72,7 @@ def _answer(
         partition.check_leader(asked.current_leader_epoch)
         found = _find(partition, asked.timestamp, committed_only=isolation_level == READ_COMMITTED)
     except KafkaError as error:
+        context.broker.report_damage(topic, asked.partition_index, error)
         return ListOffsetsPartitionResponse(partition_index=asked.partition_index, error_code=error.code)
     return ListOffsetsPartitionResponse(
         partition_index=asked.partition_index,

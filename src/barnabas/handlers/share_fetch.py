@@ -244,7 +244,9 @@ class ShareFetch:
                 partition.partition.unwatch(wait)
 
     def _refuse(self, where: TopicIdPartition, error: KafkaError) -> None:
-        self._partitions.pop(where, None)
+        partition = self._partitions.pop(where, None)
+        if partition is not None:
+            self._broker.report_damage(partition.partition.topic_partition.topic, where.partition, error)
         self._answers[where] = PartitionData(
             partition_index=where.partition,
             error_code=error.code,
