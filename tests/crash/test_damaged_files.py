@@ -25,7 +25,7 @@ from plain_requests import (
     topic_names,
 )
 
-from barnabas.records.batch import split_batches
+from barnabas.records.batch import split_batches, with_offsets
 from barnabas.testing import Broker
 from barnabas.wire.errors import ErrorCode
 
@@ -216,7 +216,9 @@ def test_what_can_be_rebuilt_is(data_dir: Path, damage: Damage) -> None:
 
 
 def half_a_batch(path: Path) -> bytes:
-    batch = bytes(next(split_batches(path.read_bytes())).data)
+    """As if the next batch, much like the last one, had not been written to its end."""
+    *_, last = split_batches(path.read_bytes())
+    batch = b"".join(map(bytes, with_offsets(last, last.header.next_offset, last.header.leader_epoch)))
     return batch[: len(batch) // 2]
 
 

@@ -13,7 +13,7 @@ from barnabas.raft.voters import ReplicaKey, Voter, VoterEndpoint, VoterSet
 from barnabas.records.batch import HEADER_SIZE, read_header
 from barnabas.records.record import seal
 from barnabas.testing.disk import SimulatedDisk
-from barnabas.wire.errors import CorruptMessage, InvalidRecord
+from barnabas.wire.errors import CorruptMessage
 
 # What `kafka-storage format --standalone` of Apache Kafka 4.3.1 wrote as 00000000000000000000-0000000000.checkpoint.
 KAFKA_WROTE = bytes.fromhex("""
@@ -58,15 +58,11 @@ def test_damage_is_told() -> None:
     for cut in range(len(whole)):
         with pytest.raises(CorruptMessage):
             decode_snapshot(whole[:cut])
-    for position in range(21, len(whole), 7):
+    for position in range(len(whole)):
         broken = bytearray(whole)
         broken[position] ^= 0xFF
-        try:
-            snapshot = decode_snapshot(bytes(broken))
-        except (CorruptMessage, InvalidRecord):
-            continue
-        # Only the offset and the epoch of a batch lie outside its checksum, and neither is read from here.
-        assert snapshot == decode_snapshot(whole)
+        with pytest.raises(CorruptMessage, match="byte"):
+            decode_snapshot(bytes(broken))
 
 
 def test_names() -> None:
@@ -87,5 +83,5 @@ def test_whatever_is_wrong_with_it_the_operator_is_told_what_to_do() -> None:
     unknown_codec = seal(header._replace(attributes=header.attributes | 7), good[HEADER_SIZE:size]) + good[size:]
     for content in (wrong_count, unknown_codec, good[:-1]):
         directory.write_snapshot(SnapshotId(5, 1), content)
-        with pytest.raises(CorruptMessage, match="Restore it from a backup"):
+        with pytest.raises(CorruptMessage, match=r"/quorum/0.*checkpoint is damaged at byte .* from a backup"):
             directory.newest_snapshot()

@@ -2,6 +2,7 @@
 
 from barnabas.model.nouns import (
     INTERNAL_TOPICS,
+    METADATA_PARTITION,
     METADATA_TOPIC,
     METADATA_TOPIC_ID,
     NO_EPOCH,
@@ -20,6 +21,7 @@ from barnabas.model.nouns import (
 
 __all__ = [
     "INTERNAL_TOPICS",
+    "METADATA_PARTITION",
     "METADATA_TOPIC",
     "METADATA_TOPIC_ID",
     "NO_EPOCH",

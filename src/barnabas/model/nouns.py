@@ -31,3 +31,6 @@ class TopicPartition(NamedTuple):
     def __str__(self) -> str:
         """The name of its directory on disk."""
         return f"{self.topic}-{self.partition}"
+
+
+METADATA_PARTITION: Final = TopicPartition(METADATA_TOPIC, 0)

@@ -30,13 +30,13 @@ from barnabas.metadata.delta import Delta
 from barnabas.metadata.features import SUPPORTED_FEATURES
 from barnabas.metadata.image import CLIENT_METRICS, TOPIC, ClusterImage, Endpoint
 from barnabas.metadata.records import MetadataRecord, encode_metadata_record
-from barnabas.model import TopicPartition
+from barnabas.model import METADATA_PARTITION, TopicPartition
 from barnabas.node.cluster_state import RECORDS_AT_ONCE, ClusterState
 from barnabas.node.connection_configs import connection_limits, connection_settings
 from barnabas.node.coordinators import CoordinatorDependencies, Coordinators
 from barnabas.node.errors import StartError
 from barnabas.node.listeners import ListenerPlan, plan_listeners
-from barnabas.node.quorum import METADATA_PARTITION, metadata_log_settings, open_quorum
+from barnabas.node.quorum import metadata_log_settings, open_quorum
 from barnabas.node.quota_changes import QuotaChanges
 from barnabas.node.recovery import recover_large_logs, set_strays_aside
 from barnabas.node.storage import open_storage

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from barnabas.env import Clock, Disk, Workers
 from barnabas.log.settings import LogSettings
 from barnabas.metadata.configs import BrokerConfigs
-from barnabas.model import METADATA_TOPIC, METADATA_TOPIC_ID, TopicPartition
+from barnabas.model import METADATA_PARTITION, METADATA_TOPIC_ID
 from barnabas.node.errors import StartError
 from barnabas.node.metadata_log import PartitionMetadataLog
 from barnabas.node.storage import Storage
@@ -14,8 +14,6 @@ from barnabas.raft.ports import Listener
 from barnabas.raft.quorum_directory import QuorumDirectory
 from barnabas.raft.voters import ReplicaKey, Voter, VoterEndpoint, VoterSet
 from barnabas.wire.errors import KafkaError
-
-METADATA_PARTITION = TopicPartition(METADATA_TOPIC, 0)
 
 
 def metadata_log_settings(configs: BrokerConfigs) -> LogSettings:

@@ -20,6 +20,7 @@ from barnabas.log.settings import LogSettings
 from barnabas.metadata.configs import BrokerConfigs
 from barnabas.model import TopicPartition
 from barnabas.node.errors import StartError
+from barnabas.node.metadata_check import check_metadata
 from barnabas.wire.errors import KafkaError
 
 logger = logging.getLogger(__name__)
@@ -71,6 +72,7 @@ def open_storage(
             random=rng,
             # The lock keeps other processes out; there are none on a simulated disk.
             lock=DirectoryLock if isinstance(disk, RealDisk) else None,
+            inspect=lambda path: check_metadata(disk, path) if path == paths[0] else None,
         )
     except (KafkaError, CorruptMetaProperties, ValueError, BlockingIOError) as error:
         raise StartError(str(error)) from error

@@ -40,7 +40,7 @@ def decode_election_state(content: bytes) -> ElectionState:
         fields = json.loads(content)
         data_version = fields["data_version"]
         if data_version not in (0, 1):
-            raise CorruptMessage(f"{FILE_NAME} has data_version {data_version}; only 0 and 1 are supported")
+            raise CorruptMessage(f"data_version is {data_version}; only 0 and 1 are supported")
         voted_id = int(fields["votedId"])
         directory = _NO_DIRECTORY
         if data_version == 1:
@@ -50,5 +50,9 @@ def decode_election_state(content: bytes) -> ElectionState:
             leader_id=int(fields["leaderId"]),
             voted=None if voted_id < 0 else ReplicaKey(voted_id, directory),
         )
-    except (ValueError, KeyError, TypeError) as error:
-        raise CorruptMessage(f"{FILE_NAME} is damaged ({error!r}); a voter without its memory may not vote") from error
+    except json.JSONDecodeError as error:
+        raise CorruptMessage(f"byte {error.pos} is not what JSON has there ({error.msg})") from error
+    except KeyError as error:
+        raise CorruptMessage(f"there is no {error.args[0]} in it") from error
+    except (ValueError, TypeError) as error:
+        raise CorruptMessage(str(error)) from error

@@ -303,7 +303,10 @@ def _values(batch: Batch) -> list[bytes]:
 
 def _batches_from(log: MetadataLog, offset: int) -> Iterator[Batch]:
     while offset < log.end_offset:
-        for batch in split_batches(log.read(offset, _READ_BYTES)):
+        data = log.read(offset, _READ_BYTES)
+        if not data:
+            raise KafkaStorageError(f"the metadata log has no record at offset {offset}, and ends at {log.end_offset}")
+        for batch in split_batches(data):
             if batch.header.base_offset >= offset:
                 yield batch
                 offset = batch.header.next_offset

@@ -42,7 +42,16 @@ class QuorumDirectory:
 
     def read_election(self) -> ElectionState | None:
         path = self._file(FILE_NAME)
-        return decode_election_state(self._disk.read_file(path)) if self._disk.exists(path) else None
+        if not self._disk.exists(path):
+            return None
+        try:
+            return decode_election_state(self._disk.read_file(path))
+        except CorruptMessage as error:
+            # One of several voters could vote twice in an epoch if it went on without.
+            raise CorruptMessage(
+                f"{path} is damaged: {error}. Restore it from a backup; the only voter of a quorum may do without: "
+                "its log knows the epoch, so the file can be removed"
+            ) from error
 
     def write_election(self, state: ElectionState) -> None:
         self._disk.replace_file(self._file(FILE_NAME), encode_election_state(state))
@@ -61,7 +70,9 @@ class QuorumDirectory:
             return StoredSnapshot(ids[-1], decode_snapshot(self._disk.read_file(path)))
         except KafkaError as error:
             # An older snapshot would need a log that reaches back to it, and that should be examined first, too.
-            raise CorruptMessage(f"{path} cannot be read: {error}. Restore it from a backup before starting") from error
+            raise CorruptMessage(
+                f"{path} is damaged at {error}. Restore the whole data directory from a backup"
+            ) from error
 
     def write_snapshot(self, snapshot_id: SnapshotId, content: bytes) -> None:
         self._disk.replace_file(self._file(snapshot_id.file_name), content)

@@ -17,10 +17,10 @@ from barnabas.raft.control_records import (
     read_voters,
 )
 from barnabas.raft.voters import VoterSet
-from barnabas.records.batch import crc_is_valid, split_batches
+from barnabas.records.batch import crc_is_valid, read_header, split_batches
 from barnabas.records.control import ControlType, decode_control_key
 from barnabas.records.record import Record, build_batch, decode_records
-from barnabas.wire.errors import CorruptMessage
+from barnabas.wire.errors import CorruptMessage, KafkaError
 
 BATCH_BYTES_TARGET: Final = 64 * 1024
 """Small enough that building one does not block the loop."""
@@ -86,23 +86,36 @@ def encode_snapshot(
 
 
 def decode_snapshot(content: bytes) -> Snapshot:
+    """CorruptMessage says where, and what is wrong there."""
     voters: VoterSet | None = None
     last_timestamp = -1
     values: list[bytes] = []
     kinds: list[ControlType | None] = []
-    for batch in split_batches(content):
-        if not crc_is_valid(batch):
-            raise CorruptMessage(f"the batch at offset {batch.header.base_offset} of the snapshot is damaged")
-        for record in decode_records(batch, max_bytes=DECOMPRESSED_BYTES_MAX):
-            if not batch.header.is_control:
-                values.append(record.value or b"")
-                continue
-            kind = decode_control_key(record.key)
-            kinds.append(kind)
-            if kind == ControlType.KRAFT_VOTERS:
-                voters = read_voters(record)
-            elif kind == ControlType.SNAPSHOT_HEADER:
-                last_timestamp = read_control(SnapshotHeaderRecord, record).last_contained_log_timestamp
-    if not kinds or kinds[0] != ControlType.SNAPSHOT_HEADER or kinds[-1] != ControlType.SNAPSHOT_FOOTER:
-        raise CorruptMessage("the snapshot is incomplete: its header or its footer is missing")
+    position = next_offset = 0
+    try:
+        epoch = read_header(content).leader_epoch
+        for batch in split_batches(content):
+            header = batch.header
+            if not crc_is_valid(batch):
+                raise CorruptMessage("the CRC of the batch is wrong")
+            if header.base_offset != next_offset or header.leader_epoch != epoch:
+                raise CorruptMessage(f"offset {header.base_offset}, epoch {header.leader_epoch} are not what follows")
+            next_offset = header.next_offset
+            for record in decode_records(batch, max_bytes=DECOMPRESSED_BYTES_MAX):
+                if not header.is_control:
+                    values.append(record.value or b"")
+                    continue
+                kind = decode_control_key(record.key)
+                kinds.append(kind)
+                if kind == ControlType.KRAFT_VOTERS:
+                    voters = read_voters(record)
+                elif kind == ControlType.SNAPSHOT_HEADER:
+                    last_timestamp = read_control(SnapshotHeaderRecord, record).last_contained_log_timestamp
+            position += len(batch.data)
+        if not kinds or kinds[0] != ControlType.SNAPSHOT_HEADER:
+            raise CorruptMessage("it does not begin with a snapshot's header")
+        if kinds[-1] != ControlType.SNAPSHOT_FOOTER or position < len(content):
+            raise CorruptMessage("a snapshot's footer should end it there")
+    except KafkaError as error:
+        raise CorruptMessage(f"byte {position}: {error}") from error
     return Snapshot(voters, last_timestamp, values)

@@ -1,0 +1,42 @@
+"""A look at a log that nobody has opened: which batches are sound, and where it ends. Nothing is changed."""
+
+from typing import NamedTuple
+
+from barnabas.env import Disk
+from barnabas.log.batch_scan import RELATIVE_OFFSET_MAX, Damage, scan_batches
+from barnabas.log.file_names import LOG, file_name, parse_file_name
+
+
+class InspectedLog(NamedTuple):
+    damages: list[Damage]
+    start_offset: int
+    end_offset: int
+    """After the last sound batch."""
+    last_segment: str | None
+    """The path of its `.log`; None: there is none."""
+
+
+def inspect_log(disk: Disk, directory: str) -> InspectedLog:
+    names = [name for name in map(parse_file_name, disk.list_dir(directory)) if name is not None]
+    bases = sorted(name.offset for name in names if name.kind == LOG and not name.suffix)
+    damages: list[Damage] = []
+    end_offset = bases[0] if bases else 0
+    paths = [f"{directory}/{file_name(base, LOG)}" for base in bases]
+    for base, path, limit in zip(bases, paths, [*bases[1:], None], strict=True):
+        end_offset = base
+        file = disk.open(path, readonly=True)
+        try:
+            for found in scan_batches(
+                file,
+                0,
+                file.size(),
+                next_offset=base,
+                offset_limit=base + RELATIVE_OFFSET_MAX + 1 if limit is None else limit,
+            ):
+                if isinstance(found, Damage):
+                    damages.append(found)
+                else:
+                    end_offset = found.batch.header.next_offset
+        finally:
+            file.close()
+    return InspectedLog(damages, bases[0] if bases else 0, end_offset, paths[-1] if paths else None)
