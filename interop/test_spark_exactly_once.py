@@ -18,7 +18,7 @@ from barnabas.client.errors import Refused
 from barnabas.spark.sink.exactly_once import steps
 from barnabas.spark.sink.exactly_once.errors import OlderThanDecided
 from barnabas.testing.simulated_query import Crash, SimulatedQuery, at, crash_at, rows_of
-from barnabas.testing.spark_kills.named_steps import Life, run_lives
+from barnabas.testing.spark_kills.named_steps import DriverRun, run_lives
 from barnabas.wire.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 
 SEED = 5
@@ -109,7 +109,7 @@ def test_transactions_that_really_time_out(query: SimulatedQuery) -> None:
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("server", [2], indirect=True, ids=["transaction.version=2"])
 def test_a_query_that_is_killed_at_named_steps_writes_each_row_once(server: KafkaServer) -> None:
-    life = Life(((steps.TASK_WRITING, "self"), (steps.DECIDED, "driver")), times_out=True)
+    life = DriverRun(((steps.TASK_WRITING, "self"), (steps.DECIDED, "driver")), times_out=True)
     result = run_lives([life], server=server)
     assert result.is_exact
     assert result.steps[steps.ROLLED_FORWARD] >= 1

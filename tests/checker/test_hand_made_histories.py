@@ -196,9 +196,9 @@ def test_a_transaction_begins_first() -> None:
     ("text", "problem"),
     [
         ("", "is empty"),
-        ("hello\n", "no header"),
+        ("hello\n", "not a header"),
         ('{"event":"history","workload":"x","format":2}\n', "format 2"),
-        ('{"event":"history","workload":"x"}\n{"event":"send"}\n', "line 2 .* is no event"),
+        ('{"event":"history","workload":"x"}\n{"event":"send"}\n', "line 2 .* is not an event"),
     ],
 )
 def test_a_file_that_is_no_history_is_refused(text: str, problem: str, tmp_path: Path) -> None:

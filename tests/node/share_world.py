@@ -17,7 +17,7 @@ from barnabas.env import InlineWorkers
 from barnabas.node.broker_node import BrokerNode
 from barnabas.testing.client import Client, create_topic
 from barnabas.testing.clock import VirtualClock
-from barnabas.testing.clock_driver import ClockDriver, QuietSelector
+from barnabas.testing.clock_driver import ClockDriver, IdleSelector
 from barnabas.testing.disk import SimulatedDisk
 
 T = TypeVar("T")
@@ -41,7 +41,7 @@ class ShareWorld:
         self.disk = SimulatedDisk(now_ms=self.clock.now_ms)
         self.properties = dict(PROPERTIES)
         self._clients: list[Client] = []
-        selector = QuietSelector()
+        selector = IdleSelector()
         self._loop = asyncio.SelectorEventLoop(selector)
         self._driver = ClockDriver(self.clock, self._loop, selector)
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)

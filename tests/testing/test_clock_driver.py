@@ -12,7 +12,7 @@ import pytest
 
 from barnabas.testing import Broker, VirtualClock
 from barnabas.testing.clock import START_MS
-from barnabas.testing.clock_driver import EXACT_MS, ClockDriver, QuietSelector
+from barnabas.testing.clock_driver import EXACT_MS, ClockDriver, IdleSelector
 from barnabas.testing.runner import BrokerDidNotStart
 
 WEEK_MS = 7 * 24 * 3600 * 1000
@@ -23,7 +23,7 @@ class Driven:
 
     def __init__(self) -> None:
         self.clock = VirtualClock()
-        selector = QuietSelector()
+        selector = IdleSelector()
         self.loop = asyncio.SelectorEventLoop(selector)
         self.driver = ClockDriver(self.clock, self.loop, selector)
         self._thread = threading.Thread(target=self.loop.run_forever)

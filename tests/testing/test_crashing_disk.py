@@ -70,7 +70,7 @@ def test_points_are_read_as_they_are_written() -> None:
     assert CrashPoint.parse(str(point)) == point
     assert CrashPoint.parse("roll: create .log") == CrashPoint("roll: create .log", 1, "before")
     for nonsense in ("roll: create .log#2/sometimes", "roll: create .log#two"):
-        with pytest.raises(ValueError, match="no crash point"):
+        with pytest.raises(ValueError, match="not a crash point"):
             CrashPoint.parse(nonsense)
 
 
@@ -85,7 +85,7 @@ def test_a_broker_dies_before_in_or_after_a_write(moment: str, left: bytes) -> N
     with pytest.raises(PowerCut):  # the dead change nothing
         disk.remove(f"{SEGMENT}.log")
     assert inner.exists(f"{SEGMENT}.log")
-    assert disk.struck
+    assert disk.is_reached
 
 
 def test_a_replaced_file_is_taken_apart() -> None:

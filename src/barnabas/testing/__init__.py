@@ -1,4 +1,4 @@
-"""A broker for tests, in milliseconds, and simulated time and disks.
+"""A broker for tests that starts in milliseconds, virtual time, and a simulated disk.
 
 from barnabas.testing import Broker
 
@@ -19,7 +19,7 @@ _MODULES = {"Broker": "barnabas.testing.broker", "VirtualClock": "barnabas.testi
 
 
 def __getattr__(name: str) -> object:
-    """Imported when asked for: pytest loads this package with the plugin in every project that has it installed."""
+    """Imported on first use, because pytest loads this package in every project that has it installed."""
     if name in _MODULES:
         found: object = getattr(import_module(_MODULES[name]), name)
         return found

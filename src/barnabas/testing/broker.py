@@ -1,9 +1,9 @@
 """A broker for a test: `with Broker() as broker: ... broker.bootstrap_servers`.
 
-By default it runs in a thread of this process, which is quickest. `Broker(process=True)` is a process that can be
-killed, paused and restarted, on the same port and the same data. Both are whole brokers, on a free port of 127.0.0.1,
-with a temporary data directory that goes when they go. For `Broker(clock=VirtualClock())` time passes only when the
-test says so.
+By default it runs in a thread of this process, which starts fastest. `Broker(process=True)` is a process that can be
+killed, paused and restarted, on the same port and with the same data. Both are complete brokers, on a free port of
+127.0.0.1, with a temporary data directory that is removed at the end. With `Broker(clock=VirtualClock())` time passes
+only when the test says so.
 """
 
 import os
@@ -22,7 +22,7 @@ from barnabas.testing.thread_runner import ThreadRunner
 
 HOST = "127.0.0.1"
 
-# What a test wants where a server wants something else: groups form at once.
+# Defaults for tests: groups form at once.
 TEST_PROPERTIES = {"group.initial.rebalance.delay.ms": "0"}
 # With a virtual clock, the broker stamps the records: clients would stamp them with the machine's time.
 VIRTUAL_TIME_PROPERTIES = {"log.message.timestamp.type": "LogAppendTime"}
@@ -43,17 +43,17 @@ class Broker:
         crash_at: str | None = None,
         fault: str | None = None,
     ) -> None:
-        """`clock`: the broker's time, see `clock_driver`. Not for a process.
+        """`clock`: the broker's time, see `clock_driver`; not with `process`.
 
-        `crash_at`: a broker process kills itself there, see `crashing_disk`.
+        `crash_at`: the broker process kills itself at this step, see `crashing_disk`.
 
-        `fault`: a broker process that is broken on purpose, see `faulty_serve`.
+        `fault`: build a defect into the broker process, see `faulty_serve`.
         """
         if process and clock is not None:
             raise ValueError("a virtual clock needs a broker in this process: leave out process=True, or the clock")
         defaults = TEST_PROPERTIES if clock is None else TEST_PROPERTIES | VIRTUAL_TIME_PROPERTIES
         self.properties: dict[str, Property] = {**defaults, **(properties or {})}
-        """Kafka's names; a change acts at the next start."""
+        """By Kafka's names; changes apply at the next start."""
         self.port = 0
         self._home = tempfile.mkdtemp(prefix="barnabas-")
         self.data_dir = os.path.join(self._home, "data") if data_dir is None else os.fspath(data_dir)
@@ -63,7 +63,7 @@ class Broker:
         if fault is not None:
             self._own_process("fault").fault = fault
         if clock is not None:
-            clock.start_today()
+            clock.start_at_machine_time()
         self._runner: Runner = self._process or ThreadRunner(clock)
 
     @property
@@ -75,13 +75,13 @@ class Broker:
         return self._own_process("a pid").pid
 
     def start(self) -> None:
-        """Start on the port it had before, or on a free one."""
+        """Start on the same port as before, or on a free one."""
         for attempt in range(_START_ATTEMPTS):
             port = self.port or pick_free_port(HOST)
             try:
                 self.port = self._runner.start(self._all_properties(port))
             except BrokerDidNotStart:
-                # Somebody may have taken the port between our look and the broker's bind; anything else is news.
+                # Another process may have taken the port before the broker could bind it: then try another port.
                 if self.port or is_free(port, HOST) or attempt == _START_ATTEMPTS - 1:
                     raise
             else:
@@ -92,7 +92,7 @@ class Broker:
         self._runner.stop()
 
     def restart(self) -> None:
-        """Stop cleanly, unless it is down already, and start on the same port and data."""
+        """Stop cleanly if it is running, and start on the same port with the same data."""
         self.stop()
         self.start()
 
@@ -101,7 +101,7 @@ class Broker:
         self._own_process("kill()").kill()
 
     def crash_at(self, point: str | None, *, steps_path: str | None = None) -> None:
-        """From the next start on: SIGKILL itself at this step of its work on the disk; None: never again.
+        """From the next start on, the broker kills itself (SIGKILL) at this step of its disk I/O; None: no more.
 
         With `steps_path` it appends the names of its steps to that file.
         """
@@ -109,7 +109,7 @@ class Broker:
         process.crash_at, process.steps_path = point, steps_path
 
     def pause(self) -> None:
-        """SIGSTOP: it is there and answers nothing."""
+        """SIGSTOP: it keeps its connections, but does not answer."""
         self._own_process("pause()").pause()
 
     def resume(self) -> None:
@@ -119,11 +119,11 @@ class Broker:
         return self._runner.is_running()
 
     def wait_for_end(self, timeout_s: float) -> bool:
-        """Whether it ends by itself in this time, as one does that was told to with `crash_at`."""
+        """Wait for the process to end by itself, as with `crash_at`; whether it did."""
         return self._own_process("wait_for_end()").wait_for_end(timeout_s)
 
     def connect(self, *, client_id: str | None = "barnabas-testing", timeout_s: float = 10.0) -> Client:
-        """A bare connection, for tests of the protocol itself."""
+        """A connection that speaks the protocol request by request, for tests of the protocol."""
         return Client(HOST, self.port, client_id=client_id, timeout_s=timeout_s)
 
     def create_topic(self, name: str, partitions: int = 1, config: Mapping[str, str] | None = None) -> None:
@@ -161,5 +161,5 @@ class Broker:
 
 
 def _as_text(value: Property) -> str:
-    """As a properties file has it: Kafka knows `true`, and no `True`."""
+    """As in a properties file: Kafka writes `true`, not `True`."""
     return str(value).lower() if isinstance(value, bool) else str(value)

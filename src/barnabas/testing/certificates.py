@@ -1,7 +1,8 @@
-"""Certificates for tests, made when they are wanted: no key is ever kept in a repository.
+"""Generates certificates for tests, so that no key is ever kept in a repository.
 
-`make_certificates` fills a folder with an authority and with what it signed: a broker at 127.0.0.1, a broker of another
-name, and a client, whose key is there in the clear, encrypted and as PKCS12. Needs the library `cryptography`.
+`make_certificates` fills a folder with a certificate authority and certificates that it signed: for a broker at
+127.0.0.1, for a broker with another name, and for a client, with its key unencrypted, encrypted and as PKCS12. Needs
+the library `cryptography`.
 """
 
 import atexit
@@ -25,13 +26,13 @@ from cryptography.hazmat.primitives.serialization import (
 from cryptography.x509.oid import NameOID
 
 KEY_PASSWORD: Final = "open-sesame"
-"""Of the client's encrypted key and of its PKCS12 store."""
+"""For the client's encrypted key and its PKCS12 store."""
 
 _LIFE: Final = timedelta(days=7)
 
 
 def temporary_certificates() -> Path:
-    """Fresh ones, in a folder that is removed when this process ends."""
+    """New certificates, in a folder that is removed when this process ends."""
     folder = tempfile.TemporaryDirectory(prefix="barnabas-certificates-")
     atexit.register(folder.cleanup)
     return make_certificates(Path(folder.name))
@@ -63,7 +64,7 @@ def _signed(
     issuer: tuple[ec.EllipticCurvePrivateKey, x509.Certificate] | None,
     names: x509.SubjectAlternativeName | None = None,
 ) -> tuple[ec.EllipticCurvePrivateKey, x509.Certificate]:
-    """A key and its certificate; without an issuer it is an authority's own."""
+    """A key and its certificate; without an issuer, that of an authority."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
     now = datetime.now(UTC)

@@ -1,7 +1,7 @@
 """A small blocking Kafka client over `wire`: one socket, one call per request, every version of every API.
 
-It is the connection of `barnabas.client` and hides nothing: no retries, no metadata, no batching. Protocol tests say
-exactly which bytes go out, and may send frames that no well-behaved client would (`send_frame`).
+It is the connection of `barnabas.client` without anything added: no retries, no metadata, no batching. Protocol tests
+control exactly which bytes are sent, and may send frames that no real client would (`send_frame`).
 """
 
 import socket
@@ -32,7 +32,7 @@ class Client(Connection):
 
 
 def create_topic(client: Client, name: str, *, partitions: int = 1, config: Mapping[str, str] | None = None) -> None:
-    """Create one topic of one replica, or raise with the broker's own words."""
+    """Create a topic with one replica; raises with the broker's error message."""
     from barnabas.wire.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 
     configs = tuple(CreatableTopicConfig(name=key, value=value) for key, value in (config or {}).items())

@@ -1,4 +1,4 @@
-"""Virtual time: seven days pass in a millisecond, and always in the same order.
+"""Virtual time: seven days pass in a millisecond, with everything in the same order in every run.
 
 `advance` runs what is due, each callback at its own time. The callbacks of a `Broker(clock=...)` run in the broker's
 thread (`clock_driver`). A test that has parts of a broker on its own event loop uses `elapse` instead, which lets the
@@ -15,7 +15,7 @@ from typing import Protocol
 
 START_MS = 1_750_000_000_000
 
-# How often the loop turns after each step. A callback that wakes a task that wakes another needs one turn for each.
+# Iterations of the loop after each step. A callback that wakes a task that wakes another needs one for each.
 TURNS = 20
 
 
@@ -39,7 +39,7 @@ class VirtualTimer:
 
 
 class Driver(Protocol):
-    """The loop, in another thread, that a clock's timers belong to."""
+    """The event loop, in another thread, on which a clock's timers run."""
 
     def advance(self, by_ms: int) -> None: ...
 
@@ -47,10 +47,10 @@ class Driver(Protocol):
 
 
 class VirtualClock:
-    """An `env.Clock` that stands still until it is told to move."""
+    """An `env.Clock` that stands still until a test advances it."""
 
     def __init__(self, now_ms: int | None = None) -> None:
-        """`now_ms`: what the wall clock shows at first. By default a fixed moment, or today for a `Broker`."""
+        """`now_ms`: the initial wall-clock time. By default a fixed time, or with a `Broker` the machine's time."""
         self._wall_ms = START_MS if now_ms is None else now_ms
         self._is_start_chosen = now_ms is not None
         self._monotonic_ms = 0
@@ -80,7 +80,7 @@ class VirtualClock:
             timer.cancel()
 
     def set_wall_ms(self, now_ms: int) -> None:
-        """Somebody sets the machine's clock: timeouts do not notice."""
+        """Set the wall clock, as on a real machine; timeouts are not affected."""
         self._wall_ms = now_ms
         self._is_start_chosen = True
 
@@ -91,9 +91,9 @@ class VirtualClock:
         return self._heap[0][0] if self._heap else None
 
     def advance(self, by: int | timedelta) -> None:
-        """Let time pass (a number is milliseconds), and everything happen that is due, in order.
+        """Let this time pass (a number is milliseconds), and run everything that becomes due, in order.
 
-        Returns once it has happened. Callbacks may set new timers.
+        Returns when it is done. Callbacks may set new timers, which run as well if they become due.
         """
         by_ms = by // timedelta(milliseconds=1) if isinstance(by, timedelta) else by
         if by_ms < 0:
@@ -106,7 +106,7 @@ class VirtualClock:
             pass
 
     async def elapse(self, by_ms: int) -> None:
-        """As `advance`, and let tasks of the running loop run before, between and after what is due."""
+        """As `advance`, but also let the tasks of the running loop run before, between and after the timers."""
         target_ms = self._monotonic_ms + by_ms
         await self.settle()
         while self.step(target_ms):
@@ -114,12 +114,12 @@ class VirtualClock:
         await self.settle()
 
     async def settle(self) -> None:
-        """Let tasks that can run do so; no time passes."""
+        """Let runnable tasks run; no time passes."""
         for _ in range(TURNS):
             await asyncio.sleep(0)
 
     def step(self, target_ms: int) -> bool:
-        """Run the next timer that is due by `target_ms`. False: there is none, and that is the time now."""
+        """Run the next timer that is due by `target_ms`. False: there is none, and the clock is at `target_ms`."""
         due_ms = self.next_due_ms()
         if due_ms is None or due_ms > target_ms:
             self.move_to(target_ms)
@@ -133,14 +133,14 @@ class VirtualClock:
             pass
 
     def move_to(self, monotonic_ms: int) -> None:
-        """Let time pass, and nothing happen."""
+        """Set the time without running timers."""
         self._wall_ms += monotonic_ms - self._monotonic_ms
         self._monotonic_ms = monotonic_ms
 
     # --- for a broker in another thread
 
-    def start_today(self) -> None:
-        """Unless told otherwise, begin with the machine's time: clients stamp their records with it."""
+    def start_at_machine_time(self) -> None:
+        """Unless another start was given, begin at the machine's time, which clients use for their timestamps."""
         if not self._is_start_chosen:
             self.set_wall_ms(time.time_ns() // 1_000_000)
 
@@ -150,6 +150,6 @@ class VirtualClock:
         self._driver = driver
 
     def detach(self) -> None:
-        """The broker has stopped, and its timers with it. The time stays for the next one."""
+        """The broker has stopped: drop its timers, and keep the time for the next start."""
         self._driver = None
         self._heap.clear()

@@ -1,16 +1,16 @@
-"""Moves a virtual clock for a broker that runs in another thread: `advance` returns once what was due is done.
+"""Advances a virtual clock for a broker in another thread: `advance` returns when everything that was due is done.
 
-How does the other thread know that it is done? asyncio lets its selector wait only when no callback is ready. So the
-broker's loop gets a selector that reports this moment, and `ClockDriver` takes the next step then: set the clock to the
-next timer, run it, and let the loop work until it is quiet again. No thread works beside the loop (`InlineWorkers`), so
-a quiet loop means that everything is done, files included.
+asyncio lets its selector wait only when no callback is ready. So the broker's loop gets a selector that reports when
+the loop is idle, and `ClockDriver` takes the next step then: set the clock to the next timer, run it, and let the loop
+run until it is idle again. No threads work beside the loop (`InlineWorkers`), so an idle loop means that everything is
+done, files included.
 
-Requests that clients had sent before are answered first. What they send while the clock moves is read afterwards:
-nothing of it falls between two steps, and the outcome is the same in every run.
+Requests that clients have already sent are handled first. Requests that arrive while the clock is advanced are read
+afterwards, so none of them is handled between two steps, and the result is the same in every run.
 
-A broker has chores that run every few seconds, tens of thousands of times a week. So the clock goes a long way in
-leaps, each an eighth of what is left, and only the last minutes timer by timer. Before these minutes a timer may run
-late, as on a machine that was asleep. It never runs early, and none is left out.
+A broker has chores that run every few seconds, tens of thousands of times a week. So a long advance is made in leaps of
+an eighth of the remaining time; only the last minutes go timer by timer. Before that a timer may run late, as after a
+machine was suspended. No timer runs early, and none is skipped.
 """
 
 import asyncio
@@ -24,23 +24,23 @@ if TYPE_CHECKING:
     from barnabas.testing.clock import VirtualClock
 
 READS_MAX: Final = 1_000
-"""How often sockets are read before the clock moves: a client that never pauses must not hold it back."""
+"""How often sockets are read before the clock is advanced: a client that never stops sending must not block it."""
 EXACT_MS: Final = 10 * 60 * 1000
-"""In the last part of an advance every timer runs at its own time. Retention, for one, comes every five minutes."""
+"""In the last part of an advance every timer runs at its own time; retention, for example, every five minutes."""
 LEAPS: Final = 8
 
 
-class QuietSelector(selectors.DefaultSelector):
-    """Calls `on_quiet` when the loop has nothing to run and, unless `holds_input`, no socket has anything to read."""
+class IdleSelector(selectors.DefaultSelector):
+    """Calls `on_idle` when the loop has nothing to run and, unless `holds_input`, no socket is ready."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.on_quiet: Callable[[], None] | None = None
+        self.on_idle: Callable[[], None] | None = None
         self.holds_input = False
         self._reads = 0
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        if self.on_quiet is None:
+        if self.on_idle is None:
             self._reads = 0
             return super().select(timeout)
         if not self.holds_input:
@@ -49,13 +49,13 @@ class QuietSelector(selectors.DefaultSelector):
                 self._reads += 1
                 return events
         if timeout != 0:
-            self.on_quiet()
+            self.on_idle()
         return []
 
 
 class ClockDriver:
-    def __init__(self, clock: "VirtualClock", loop: asyncio.AbstractEventLoop, selector: QuietSelector) -> None:
-        """From now on `clock` belongs to `loop`: its timers run there, and `advance` is for other threads."""
+    def __init__(self, clock: "VirtualClock", loop: asyncio.AbstractEventLoop, selector: IdleSelector) -> None:
+        """From now on the timers of `clock` run on `loop`, and `advance` must be called from other threads."""
         self._clock = clock
         self._loop = loop
         self._selector = selector
@@ -75,9 +75,9 @@ class ClockDriver:
     def _begin(self, by_ms: int, moved: "Future[None]") -> None:
         self._moved = moved
         self._target_ms = self._clock.monotonic_ms() + by_ms
-        self._selector.on_quiet = self._on_quiet
+        self._selector.on_idle = self._on_idle
 
-    def _on_quiet(self) -> None:
+    def _on_idle(self) -> None:
         self._selector.holds_input = True
         self._loop.call_soon(self._step)
 
@@ -96,7 +96,7 @@ class ClockDriver:
 
     def _finish(self, error: Exception | None) -> None:
         moved, self._moved = self._moved, None
-        self._selector.on_quiet = None
+        self._selector.on_idle = None
         self._selector.holds_input = False
         if moved is None:
             return
@@ -106,6 +106,6 @@ class ClockDriver:
             moved.set_exception(error)
 
     def close(self) -> None:
-        """The broker has stopped. On its thread, while the loop is still open."""
+        """Call it when the broker has stopped, on its thread, before the loop is closed."""
         self._clock.detach()
         self._finish(RuntimeError("the broker stopped while the clock was moved"))

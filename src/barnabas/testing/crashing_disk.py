@@ -1,9 +1,9 @@
-"""A disk that watches what the broker does to it, and ends the broker at one chosen step.
+"""A disk that counts the broker's steps on it, and ends the broker at a chosen one.
 
     disk = CrashingDisk(RealDisk(), at=CrashPoint.parse("roll: create .log#2/after"), die=kill_this_process)
 
-Every change passes here by its name (`disk_steps`), is counted, and is carried out by the disk inside. Replacing a file
-and removing a tree are taken apart into the changes they consist of, so that a crash can come between them.
+Every change gets a name (`disk_steps`), is counted, and is carried out by the underlying disk. Replacing a file and
+removing a tree are split into single changes, so that a crash can happen between them.
 
 | moment | what happens at the step |
 |---|---|
@@ -44,13 +44,13 @@ class CrashPoint(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """`name#n/moment`; `name#n` means before it, `name` the first."""
+        """`name#n/moment`. The default moment is `before`, the default number 1."""
         rest, slash, moment = text.rpartition("/")
         if not slash:
             rest, moment = text, "before"
         step, _, occurrence = rest.partition("#")
         if moment not in MOMENTS or (occurrence and not occurrence.isdecimal()):
-            raise ValueError(f"{text!r} is no crash point: write name#number/moment, the moment one of {MOMENTS}")
+            raise ValueError(f"{text!r} is not a crash point: write name#number/moment, the moment one of {MOMENTS}")
         return cls(step, int(occurrence or 1), moment)
 
 
@@ -63,11 +63,11 @@ class CrashingDisk:
         die: Callable[[], None],
         on_step: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """`die` ends the broker, or raises; it is called again for whatever a broker tries that should be dead."""
+        """`die` ends the broker, or raises. It is called again for everything the broker tries after that."""
         self.at = at
         self.counts: Counter[str] = Counter()
         """Steps seen so far, by name."""
-        self.struck = False
+        self.is_reached = False
         """Whether the crash point was reached."""
         self.dead = False
         self.full = False
@@ -137,7 +137,7 @@ class CrashingDisk:
         target: str | None = None,
         act_half: Callable[[], None] = lambda: None,
     ) -> None:
-        """Carry out one change, unless its time has come."""
+        """Carry out one change, unless it is the crash point."""
         if self.dead:
             self._die()
         moment = self._count(name_step(effect, path, target=target))
@@ -162,18 +162,18 @@ class CrashingDisk:
         with self._lock:
             self.counts[step] += 1
             at = self.at
-            if at is None or self.struck or at.step not in (step, ANY_STEP):
+            if at is None or self.is_reached or at.step not in (step, ANY_STEP):
                 return None
             if at.occurrence != (self.counts.total() if at.step == ANY_STEP else self.counts[step]):
                 return None
-            self.struck = True
+            self.is_reached = True
             return at.moment
 
     def _end(self) -> None:
         self.dead = True
         self._die()
 
-    # What changes nothing
+    # Reads
 
     def exists(self, path: str) -> bool:
         return self._inner.exists(path)

@@ -1,9 +1,9 @@
 """`python -m barnabas.testing.crashing_serve`: `barnabas serve` on a disk that kills it, with the same options.
 
     BARNABAS_CRASH_AT="roll: create .log#2/after"   SIGKILL itself there (see `crashing_disk`)
-    BARNABAS_CRASH_STEPS=/tmp/steps                 write down the name of every step, one per line
+    BARNABAS_CRASH_STEPS=/tmp/steps                 append the name of every step, one per line
 
-Only this entry point reads them: a broker that is started as usual cannot be told to die.
+Only this entry point reads these variables; `barnabas serve` does not.
 """
 
 import argparse

@@ -1,14 +1,14 @@
-"""A disk in memory that may lose, tear, refuse and fill up: `env.Disk` for tests that a real disk cannot pass twice.
+"""A disk in memory that can lose unsynced data, tear writes, fail and fill up: an `env.Disk` for tests.
 
     disk = SimulatedDisk()
     log = PartitionLog.open(disk, ...)
-    disk.inject(Fault("write", "*.log", written=10))     # the next write to a log leaves 10 bytes, then EIO
+    disk.inject(Fault("write", "*.log", written=10))     # the next write to a log writes 10 bytes, then fails with EIO
     disk.capacity_bytes = 4096                           # ENOSPC from there on; None makes room again
     disk.power_cut_at = disk.operations + 7              # PowerCut at the 7th change from now
     disk.crash()                                         # back to what was synced; open files are dead
     disk.crash(Random(seed))                             # any part of what was not synced survives, the last write torn
 
-A process that dies without a power cut loses nothing that it wrote: `kill()` only closes its files.
+Killing a process does not lose what it wrote: `kill()` only closes its files.
 """
 
 import errno
@@ -31,15 +31,15 @@ _CHANGES: frozenset[Operation] = frozenset(
 
 
 class PowerCut(BaseException):
-    """The machine is off: nothing can be done with the disk until `crash` has said what is left of it.
+    """The power is off: the disk cannot be used until `crash` was called.
 
-    A BaseException, because no `except Exception` of the code under test outlives a power cut either.
+    A BaseException, because no `except Exception` in the code under test survives a power cut either.
     """
 
 
 @dataclass(slots=True)
 class Fault:
-    """An error that waits on the disk: for `times` operations on a matching path, after letting `skip` of them pass."""
+    """An error for the next `times` operations on a matching path, after `skip` of them."""
 
     operation: Operation
     match: str = "*"
@@ -47,14 +47,14 @@ class Fault:
     skip: int = 0
     times: int = 1
     written: int = 0
-    """How many bytes of a failing write reach the file."""
+    """How many bytes of a failing write are written."""
 
 
 class SimulatedDisk:
     def __init__(self, *, capacity_bytes: int | None = None, now_ms: Callable[[], int] = lambda: 0) -> None:
         self.capacity_bytes = capacity_bytes
         self.power_cut_at: int | None = None
-        """The number of the change at which the power goes."""
+        """The number of the change at which the power fails."""
         self.operations = 0
         """Changes so far: opening, writing, truncating, syncing, renaming, removing, making directories."""
         self._now_ms = now_ms
@@ -62,26 +62,26 @@ class SimulatedDisk:
         self._faults: list[Fault] = []
         self._boot = 0
 
-    # What goes wrong
+    # Faults
 
     def inject(self, fault: Fault) -> None:
         self._faults.append(fault)
 
     def heal(self) -> None:
-        """Drop every fault that still waits."""
+        """Remove all faults."""
         self._faults.clear()
 
     def evict(self, path: str) -> None:
-        """Drop the file from the page cache: `read_cached` answers None until somebody reads it."""
+        """Drop the file from the page cache: `read_cached` returns None until it was read."""
         self._file(path).cached = False
 
     def kill(self) -> None:
-        """The process dies: open files close, what was written stays."""
+        """The process dies: its files are closed, and everything it wrote is kept."""
         self._boot += 1
         self.power_cut_at = None
 
     def crash(self, random: Random | None = None) -> None:
-        """The power goes: what was not synced is lost, or with `random` any oldest part of it survives."""
+        """The power fails: unsynced changes are lost; with `random`, any number of the oldest ones survive."""
         self.kill()
         self._root.power_cut(random)
 
@@ -183,10 +183,10 @@ class SimulatedDisk:
         self._dir(path)
         return 1 << 41 if self.capacity_bytes is None else self.capacity_bytes
 
-    # What its files need
+    # Called by files
 
     def enter(self, operation: Operation, path: str) -> Fault | None:
-        """Every operation passes here: the fault that tears it is returned, any other is raised."""
+        """Called for every operation. Raises an injected fault, or returns it if it is a torn write."""
         if operation in _CHANGES:
             self.operations += 1
         if self.power_cut_at is not None and self.operations >= self.power_cut_at:
@@ -229,7 +229,7 @@ class SimulatedDisk:
         raise _error(fault.error, path)
 
     def _keep_ancestors(self, path: str) -> None:
-        """A journal commits in order: what is synced inside a new directory brings the directory with it."""
+        """A journal commits in order: syncing a file in a new directory makes the directory durable, too."""
         node = self._root
         for name in _parts(path):
             child = node.current.get(name)

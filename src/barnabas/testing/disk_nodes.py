@@ -1,10 +1,10 @@
-"""What lies on a simulated disk: files and directories, each as it is now and as the device holds it.
+"""Files and directories of a simulated disk, each with its current and its durable state.
 
-Theory of operation. A change goes to `current` at once and to `pending`; `sync` brings what is pending to `durable`.
-A power cut throws `current` away and starts again from `durable`, with as many of the pending changes, oldest first, as
-the device happened to have written. For a file a change is a write or a truncation, for a directory one or two names
-(a rename within it is one change, hence atomic). A file's name is its directory's content: syncing a file does not
-make its name durable, syncing the directory does.
+A change is applied to `current` at once, and added to `pending`; `sync` applies the pending changes to `durable`. A
+power cut resets `current` to `durable` plus any number of pending changes, oldest first, that the device happened to
+have written. Changes of a file are writes and truncations; those of a directory are one or two names (a rename within a
+directory is one change, hence atomic). A file's name belongs to its directory: syncing the file does not make its name
+durable, syncing the directory does.
 """
 
 from collections.abc import Sequence
@@ -84,7 +84,7 @@ class DirNode:
         self.pending.clear()
 
     def power_cut(self, random: Random | None) -> None:
-        """This directory and everything the device still knows below it."""
+        """This directory and everything durable below it."""
         if random is not None:
             for names in self.pending[: random.randint(0, len(self.pending))]:
                 _apply_names(self.durable, names)

@@ -1,9 +1,9 @@
-"""Names for what a broker does to its disk: `append: write .log`, `compaction: rename .cleaned to .swap (.log)`.
+"""Names the steps of a broker's disk I/O: `append: write .log`, `compaction: rename .cleaned to .swap (.log)`.
 
-A name says what the broker is about, as far as the file tells it, then the operation and the kind of file. Partitions
-of internal topics have names of their own (`groups append: ...`, `transactions append: ...`, `metadata append: ...`),
-and so have the checkpoints. Steps of the same kind have the same name, whatever the topic and the offset, so
-that "the third `roll: create .log`" means something from one run to the next.
+A name consists of the purpose, as far as the file shows it, the operation, and the kind of file. Partitions of internal
+topics have their own names (`groups append: ...`, `transactions append: ...`, `metadata append: ...`), and so do
+checkpoints. Names contain neither topics nor offsets, so that "the third `roll: create .log`" is the same step in every
+run.
 """
 
 import os
@@ -24,7 +24,7 @@ _TEMPORARY: Final = ".tmp"
 
 
 def name_step(effect: Effect, path: str, *, target: str | None = None) -> str:
-    """`target` is where a rename goes."""
+    """`target`: the new name, for a rename."""
     parent, base = os.path.split(path)
     if (owner := _partition_of(base)) is not None:
         return _name_directory(effect, owner, base, target)
@@ -51,7 +51,7 @@ def name_step(effect: Effect, path: str, *, target: str | None = None) -> str:
 
 
 def _partition_of(name: str) -> str | None:
-    """The topic if this is the name of a partition's directory, on its way out or not."""
+    """The topic, if this is a partition's directory, which may be marked for deletion."""
     if name.endswith(DELETE_SUFFIX):
         name = name.removesuffix(DELETE_SUFFIX).rpartition(".")[0]
     found = parse_partition_name(name)

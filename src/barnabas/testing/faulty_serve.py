@@ -1,12 +1,12 @@
-"""`python -m barnabas.testing.faulty_serve`: `barnabas serve` with a fault built in, for tests of what tests brokers.
+"""`python -m barnabas.testing.faulty_serve`: `barnabas serve` with a built-in defect, to test the checkers.
 
-    BARNABAS_FAULT=acks-before-appending           answers a produce 50 ms before it appends: a kill takes what it said
-    BARNABAS_FAULT=forgets-producers               knows nothing of idempotent producers after a start
+    BARNABAS_FAULT=acks-before-appending           answers a produce 50 ms before it appends: a kill loses records
+    BARNABAS_FAULT=forgets-producers               forgets idempotent producers at every start
     BARNABAS_FAULT=reads-past-last-stable-offset   read_committed gets the records of open transactions
-    BARNABAS_FAULT=answers-late                    no fault, but slow: answers a produce 50 ms after it has appended,
-                                                   so that many kills fall between the two
+    BARNABAS_FAULT=answers-late                    slow, not wrong: answers a produce 50 ms after the append, so that
+                                                   more kills fall in between
 
-Several are separated by commas. Each replaces a function or two. A broker that is started as usual has none of this.
+Separate several with commas. Each replaces a function or two; `barnabas serve` itself has none of them.
 """
 
 import argparse
@@ -24,14 +24,14 @@ ANSWER_LATE_SECONDS: Final = 0.05
 
 
 def ack_before_appending() -> None:
-    """The answer names the offset that the record will have, if the broker lives to append it."""
+    """The answer has the offset that the record will get when it is appended."""
     from barnabas.log.partition_log import Appended
     from barnabas.replication.partition import Partition
     from barnabas.wire.errors import KafkaError
 
     append = Partition.append
     announced: dict[Partition, int] = {}
-    """The offset that the next record will be told, ahead of the log."""
+    """The offset of the next answer, ahead of the log."""
 
     def answer_first(self: Partition, batches: Any, **options: Any) -> Appended:
         self.check_leader()
@@ -45,7 +45,7 @@ def ack_before_appending() -> None:
             try:
                 append(self, batches, **options)
             except KafkaError as error:
-                print(f"told already, and cannot be appended: {error}", file=sys.stderr)
+                print(f"already acknowledged, and cannot be appended: {error}", file=sys.stderr)
 
         asyncio.get_running_loop().call_later(ACK_AHEAD_SECONDS, append_at_last)
         return Appended(first, announced[self] - 1, -1, log.log_start_offset, self.leader_epoch, False)
@@ -93,12 +93,12 @@ def answer_late() -> None:
 
 
 def _append_as_others(*_: Any, **__: Any) -> int:
-    """The shortcut for ordinary batches, not taken."""
+    """Disables the fast path for ordinary batches."""
     return -1
 
 
 def forget_producers() -> None:
-    """Snapshots and logs are there, and what they tell of producers is thrown away."""
+    """Ignores the producer state in snapshots and logs."""
     from barnabas.log import stored_log
     from barnabas.log.producer_state import ProducerState
     from barnabas.log.recovery import LoadedLog, load_log
@@ -111,7 +111,7 @@ def forget_producers() -> None:
 
 
 def read_past_last_stable_offset() -> None:
-    """The last stable offset is told to be the high watermark, and nothing is known to be aborted."""
+    """Makes the last stable offset equal to the high watermark, and hides aborted transactions."""
     from barnabas.log.partition_log import PartitionLog
 
     def high_watermark(self: PartitionLog) -> int:
@@ -129,9 +129,9 @@ FAULTS: Final[dict[str, Callable[[], None]]] = {
 
 
 def _replace(owner: object, name: str, by: object) -> None:
-    """A fault whose place has moved must say so: it would otherwise be no fault, and nobody would find it."""
+    """Fails if the function no longer exists, because the defect would silently have no effect."""
     if not hasattr(owner, name):
-        raise AttributeError(f"{owner} has no {name}: the fault has lost its place")
+        raise AttributeError(f"{owner} has no {name}: update the fault")
     setattr(owner, name, by)
 
 

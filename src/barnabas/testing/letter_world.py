@@ -1,4 +1,4 @@
-"""Dead letters as an engine writes them, and what is in the source topic."""
+"""Writes dead letters as the pipeline engine does, and reads the source topic."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -61,7 +61,7 @@ class LetterWorld:
             transactions.end(writer.producer, commit=commit)
 
     def sent(self) -> list[Record]:
-        """What a reader of committed records finds in the source topic, in each partition."""
+        """The committed records of the source topic, by partition."""
         found: list[Record] = []
         with Cluster(self.settings) as cluster:
             there = extent(cluster, self.topic)

@@ -1,8 +1,8 @@
-"""A port that stays ours over a broker's restarts.
+"""Picks a port that a broker can keep over restarts.
 
-Ports that the kernel hands out (port 0) come from the range it also uses for outgoing connections. While a broker is
-down, a client that keeps trying such a port may be given that very port as its own end and connect to itself, and the
-broker cannot come back. So a broker that may go down listens below that range.
+Ports that the kernel assigns (port 0) are from the range of outgoing connections. While a broker is down, a client that
+keeps connecting to such a port may get that very port as its own, connect to itself, and block the broker's restart. So
+brokers of tests listen on ports below that range.
 """
 
 import socket
@@ -12,7 +12,7 @@ _RANGE_FILE = "/proc/sys/net/ipv4/ip_local_port_range"
 _LOWEST = 10_000
 _ATTEMPTS = 200
 
-# Not the seeded generator of the test run: parallel workers share its seed and would all pick the same port.
+# Not the seeded generator of the test run: parallel workers share the seed and would pick the same port.
 _random = SystemRandom()
 
 
@@ -27,7 +27,7 @@ def pick_free_port(host: str = "127.0.0.1") -> int:
 
 def is_free(port: int, host: str = "127.0.0.1") -> bool:
     with socket.socket() as probe:
-        # As the broker binds: connections of a broker that just died do not count.
+        # As the broker binds it: connections of a broker that has just died do not block the port.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))

@@ -1,7 +1,7 @@
 """Runs a broker as `python -m barnabas serve`: a process to kill, pause and restart.
 
-One that is to die at a chosen step of its work (`crash_at`) is `python -m barnabas.testing.crashing_serve` instead, and
-one with a fault built in is `python -m barnabas.testing.faulty_serve`.
+With `crash_at` it is `python -m barnabas.testing.crashing_serve`, with `fault` it is
+`python -m barnabas.testing.faulty_serve`.
 """
 
 import os
@@ -20,13 +20,13 @@ STOP_TIMEOUT_S = 30.0
 class ProcessRunner:
     def __init__(self, stderr_path: str) -> None:
         self._stderr_path = stderr_path
-        """Where the broker's stderr is kept: it must go somewhere, and tells why a broker did not start."""
+        """The file for the broker's stderr, which says why a broker did not start."""
         self.crash_at: str | None = None
-        """Where the next broker dies, as `CrashPoint.parse` reads it."""
+        """The crash point of the next broker, see `CrashPoint.parse`."""
         self.steps_path: str | None = None
-        """Where the next broker writes down the names of its steps."""
+        """The file to which the next broker appends the names of its steps."""
         self.fault: str | None = None
-        """The fault of the next broker, see `faulty_serve`."""
+        """The defect of the next broker, see `faulty_serve`."""
         self._process: subprocess.Popen[str] | None = None
 
     @property
@@ -34,12 +34,12 @@ class ProcessRunner:
         return self._running().pid
 
     def start(self, properties: Mapping[str, str]) -> int:
-        self._bury()
+        self._forget_if_exited()
         command, environment = self._command()
         for name, value in properties.items():
             command += ["--set", f"{name}={value}"]
         with open(self._stderr_path, "ab") as stderr:
-            # A session of its own: Ctrl-C in the test run's terminal must not stop it before the test run does.
+            # In its own session: Ctrl-C in the terminal must not stop it before the test run does.
             self._process = subprocess.Popen(
                 command,
                 env=environment,
@@ -52,10 +52,10 @@ class ProcessRunner:
         assert self._process.stdout is not None
         if not _is_readable_within(self._process.stdout.fileno(), START_TIMEOUT_S):
             self.kill()
-            raise BrokerDidNotStart(f"the broker is not ready after {START_TIMEOUT_S:.0f} s: {self._last_words()}")
-        if not self._process.stdout.readline():  # it closed its stdout instead of telling that it is ready
+            raise BrokerDidNotStart(f"the broker is not ready after {START_TIMEOUT_S:.0f} s: {self._stderr_tail()}")
+        if not self._process.stdout.readline():  # it closed stdout without saying that it is ready
             self.kill()
-            raise BrokerDidNotStart(self._last_words())
+            raise BrokerDidNotStart(self._stderr_tail())
         return _port_of(properties["listeners"])
 
     def _command(self) -> tuple[list[str], dict[str, str]]:
@@ -71,8 +71,8 @@ class ProcessRunner:
             environment["BARNABAS_CRASH_STEPS"] = self.steps_path
         return [sys.executable, "-m", "barnabas.testing.crashing_serve"], environment
 
-    def _bury(self) -> None:
-        """Let go of a broker that died by itself."""
+    def _forget_if_exited(self) -> None:
+        """Forget a process that has ended by itself."""
         if self._process is not None and self._process.poll() is not None:
             _close_pipe(self._process)
             self._process = None
@@ -95,7 +95,7 @@ class ProcessRunner:
         finally:
             _close_pipe(process)
         if status != 0:
-            raise RuntimeError(f"the broker ended with status {status}: {self._last_words()}")
+            raise RuntimeError(f"the broker ended with status {status}: {self._stderr_tail()}")
 
     def kill(self) -> None:
         process = self._running()
@@ -127,7 +127,7 @@ class ProcessRunner:
             raise RuntimeError("the broker is not running: call start() or restart() first")
         return self._process
 
-    def _last_words(self) -> str:
+    def _stderr_tail(self) -> str:
         with open(self._stderr_path, "rb") as stderr:
             stderr.seek(max(0, os.path.getsize(self._stderr_path) - 4000))
             return stderr.read().decode(errors="replace").strip()

@@ -1,11 +1,11 @@
-"""What runs a test broker: a thread of this process or a process of its own."""
+"""Runs a test broker: in a thread of this process, or in a process of its own."""
 
 from collections.abc import Mapping
 from typing import Protocol
 
 
 class BrokerDidNotStart(RuntimeError):
-    """The text is what the broker had to say."""
+    """The message is the broker's own."""
 
 
 class Runner(Protocol):
@@ -13,6 +13,6 @@ class Runner(Protocol):
         """Start and return the port once clients can connect; raises BrokerDidNotStart."""
 
     def stop(self) -> None:
-        """Stop cleanly, if it runs."""
+        """Stop cleanly if it is running."""
 
     def is_running(self) -> bool: ...

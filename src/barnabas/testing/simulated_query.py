@@ -1,8 +1,8 @@
 """A streaming query without Spark: its batches, tasks and drivers are function calls, and a crash is an exception.
 
-The protocol's own code runs against a real broker. What Spark would do around it is done here: split a batch's rows
-over tasks, collect their reports, commit, and after a crash run the last batch again, perhaps split otherwise. Works
-against any Kafka.
+The code of the sink's protocol runs against a real broker. This module does what Spark would do around it: split the
+rows of a batch over tasks, collect their reports, commit, and run the last batch again after a crash, perhaps split
+differently. Works with any Kafka.
 """
 
 import itertools
@@ -37,11 +37,11 @@ TIMEOUT_MS = 60_000
 
 
 class Crash(BaseException):
-    """Whoever this happens to does nothing any more: not an Exception, so that nobody mends anything."""
+    """The process has died. A BaseException, so that no error handling runs."""
 
 
 def crash_at(step: str, occurrence: int = 1) -> Hook:
-    """The n-th time that this step is passed."""
+    """Crash at the n-th time that this step is reached."""
     left = itertools.count(occurrence - 1, -1)
 
     def hook(passed: str) -> None:
@@ -52,7 +52,7 @@ def crash_at(step: str, occurrence: int = 1) -> Hook:
 
 
 def at(step: str, act: Callable[[], object], occurrence: int = 1) -> Hook:
-    """Something else happens there."""
+    """Call something else at this step."""
     left = itertools.count(occurrence - 1, -1)
 
     def hook(passed: str) -> None:
@@ -64,7 +64,7 @@ def at(step: str, act: Callable[[], object], occurrence: int = 1) -> Hook:
 
 class SimulatedQuery:
     def __init__(self, bootstrap_servers: str, *, topic_config: Mapping[str, str] | None = None) -> None:
-        """With a topic and a name of its own."""
+        """With its own topic and query name."""
         self.topic = f"out-{uuid.uuid4().hex[:8]}"
         self.names = query_names(None, uuid.uuid4().hex)
         self.settings = client_settings(
@@ -84,7 +84,7 @@ class SimulatedQuery:
         self.cluster.close()
 
     def run_batch(self, batch_id: int, rows: Sequence[str], tasks: int, hook: Hook = no_hook) -> None:
-        """As Spark does when nothing goes wrong."""
+        """Run a batch without faults, as Spark does."""
         self.commit(batch_id, self.run_tasks(batch_id, rows, tasks, hook), hook)
 
     def run_tasks(
@@ -102,7 +102,7 @@ class SimulatedQuery:
         attempt: int = 0,
         looks: bool = True,
     ) -> TaskReport:
-        """`looks`: False for a zombie that has looked long ago."""
+        """`looks`: False for a zombie task that checked long ago."""
         who = Attempt(self.names, batch_id, partition_id, attempt, is_replayable=looks)
         with Cluster(self.settings) as cluster:
             return run_attempt(
@@ -123,9 +123,9 @@ class SimulatedQuery:
             self._driver(cluster, no_hook).abort(batch_id)
 
     def time_out(self, random: Random | None = None) -> list[str]:
-        """What a timeout does, without waiting for one: open transactions are aborted and their owners fenced.
+        """Abort open transactions and fence their producers, as a timeout does, without waiting.
 
-        With `random`, to some of them.
+        With `random`, only some of them.
         """
         open_ones = sorted(open_transactions(self.cluster, self.names.base))
         chosen = [each for each in open_ones if random is None or random.random() < 0.5]
@@ -137,23 +137,23 @@ class SimulatedQuery:
         Transactions(self.cluster).abandon(transactional_id, timeout_ms=self.timeout_ms)
 
     def wait_until_stable(self, partition: int) -> None:
-        """Until nothing is open there: readers of committed records get to the end."""
+        """Wait until no transaction is open, so that read_committed readers reach the end."""
         place = self.topic, partition
         retry = self.cluster.retry_policy()
         while True:
             ends = [self.cluster.offsets([place], LATEST, isolation_level=level)[place].offset for level in (0, 1)]
             if ends[0] == ends[1]:
                 return
-            assert retry.wait(), f"readers of committed records wait at {ends[1]} of {ends[0]}"
+            assert retry.wait(), f"the last stable offset is {ends[1]}, the end {ends[0]}"
 
     def committed(self) -> Counter[str]:
-        """What readers of committed records get when nothing is open any more."""
+        """The committed records, once no transaction is open."""
         for partition in range(PARTITIONS):
             self.wait_until_stable(partition)
         return self.committed_now()
 
     def committed_now(self) -> Counter[str]:
-        """Told from the log's markers."""
+        """The records that are committed so far, by the markers in the log."""
         values: Counter[str] = Counter()
         for partition in range(PARTITIONS):
             start, end = log_bounds(self.cluster, self.topic, partition)
@@ -186,7 +186,7 @@ class SimulatedQuery:
         self._wait_for_leaders()
 
     def _wait_for_leaders(self) -> None:
-        """Whoever leads a partition of a new topic is told so, and may not have heard of it yet."""
+        """The leaders of a new topic may not know yet that they lead it."""
         places = [(self.topic, partition) for partition in range(PARTITIONS)]
         retry = self.cluster.retry_policy()
         while any(found.error != ErrorCode.none for found in self.cluster.offsets(places, LATEST).values()):
@@ -203,7 +203,7 @@ class SimulatedQuery:
         return noting
 
     def _write(self, producer: Producer, rows: Iterable[str]) -> int:
-        """Two batches to each partition, so that there is a middle to crash in."""
+        """Two batches to each partition, so that a crash can happen between them."""
         rows = list(rows)
         for half in (rows[: len(rows) // 2], rows[len(rows) // 2 :]):
             by_partition: dict[int, list[Record]] = {}

@@ -1,11 +1,11 @@
-"""A standalone Spark cluster on this machine: one master, some workers, each a process of its own, on loopback ports.
+"""A standalone Spark cluster on this machine: a master and workers, each in its own process, on loopback ports.
 
     with SparkCluster(workers=2) as cluster:
         spark = barnabas.spark.session(master=cluster.url)
 
-Spark in local mode runs everything in one JVM; retries on other executors, speculation and the loss of a worker exist
-only here. Every process is started in a session of its own (in the sense of `setsid`), by which its executors and
-their Python workers are found again, so that a kill leaves nothing behind.
+In local mode Spark runs everything in one JVM; retries on other executors, speculation and the loss of a worker can
+only be tested with a cluster. Every process is started in its own session (`setsid`), by which its executors and their
+Python workers are found, so that a kill leaves nothing behind.
 """
 
 import json
@@ -39,7 +39,7 @@ _PYTHON_WORKERS = ("pyspark.daemon", "pyspark.worker", "pyspark/daemon", "pyspar
 
 
 class ClusterDidNotStart(Exception):
-    """With the last lines of the log of what did not start."""
+    """The message ends with the last lines of the log."""
 
 
 class SparkWorker:
@@ -50,9 +50,9 @@ class SparkWorker:
         self.start()
 
     def start(self) -> None:
-        """`SparkCluster.wait_until_registered` waits until it is of use."""
+        """Call `SparkCluster.wait_until_registered` before using it."""
         self.web_port = pick_free_port(HOST)
-        """A new one with each start, so that the master's list tells this worker from the one that it was."""
+        """A new port for each start, so that the master's list tells it from the worker before the restart."""
         self._process = self._start(self.web_port)
 
     @property
@@ -71,25 +71,25 @@ class SparkWorker:
         return [pid for pid in self._process.family() if any(name in command_line(pid) for name in _PYTHON_WORKERS)]
 
     def kill(self) -> None:
-        """SIGKILL for it, its executors and their Python workers: a machine is gone."""
+        """SIGKILL for the worker, its executors and their Python workers, as if a machine failed."""
         self._process.kill()
 
     def kill_executors(self) -> int:
-        """SIGKILL for its executors and no more: the worker starts others. Returns how many there were."""
+        """SIGKILL for its executors only: the worker starts new ones. Returns how many were killed."""
         executors = self.executors()
         for pid in executors:
             _signal(pid, signal.SIGKILL)
         return len(executors)
 
     def restart(self) -> None:
-        """Kill it if it runs, and start it again."""
+        """Kill it if it is running, and start it again."""
         self.kill()
         self.start()
 
 
 class SparkCluster:
     def __init__(self, workers: int = 2, cores: int = 1, memory: str = "1g") -> None:
-        """`cores` and `memory` are what each worker has to give to executors."""
+        """`cores` and `memory`: what each worker offers to executors."""
         self._workers_wanted, self._cores, self._memory = workers, cores, memory
         self._home = Path(tempfile.mkdtemp(prefix="barnabas-spark-cluster-"))
         self._port, self._web_port = pick_free_port(HOST), pick_free_port(HOST)
@@ -98,12 +98,12 @@ class SparkCluster:
 
     @property
     def url(self) -> str:
-        """What goes into `session(master=...)`."""
+        """For `session(master=...)`."""
         return f"spark://{HOST}:{self._port}"
 
     @property
     def logs(self) -> Path:
-        """Where the processes leave their logs; executors' are in `work`, below it."""
+        """The folder with the logs of the processes; those of executors are in its folder `work`."""
         return self._home
 
     def start(self) -> None:
@@ -115,19 +115,19 @@ class SparkCluster:
         self.wait_until_registered()
 
     def wait_until_registered(self) -> None:
-        """Until the master counts those workers as alive that run, and no others."""
+        """Wait until the master lists exactly the running workers as alive."""
         self._wait_until(
             "the master knows the workers that run",
             lambda: self._alive() == {worker.web_port for worker in self.workers if worker.is_running()},
         )
 
     def _alive(self) -> set[int]:
-        """The workers that the master takes for alive, by their ports."""
+        """The ports of the workers that the master lists as alive."""
         workers = (self._state() or {}).get("workers", [])
         return {int(worker["webuiaddress"].rpartition(":")[2]) for worker in workers if worker["state"] == "ALIVE"}
 
     def stop(self) -> None:
-        """SIGKILL for everything: there is nothing in it that anybody would miss."""
+        """SIGKILL for all processes."""
         for worker in self.workers:
             worker.kill()
         if self._master is not None:
@@ -153,7 +153,7 @@ class SparkCluster:
         self.close()
 
     def _worker_launcher(self, index: int) -> "Callable[[int], _Process]":
-        # Each on an address of its own: Spark runs no second attempt of a task on the host where the first one runs.
+        # Each on its own address: Spark does not run a second attempt of a task on the host of the first one.
         host = f"127.0.0.{index + 1}"
         arguments = ["--host", host, "--cores", str(self._cores), "--memory", self._memory]
         arguments += ["--work-dir", str(self._home / "work" / str(index))]
@@ -168,11 +168,11 @@ class SparkCluster:
             **os.environ,
             "JAVA_HOME": str(java_home(java)),
             "SPARK_DAEMON_JAVA_OPTS": class_archive.java_options(java),
-            "JDK_JAVA_OPTIONS": os.environ.get("JDK_JAVA_OPTIONS", SHORT_LIVED),  # executors have it from their worker
+            "JDK_JAVA_OPTIONS": os.environ.get("JDK_JAVA_OPTIONS", SHORT_LIVED),  # executors inherit it
             "SPARK_HOME": str(home),
             "SPARK_LOCAL_IP": host,
             "SPARK_LOCAL_DIRS": str(self._home / "local"),
-            "SPARK_DAEMON_MEMORY": "256m",  # of master and worker, which only keep the books
+            "SPARK_DAEMON_MEMORY": "256m",  # for master and worker, which need little
         }
         command = [str(home / "bin" / "spark-class"), main_class, *arguments]
         return _Process(command, environment, self._home / f"{name}.log")
@@ -190,12 +190,12 @@ class SparkCluster:
         while not condition():
             if time.monotonic() > deadline or (self._master is not None and not self._master.is_running()):
                 logs = "\n".join(f"{log.name}: {_end_of(log)}" for log in sorted(self._home.glob("*.log")))
-                raise ClusterDidNotStart(f"it is not so yet that {what}; the logs end with:\n{logs}")
+                raise ClusterDidNotStart(f"timed out waiting until {what}; the logs end with:\n{logs}")
             time.sleep(_LOOK_AGAIN_S)
 
 
 class _Process:
-    """A process and all that it started, which are those of the same session."""
+    """A process and its descendants, found by their session."""
 
     def __init__(self, command: list[str], environment: dict[str, str], log: Path) -> None:
         with open(log, "ab") as output:
@@ -213,11 +213,11 @@ class _Process:
         return self._popen.poll() is None
 
     def family(self) -> list[int]:
-        """Its own process id, and those of all that descend from it and still run."""
+        """The process ids of this process and of its running descendants."""
         return [process.pid for process in running_processes() if process.session == self.pid]
 
     def kill(self) -> None:
-        while family := self.family():  # again and again: one of them may just have started another
+        while family := self.family():  # repeatedly: one of them may just have started another
             for pid in family:
                 _signal(pid, signal.SIGKILL)
             self._popen.poll()

@@ -1,10 +1,10 @@
-"""How much memory Spark's workers take to read and to copy a topic that is much larger than they are.
+"""Measures the memory of Spark's workers while they read and copy a topic that is much larger than their memory.
 
     python -m barnabas.testing.spark_memory --gigabytes 10
 
-A broker, a standalone cluster of two workers with one core and 1 GB each, and two queries: one counts all records and
-adds their lengths up, one copies a part of them to another topic. The most memory that each process ever had resident
-(VmHWM) is read while they run. The results are checked, so that a reader that skips would not pass for a frugal one.
+It starts a broker, a standalone cluster of two workers with one core and 1 GB each, and two queries: one counts all
+records and adds up their lengths, one copies a part of them to another topic. The peak resident memory (VmHWM) of each
+process is read while they run. The results are checked, so that a reader that skips records does not pass.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from barnabas.testing.spark_cluster import SparkCluster, SparkWorker
 VALUE_BYTES = 1000
 PARTITIONS = 4
 LIMIT_BYTES = 500 << 20
-"""What one Python worker may take, whatever the topic's size."""
+"""The limit for one Python worker, whatever the size of the topic."""
 _SAMPLE_EVERY_S = 0.1
 
 DRIVER = """
@@ -52,7 +52,7 @@ spark.stop()
 
 @dataclass
 class Peaks:
-    """The most bytes that were resident in any one process, since it started."""
+    """The peak resident memory of any one process, in bytes."""
 
     python_bytes: int = 0
     executor_bytes: int = 0
@@ -70,9 +70,9 @@ class Peaks:
 @dataclass(frozen=True)
 class Outcome:
     records: int
-    """How many there are."""
+    """The number of records in the topic."""
     read: list[int]
-    """Records, bytes of values and partitions, as the query found them."""
+    """Records, bytes of values and partitions, as counted by the query."""
     copied: int
     peaks: Peaks
     read_s: float
@@ -136,7 +136,7 @@ def _run_driver(
                 peaks.look(cluster.workers)
         assert driver.stdout is not None
         if driver.returncode != 0:
-            raise RuntimeError(f"the query ended with status {driver.returncode}; its words are above")
+            raise RuntimeError(f"the query ended with status {driver.returncode}; see its output above")
         for line in driver.stdout:
             what, numbers, seconds = json.loads(line)
             yield what, numbers, seconds

@@ -1,7 +1,7 @@
-"""Runs a broker in a thread with an event loop of its own: the fastest start, for tests that do not kill it.
+"""Runs a broker in a thread with its own event loop: the fastest start, for tests that do not kill it.
 
-With a virtual clock, everything the broker does happens on that loop, and no time passes by itself. Only how long a
-request may wait, how long a client is throttled and when work is tried again is real time: the clients are real, too.
+With a virtual clock, everything the broker does happens on that loop, and no time passes by itself. Only waiting
+requests, throttling and retries are in real time, because the clients are.
 """
 
 import asyncio
@@ -77,9 +77,9 @@ class ThreadRunner:
     def _run_in_virtual_time(self, properties: dict[str, str], clock: "VirtualClock") -> None:
         from barnabas.env import InlineWorkers, SystemClock
         from barnabas.node.broker_node import BrokerNode
-        from barnabas.testing.clock_driver import ClockDriver, QuietSelector
+        from barnabas.testing.clock_driver import ClockDriver, IdleSelector
 
-        selector = QuietSelector()
+        selector = IdleSelector()
         with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(selector)) as runner:
             driver = ClockDriver(clock, runner.get_loop(), selector)
             try:

@@ -1,10 +1,10 @@
-"""Runs clients against a broker that is killed and paused, notes what they do and see, and says what went wrong.
+"""Runs clients against a broker that is killed and paused, records what they do and see, and finds anomalies.
 
     python -m barnabas.testing.checker run --workload transactional --minutes 2
     python -m barnabas.testing.checker check history.jsonl
 
-The events of a history are in `events`, what is looked for in `anomalies`, and each analysis in a module of its own.
-It works with every broker that speaks Kafka's protocol.
+The events of a history are in `events`, the kinds of anomalies in `anomalies`; each analysis is a module. Works with
+every broker that speaks Kafka's protocol.
 """
 
 from barnabas.testing.checker.anomalies import Anomaly, Kind

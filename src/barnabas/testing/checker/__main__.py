@@ -95,27 +95,27 @@ def _parser() -> argparse.ArgumentParser:
 
     parser = argparse.ArgumentParser(
         prog="python -m barnabas.testing.checker",
-        description="Runs clients against a broker that is killed and paused, and says what went wrong.",
+        description="Runs clients against a broker that is killed and paused, and finds anomalies.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="run a workload, then check its history")
     run.add_argument("--workload", choices=(*ALL, "all"), default="all", help="[default: all, one after another]")
-    run.add_argument("--minutes", type=float, default=1.0, metavar="N", help="how long, each [default: 1]")
-    run.add_argument("--seed", type=int, metavar="N", help="repeat the faults of that run")
-    run.add_argument("--directory", type=Path, help="for data, histories and complaints [default: a temporary one]")
-    run.add_argument("--bootstrap", metavar="SERVERS", help="somebody's cluster: then only clients are harmed")
+    run.add_argument("--minutes", type=float, default=1.0, metavar="N", help="minutes per workload [default: 1]")
+    run.add_argument("--seed", type=int, metavar="N", help="repeat the faults of the run with this seed")
+    run.add_argument("--directory", type=Path, help="for data, histories and error files [default: a temporary one]")
+    run.add_argument("--bootstrap", metavar="SERVERS", help="an existing cluster: then faults affect only the clients")
     run.add_argument(
-        "--config", metavar="KEY=VALUE", action="append", default=[], help="a setting of librdkafka, for all clients"
+        "--config", metavar="KEY=VALUE", action="append", default=[], help="a librdkafka setting for all clients"
     )
     run.add_argument("--faults", metavar="LIST", help=f"of {','.join(FAULTS)}, or empty [default: all]")
-    run.add_argument("--broken", metavar="LIST", help=f"build these faults into our own broker: {', '.join(BROKEN)}")
+    run.add_argument("--broken", metavar="LIST", help=f"build these defects into our own broker: {', '.join(BROKEN)}")
     again = commands.add_parser("check", help="check histories again")
     again.add_argument("history", type=Path, nargs="+")
     for command in (run, again):
         command.add_argument("--format", choices=("table", "json"), default="table")
-    commands.add_parser("anomalies", help="what is looked for")
+    commands.add_parser("anomalies", help="list the anomalies")
     return parser
 
 

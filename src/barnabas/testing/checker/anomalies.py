@@ -1,7 +1,7 @@
-"""The things that must not happen, and what each of them means.
+"""The kinds of anomalies, and their meanings.
 
-The names follow Jepsen's analyses of Kafka-like systems (https://jepsen.io/analyses/redpanda-21.10.1,
-https://jepsen.io/analyses/bufstream-0.1.0), where they exist.
+Most names are those of Jepsen's analyses of Kafka-like systems (https://jepsen.io/analyses/redpanda-21.10.1,
+https://jepsen.io/analyses/bufstream-0.1.0).
 """
 
 from enum import StrEnum
@@ -31,24 +31,24 @@ class Kind(StrEnum):
 
 
 MEANING = {
-    Kind.LOST_WRITE: "acknowledged (or read before), and gone: later offsets are there",
-    Kind.UNSEEN_WRITE: "acknowledged, and nobody has read that far, though the run has ended",
-    Kind.DUPLICATE: "one value was read at two offsets, though its producer may not write it twice",
+    Kind.LOST_WRITE: "acknowledged (or read before), but missing, although later offsets exist",
+    Kind.UNSEEN_WRITE: "acknowledged, but no reader got that far by the end of the run",
+    Kind.DUPLICATE: "one value was read at two offsets, although its producer must not write it twice",
     Kind.INCONSISTENT_OFFSET: "one offset, two values; or acknowledged at one offset and read at another",
-    Kind.PHANTOM: "a value was read, or acknowledged, that nobody has sent there",
+    Kind.PHANTOM: "a value was read or acknowledged that was never sent to that partition",
     Kind.ABORTED_READ: "a read_committed reader got a value of an aborted transaction, or one that was refused",
-    Kind.UNCOMMITTED_READ: "a read_committed reader got a value before anybody asked for its commit",
-    Kind.TORN_TRANSACTION: "of one transaction some values are there and others are not",
-    Kind.STUCK_LAST_STABLE_OFFSET: "a reader does not reach the end of a partition, and no transaction is open",
-    Kind.SKIPPED_POLL: "between two polls, a reader was led past records that are there",
-    Kind.NON_MONOTONIC_POLL: "between two polls, a reader was led back",
-    Kind.INTERNAL_SKIPPED_POLL: "within one poll, a reader was led past records that are there",
-    Kind.INTERNAL_NON_MONOTONIC_POLL: "within one poll, a reader was led back",
-    Kind.NON_MONOTONIC_SEND: "a producer's later record stands before its earlier one",
+    Kind.UNCOMMITTED_READ: "a read_committed reader got a value before its commit was requested",
+    Kind.TORN_TRANSACTION: "some values of a transaction are visible and others are not",
+    Kind.STUCK_LAST_STABLE_OFFSET: "a reader does not reach the end of a partition, although no transaction is open",
+    Kind.SKIPPED_POLL: "between two polls, a reader skipped existing records",
+    Kind.NON_MONOTONIC_POLL: "between two polls, a reader went back",
+    Kind.INTERNAL_SKIPPED_POLL: "within one poll, a reader skipped existing records",
+    Kind.INTERNAL_NON_MONOTONIC_POLL: "within one poll, a reader went back",
+    Kind.NON_MONOTONIC_SEND: "a producer's later record is before its earlier one",
     Kind.INTERNAL_NON_MONOTONIC_SEND: "the same, within one transaction",
     Kind.COMMIT_REGRESSION: "a committed offset went back",
-    Kind.UNPROCESSED: "a group has committed past a record that none of its members has got, or never came to it",
-    Kind.PROCESSED_TWICE: "what was to be done exactly once was done twice",
+    Kind.UNPROCESSED: "no member of a group got a record, although the group committed past it or finished",
+    Kind.PROCESSED_TWICE: "an exactly-once operation took effect twice",
     Kind.WRONG_TOTAL: "money appeared or disappeared",
 }
 
@@ -56,7 +56,7 @@ MEANING = {
 class Anomaly(NamedTuple):
     kind: Kind
     where: str
-    """A partition, mostly."""
+    """Usually a partition."""
     what: str
     evidence: dict[str, Any]
-    """Offsets, values, processes, times: enough to find the place in the history."""
+    """Offsets, values, processes and times, to find the place in the history."""

@@ -1,9 +1,9 @@
-"""Is the sum of the accounts the same at every moment that a reader of committed records can see?
+"""Checks that read_committed readers always see the same total of the accounts.
 
-A teller moves money between two accounts, which lie in different partitions, in one transaction, and writes both new
-balances. A record is `teller/number/account/balance`; the first transaction of a teller writes all accounts. Readers
-come to the two halves of a transfer at different times, so the sum is looked at after each transfer that a reader has
-seen whole, in the order of the transfers, up to the first it has seen half.
+A teller moves money between two accounts, in different partitions, in one transaction, and writes both new balances. A
+record is `teller/number/account/balance`; the first transaction of a teller writes all accounts. Readers get the two
+halves of a transfer at different times, so the total is checked after each transfer that a reader has seen completely,
+in the order of the transfers, up to the first that it has seen only in part.
 """
 
 from collections import Counter, defaultdict
@@ -38,7 +38,7 @@ def wrong_totals(facts: Facts) -> Iterator[Anomaly]:
     if not total:
         return
     views: dict[tuple[str, str], Transfers] = defaultdict(lambda: defaultdict(dict))
-    """(reader, teller): what that reader has seen of that teller"""
+    """(reader, teller): the transfers of the teller that the reader has seen"""
     entries = {value: Entry.parse(value) for value in facts.written}
     sizes = Counter((entry.teller, entry.number) for entry in entries.values())
     for event in facts.events:

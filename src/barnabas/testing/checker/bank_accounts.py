@@ -1,4 +1,4 @@
-"""How much each teller of the bank has, and where."""
+"""The accounts of the bank's tellers: balances and partitions."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Runs every analysis over a history."""
+"""Runs all analyses over a history."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ class Result:
     header: Header
     anomalies: list[Anomaly]
     counts: dict[str, int] = field(default_factory=dict)
-    """What the history is about: a run in which nothing was sent is clean, and says nothing."""
+    """What the history contains: a run in which nothing was sent is clean, but proves nothing."""
 
     @property
     def is_clean(self) -> bool:

@@ -1,7 +1,7 @@
-"""Do committed offsets only go forward, and has a group got every record that it has committed past?
+"""Checks that committed offsets never go back, and that a group got every record that it committed past.
 
-Two commits that overlap in time may take effect in either order. So one is held only against those that were answered
-before it was asked for.
+Two commits that overlap in time may take effect in either order. So a commit is compared only with those that were
+answered before it was sent.
 """
 
 from collections import defaultdict
@@ -15,7 +15,7 @@ from barnabas.testing.checker.polls import Order
 
 
 class Stand(NamedTuple):
-    """An offset that a group stood at, at some time between these two."""
+    """A committed offset of a group, in effect at some time between these two."""
 
     asked_t: float
     answered_t: float
@@ -78,7 +78,7 @@ def _regression(group: str, partition: str, before: Stand, after: Stand) -> Anom
 
 
 def unprocessed_records(facts: Facts) -> Iterator[Anomaly]:
-    """For groups that process first and commit afterwards: whatever is there has been polled by one of them."""
+    """For groups that commit after processing: every record must have been polled by one of their members."""
     for group in facts.header.at_least_once_groups:
         members = {process for process, client in facts.clients.items() if client.group == group}
         polled: dict[str, set[int]] = defaultdict(set)

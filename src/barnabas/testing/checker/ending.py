@@ -1,4 +1,4 @@
-"""The end of a run: let groups come to the end, close transactions that nobody will, read everything twice."""
+"""The end of a run: wait until groups reach the end, abort open transactions, read everything twice."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from barnabas.testing.checker.clients.reader import records_of
-from barnabas.testing.checker.clients.session import COMMON, complain, complain_of_more_than_absence, partition_name
+from barnabas.testing.checker.clients.session import COMMON, partition_name, report, report_unless_disconnected
 from barnabas.testing.checker.committed import ask_offsets
 from barnabas.testing.checker.events import Assign, Client, Fenced, Isolation, Offsets, Poll
 from barnabas.testing.checker.events import Final as FinalRead
@@ -16,7 +16,7 @@ from barnabas.testing.checker.history import Recorder
 
 CATCH_UP_SECONDS_MAX: Final = 120.0
 NO_PROGRESS_SECONDS_MAX: Final = 20.0
-"""A reader that has got nothing new for so long, and is not at the end, is stuck."""
+"""A reader is stuck if it gets nothing for this time before the end of the partition."""
 CALL_SECONDS_MAX: Final = 30.0
 
 Partitions = Sequence[tuple[str, int]]
@@ -25,11 +25,11 @@ T = TypeVar("T")
 
 class Ending:
     def __init__(self, bootstrap: str, config: dict[str, Any], recorder: Recorder) -> None:
-        self._common = {**COMMON, "bootstrap.servers": bootstrap, "error_cb": complain_of_more_than_absence, **config}
+        self._common = {**COMMON, "bootstrap.servers": bootstrap, "error_cb": report_unless_disconnected, **config}
         self._recorder = recorder
 
     def wait_for_group(self, group: str, partitions: Partitions, meanwhile: Callable[[], None]) -> bool:
-        """Until it has committed up to the high watermarks; whether it has. `meanwhile` is called now and then."""
+        """Wait until the group has committed up to the high watermarks; whether it has. Calls `meanwhile` often."""
         consumer = self._consumer(group)
         deadline = time.monotonic() + CATCH_UP_SECONDS_MAX
         try:
@@ -48,9 +48,9 @@ class Ending:
             consumer.close()
 
     def fence(self, transactional_ids: Iterable[str]) -> None:
-        """Whatever their last users left open is aborted when this returns."""
+        """When this returns, open transactions of these ids are aborted."""
         for transactional_id in transactional_ids:
-            self._insist(partial(self._take_over, transactional_id))
+            self._with_retries(partial(self._take_over, transactional_id))
             self._recorder.note(
                 Fenced(t=self._recorder.now(), p=self._recorder.process, transactional_id=transactional_id)
             )
@@ -118,17 +118,17 @@ class Ending:
         )
 
     def _ask_offsets(self, consumer: Consumer, group: str, partitions: Partitions) -> Offsets:
-        return self._insist(lambda: ask_offsets(consumer, "runner", group, partitions, CALL_SECONDS_MAX))
+        return self._with_retries(lambda: ask_offsets(consumer, "runner", group, partitions, CALL_SECONDS_MAX))
 
     def _watermarks(self, consumer: Consumer, place: tuple[str, int]) -> tuple[int, int]:
         """Log start offset and high watermark."""
-        watermarks: tuple[int, int] = self._insist(
+        watermarks: tuple[int, int] = self._with_retries(
             lambda: consumer.get_watermark_offsets(TopicPartition(*place), timeout=CALL_SECONDS_MAX)
         )
         return watermarks
 
-    def _insist(self, call: Callable[[], T]) -> T:
-        """The broker may just be back: ask again for a while."""
+    def _with_retries(self, call: Callable[[], T]) -> T:
+        """Retry for a while: the broker may just have been restarted."""
         deadline = time.monotonic() + CALL_SECONDS_MAX
         while True:
             try:
@@ -136,5 +136,5 @@ class Ending:
             except KafkaException as error:
                 if time.monotonic() > deadline:
                     raise
-                complain(f"again: {error}")
+                report(f"again: {error}")
                 time.sleep(0.2)

@@ -1,11 +1,11 @@
-"""What clients did and saw, event by event: the history that is checked.
+"""The events of a history: what clients did and saw.
 
-Every client notes what it is about to do before it does it, and what came of it afterwards. So whatever happens to it
-in between, the history never knows too little about what might have happened: a value that was sent and never
-acknowledged may be in the log or not; a transaction that nobody ever asked to commit must not be.
+Every client records what it is about to do before it does it, and the result afterwards. So even if it is killed in
+between, the history covers everything that may have happened: a value that was sent and not acknowledged may be in the
+log or not; a transaction whose commit was never requested must not be committed.
 
-A value is sent once and never again. That is what lets a checker tell a lost record from a late one and a repeated
-record from a second one. A partition is written as `topic-0`.
+A value is sent only once, so that the checker can tell lost records from late ones, and duplicates from new records. A
+partition is written as `topic-0`.
 
 Times are seconds of one monotonic clock: all clients of a run are on one machine.
 """
@@ -22,22 +22,22 @@ OFFSET_UNKNOWN = -1
 class Event(msgspec.Struct, tag_field="event", omit_defaults=True, kw_only=True):
     t: float
     p: str
-    """The process. One that is started again gets another name: it remembers nothing."""
+    """The process. A restarted one gets another name, because it has no memory."""
 
 
 class Header(msgspec.Struct, tag_field="event", tag="history", kw_only=True):
-    """The first line: what was run, and what may be expected of it."""
+    """The first line: what was run, and what is expected of it."""
 
     workload: str
     seed: int = 0
     duplicates_allowed: bool = False
-    """Plain producers repeat what was not answered, and a repeated record may be there twice."""
+    """Producers without idempotence retry, so a record may be written twice."""
     moves: dict[str, str] = {}
-    """source topic: target topic, of what is read, transformed and written exactly once"""
+    """source topic: target topic, for exactly-once processing"""
     bank_total: int = 0
-    """What the accounts of each teller hold together, at any time."""
+    """The constant total of each teller's accounts."""
     at_least_once_groups: list[str] = []
-    """Their members commit what they have processed: every record must have been polled by one of them."""
+    """Groups that commit after processing: every record must have been polled by one of their members."""
     format: int = 1
 
 
@@ -56,7 +56,7 @@ class Send(Event, tag="send"):
     values: list[str]
     txn: str = ""
     sources: list[str] = []
-    """What each was made from, if it was."""
+    """The source value of each, if there is one."""
 
 
 class Ack(Event, tag="ack"):
@@ -70,17 +70,17 @@ class Fail(Event, tag="fail"):
     value: str
     error: str
     definite: bool = False
-    """It was refused, and cannot be in the log. Otherwise nobody knows."""
+    """It was refused, and cannot be in the log. If False, it may be."""
 
 
 class Poll(Event, tag="poll"):
     records: dict[str, list[tuple[int, str]]]
-    """partition: [(offset, value), ...] in the order in which they came"""
+    """partition: [(offset, value), ...] in the order received"""
     txn: str = ""
 
 
 class Assign(Event, tag="assign"):
-    """From here on it reads these partitions, from these offsets (-1: wherever the group or the reset puts it)."""
+    """It reads these partitions from now on, from these offsets (-1: from the committed offset or the reset)."""
 
     positions: dict[str, int]
 
@@ -105,7 +105,7 @@ class Committed(Event, tag="committed"):
 
 
 class Offsets(Event, tag="offsets"):
-    """The committed offsets, as the broker told them when it was asked at `asked`."""
+    """The committed offsets that the broker returned to a request sent at `asked`."""
 
     group: str
     asked: float
@@ -118,7 +118,7 @@ class Begin(Event, tag="begin"):
 
 
 class Committing(Event, tag="committing"):
-    """About to ask for the commit: from here on the transaction may be committed."""
+    """About to request the commit: from now on the transaction may be committed."""
 
     txn: str
 
@@ -130,13 +130,13 @@ class End(Event, tag="end"):
 
 
 class Fenced(Event, tag="fenced"):
-    """Whoever used this transactional id before can do so no more, and its transaction is over."""
+    """Earlier producers with this transactional id are fenced, and their transaction has ended."""
 
     transactional_id: str
 
 
 class Final(Event, tag="final"):
-    """This process has read a partition, as far as it could, after everybody else had finished."""
+    """This process has read a partition as far as possible, after all others had finished."""
 
     partition: str
     isolation: Isolation
@@ -144,7 +144,7 @@ class Final(Event, tag="final"):
     end: int
     """The high watermark."""
     position: int
-    """Where the reader came to. All is well if that is the end."""
+    """The position of the reader: the end, unless it is stuck."""
 
 
 class Fault(Event, tag="fault"):

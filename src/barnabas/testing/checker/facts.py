@@ -1,4 +1,4 @@
-"""What a history says, sorted so that questions about it are quick to answer: one pass over its events."""
+"""Indexes the events of a history in one pass, for fast analyses."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ Fate = Literal["there", "absent", "unknown"]
 
 @dataclass(slots=True)
 class Written:
-    """One value, from the moment it was about to be sent."""
+    """One value, recorded before it was sent."""
 
     value: str
     partition: str
@@ -38,7 +38,7 @@ class Written:
     t: float
     source: str
     acked_offset: int | None = None
-    """None: never acknowledged; -1: acknowledged, and nobody knows where."""
+    """None: not acknowledged; -1: acknowledged at an unknown offset."""
     refused: str = ""
 
 
@@ -55,14 +55,14 @@ class Transaction:
 
     @property
     def outcome(self) -> Outcome:
-        """A commit that nobody asked for cannot have happened; one that was asked for may have."""
+        """A commit that was not requested cannot have happened; a requested one may have."""
         if self.told in ("commit", "abort"):
             return self.told
         return "abort" if self.committing_t is None else "unknown"
 
 
 class Seen(NamedTuple):
-    """A value at an offset, and who says so."""
+    """A value at an offset, and the process that got it."""
 
     value: str
     process: str
@@ -71,19 +71,19 @@ class Seen(NamedTuple):
 
 @dataclass
 class Log:
-    """One partition, as far as anybody has seen it."""
+    """What is known of one partition."""
 
     partition: str
     by_offset: dict[int, Seen] = field(default_factory=dict)
-    """What is read, or failing that acknowledged, at each offset."""
+    """The value read, or else acknowledged, at each offset."""
     conflicts: list[tuple[int, Seen, Seen]] = field(default_factory=list)
     read: dict[Isolation, dict[int, Seen]] = field(
         default_factory=lambda: {"read_committed": {}, "read_uncommitted": {}}
     )
-    """What polls of this isolation got at each offset, and who was first."""
+    """By isolation: the value at each offset, and the process that read it first."""
     final: dict[Isolation, Final] = field(default_factory=dict)
     final_read: dict[Isolation, set[str]] = field(default_factory=dict)
-    """The values that the last readers got."""
+    """The values read at the end of the run."""
 
     def note(self, offset: int, seen: Seen) -> None:
         before = self.by_offset.setdefault(offset, seen)
@@ -91,7 +91,7 @@ class Log:
             self.conflicts.append((offset, before, seen))
 
     def offset_max(self) -> int:
-        """The highest that was read."""
+        """The highest offset that was read."""
         return max((max(read, default=-1) for read in self.read.values()), default=-1)
 
 
@@ -143,7 +143,7 @@ class Facts:
         return log
 
     def fate(self, written: Written) -> Fate:
-        """Whether this value must be in the log for a reader of committed records."""
+        """Whether read_committed readers must get this value."""
         if written.refused:
             return "absent"
         if written.txn:
@@ -152,14 +152,14 @@ class Facts:
         return "unknown" if written.acked_offset is None else "there"
 
     def place_of(self, written: Written) -> int:
-        """The first offset at which it is known to be, or -1."""
+        """The first known offset of the value, or -1."""
         read = self.offsets_read.get(written.value, {}).get(written.partition)
         if read:
             return min(read)
         return OFFSET_UNKNOWN if written.acked_offset is None else written.acked_offset
 
     def open_transactions(self) -> Iterator[Transaction]:
-        """Those of which nobody knows that they are over."""
+        """Transactions that are not known to have ended."""
         for transaction in self.transactions.values():
             fenced_t = self.fenced.get(transaction.transactional_id, -1.0)
             if transaction.told not in ("commit", "abort") and fenced_t < transaction.begun_t:

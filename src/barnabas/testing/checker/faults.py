@@ -1,4 +1,4 @@
-"""The names of the faults that can be done to a run, and of those that can be built into a broker."""
+"""The names of the faults of a run, and of the defects that can be built into a broker."""
 
 from typing import Final
 

@@ -1,7 +1,7 @@
 """A history on disk: JSON lines, the header first, then the events in the order of their times.
 
-While a run goes on every process writes a file of its own, unbuffered: what a process has noted stays noted when it is
-killed. At the end they are merged. A line that a kill has cut short is the last of its file and is left out.
+During a run every process writes its own file, unbuffered, so that no event is lost when the process is killed. At the
+end the files are merged. A line that was cut off by a kill is the last of its file, and is dropped.
 """
 
 import os
@@ -15,11 +15,11 @@ from barnabas.testing.checker.events import AnyEvent, Codec, Header
 
 
 class BadHistory(ValueError):
-    """The text says where and why."""
+    """The message says where and why."""
 
 
 class Recorder:
-    """Notes the events of one process."""
+    """Records the events of one process."""
 
     def __init__(self, path: str | os.PathLike[str], process: str) -> None:
         self.process = process
@@ -49,18 +49,18 @@ def read(path: str | os.PathLike[str]) -> tuple[Header, list[AnyEvent]]:
     try:
         header = Codec.header.decode(lines[0])
     except msgspec.MsgspecError as error:
-        raise BadHistory(f"{path} is no history: its first line is no header ({error})") from error
+        raise BadHistory(f"{path} is not a history: its first line is not a header ({error})") from error
     if header.format != 1:
-        raise BadHistory(f"{path} has format {header.format}, and this version reads format 1")
+        raise BadHistory(f"{path} has format {header.format}, but this version reads format 1")
     return header, list(_decode(path, lines[1:], first_line=2))
 
 
 def merge(paths: Sequence[Path]) -> list[AnyEvent]:
-    """The events of all processes by time; those of one process keep their order."""
+    """The events of all processes, ordered by time; those of one process keep their order."""
     events: list[AnyEvent] = []
     for path in paths:
         lines = path.read_bytes().split(b"\n")
-        events += _decode(path, lines[:-1], first_line=1)  # behind the last line end stands nothing, or a torn line
+        events += _decode(path, lines[:-1], first_line=1)  # the last item is empty, or incomplete
     events.sort(key=lambda event: event.t)
     return events
 
@@ -70,5 +70,5 @@ def _decode(path: str | os.PathLike[str], lines: Sequence[bytes], *, first_line:
         try:
             event: AnyEvent = Codec.event.decode(line)
         except msgspec.MsgspecError as error:
-            raise BadHistory(f"line {number} of {path} is no event: {error}") from error
+            raise BadHistory(f"line {number} of {path} is not an event: {error}") from error
         yield event

@@ -1,4 +1,4 @@
-"""Was each record that was to be transformed exactly once transformed exactly once?"""
+"""Checks that each source record was transformed exactly once."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from barnabas.testing.checker.facts import Facts
 def exactly_once_moves(facts: Facts) -> Iterator[Anomaly]:
     for source_topic, target_topic in facts.header.moves.items():
         made: dict[str, list[str]] = defaultdict(list)
-        """source value: what readers of committed records see made from it"""
+        """source value: the committed records made from it"""
         for partition, log in facts.logs.items():
             if _topic_of(partition) == target_topic:
                 for offset, seen in sorted(log.read["read_committed"].items()):

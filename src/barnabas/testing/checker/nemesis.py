@@ -1,4 +1,4 @@
-"""Does harm at random: kills and pauses the broker and the clients, as its seed tells."""
+"""Injects faults at random, by a seed: kills and pauses the broker and the clients."""
 
 import time
 from collections import Counter
@@ -42,7 +42,7 @@ class Nemesis:
             case "pause-broker":
                 self._pause_broker()
             case _:
-                self._harm_client(fault)
+                self._fault_client(fault)
         self._next_at = time.monotonic() + self._rng.uniform(*_REST_SECONDS)
 
     def _kill_broker(self) -> None:
@@ -64,7 +64,7 @@ class Nemesis:
         self._target.resume()
         self._note("resume", "broker")
 
-    def _harm_client(self, fault: str) -> None:
+    def _fault_client(self, fault: str) -> None:
         slot = self._pick()
         if slot is None:
             return

@@ -1,7 +1,7 @@
-"""Does every reader get the records of a partition in their order, without a gap?
+"""Checks that every reader gets the records of a partition in order and without gaps.
 
-Which records there are for a reader is what all readers of its kind have got together. Offsets alone do not tell:
-markers, and for read_committed the records of aborted transactions, take offsets that nobody gets to see.
+The records that a reader must get are those that all readers of its isolation level got together. Offsets alone are not
+enough: markers, and for read_committed aborted records, have offsets but are not delivered.
 """
 
 from bisect import bisect_left
@@ -15,7 +15,7 @@ _SHOWN_MAX = 10
 
 
 class Order:
-    """The offsets of one partition that readers of one isolation get to see."""
+    """The offsets of one partition that readers of one isolation level get."""
 
     def __init__(self, facts: Facts, log: Log, isolation: Isolation) -> None:
         read = log.read["read_committed"]
@@ -32,7 +32,7 @@ class Order:
         self.rank = {offset: rank for rank, offset in enumerate(self.offsets)}
 
     def rank_of(self, offset: int) -> int:
-        """Of the first record at or behind this offset."""
+        """The rank of the first record at or after this offset."""
         rank = self.rank.get(offset)
         return bisect_left(self.offsets, offset) if rank is None else rank
 
@@ -40,7 +40,7 @@ class Order:
 def poll_order(facts: Facts) -> Iterator[Anomaly]:
     orders: dict[tuple[str, Isolation], Order] = {}
     expected: dict[tuple[str, str], int] = {}
-    """(process, partition): the lowest offset that it may get next"""
+    """(process, partition): the lowest valid next offset"""
     for event in facts.events:
         match event:
             case Assign():
@@ -70,22 +70,22 @@ def _check(
         if position != OFFSET_UNKNOWN and offset != position:
             due = order.rank_of(position)
             if offset < position:
-                yield _led_back(poll, partition, position, offset, value, is_internal=is_internal)
+                yield _went_back(poll, partition, position, offset, value, is_internal=is_internal)
             elif (found := rank.get(offset)) is not None and found > due:
                 skipped = order.offsets[due:found]
-                yield _led_past(poll, partition, position, offset, value, skipped, is_internal=is_internal)
+                yield _skipped(poll, partition, position, offset, value, skipped, is_internal=is_internal)
         position = offset + 1
         is_internal = True
 
 
-def _led_back(poll: Poll, partition: str, position: int, offset: int, value: str, *, is_internal: bool) -> Anomaly:
+def _went_back(poll: Poll, partition: str, position: int, offset: int, value: str, *, is_internal: bool) -> Anomaly:
     kind = Kind.INTERNAL_NON_MONOTONIC_POLL if is_internal else Kind.NON_MONOTONIC_POLL
     what = f"{poll.p} was at offset {position} and got offset {offset} ({value})"
     evidence = {"process": poll.p, "position": position, "offset": offset, "value": value, "poll_t": poll.t}
     return Anomaly(kind, partition, what, evidence)
 
 
-def _led_past(
+def _skipped(
     poll: Poll, partition: str, position: int, offset: int, value: str, skipped: list[int], *, is_internal: bool
 ) -> Anomaly:
     kind = Kind.INTERNAL_SKIPPED_POLL if is_internal else Kind.SKIPPED_POLL

@@ -1,4 +1,4 @@
-"""Says what a check has found: a table for people, JSON for programs."""
+"""Prints the result of a check: a table for people, JSON for programs."""
 
 from collections import Counter
 from pathlib import Path
@@ -11,7 +11,7 @@ from barnabas.testing.checker.anomalies import MEANING
 from barnabas.testing.checker.check import Result
 
 SHOWN_PER_KIND: Final = 5
-"""One fault often shows a thousand times; the rest is in the JSON."""
+"""One defect often shows a thousand times; the rest is in the JSON."""
 
 
 def as_data(result: Result, path: Path) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""One run: start everything, do harm for as long as wanted, end it, write the history."""
+"""One run: start everything, inject faults for the given time, stop, write the history."""
 
 import secrets
 import sys
@@ -31,13 +31,13 @@ class Plan:
     seconds: float
     seed: int
     directory: Path
-    """For the broker's data, what clients note and complain about, and the history in the end."""
+    """The directory for the broker's data, the clients' files and errors, and the history."""
     bootstrap: str | None = None
-    """Somebody else's cluster; None: a broker of our own."""
+    """An existing cluster; None: start a broker."""
     config: dict[str, Any] = field(default_factory=dict)
     faults: tuple[str, ...] = FAULTS
     broken: str | None = None
-    """A fault to build into our own broker, see `barnabas.testing.faulty_serve`."""
+    """A defect to build into our own broker, see `barnabas.testing.faulty_serve`."""
 
 
 def progress(line: str) -> None:
@@ -45,7 +45,7 @@ def progress(line: str) -> None:
 
 
 def run(plan: Plan, tell: Callable[[str], None] = progress) -> Path:
-    """The path of the history. Raises RuntimeError if a client ended otherwise than it should, or nobody answers."""
+    """Returns the path of the history. Raises RuntimeError if a client failed, or the cluster does not answer."""
     plan.directory.mkdir(parents=True, exist_ok=True)
     rng = Random(plan.seed)
     target = OtherCluster(plan.bootstrap) if plan.bootstrap else OwnBroker(plan.directory, plan.broken)
@@ -67,7 +67,7 @@ def run(plan: Plan, tell: Callable[[str], None] = progress) -> Path:
             _go(plan.seconds, stage, nemesis, tell)
             _end(workload, stage, Ending(target.bootstrap, plan.config, recorder), tell)
         except KafkaException as error:
-            raise RuntimeError(f"{target.bootstrap} does not do what is asked of it: {error}") from error
+            raise RuntimeError(f"{target.bootstrap} cannot be used: {error}") from error
         finally:
             stage.kill_all()
     finally:
@@ -76,12 +76,12 @@ def run(plan: Plan, tell: Callable[[str], None] = progress) -> Path:
     path = plan.directory / "history.jsonl"
     history.write(path, workload.header, history.merge(stage.histories()))
     if stage.failures:
-        raise RuntimeError("\n".join((*stage.failures, f"what they noted until then is in {path}")))
+        raise RuntimeError("\n".join((*stage.failures, f"the history so far is in {path}")))
     return path
 
 
 def _wait_for_all(stage: Stage) -> None:
-    """Until everybody has noted something: faults before that would fall on nobody."""
+    """Wait until every client has recorded something: earlier faults would have no effect."""
     stage.fill()
     deadline = time.monotonic() + START_SECONDS_MAX
     while time.monotonic() < deadline:
@@ -99,7 +99,7 @@ def _go(seconds: float, stage: Stage, nemesis: Nemesis, tell: Callable[[str], No
             told = now
             noted_bytes = sum(path.stat().st_size for path in stage.histories())
             done = ", ".join(f"{count} x {fault}" for fault, count in sorted(nemesis.done.items()))
-            tell(f"{now - started:.0f} of {seconds:.0f} s, {noted_bytes / 1e6:.1f} MB noted; {done or 'no fault yet'}")
+            tell(f"{now - started:.0f} of {seconds:.0f} s, {noted_bytes / 1e6:.1f} MB of events; {done or 'no faults'}")
         time.sleep(TICK_SECONDS)
 
 
@@ -112,7 +112,7 @@ def _end(workload: Workload, stage: Stage, ending: Ending, tell: Callable[[str],
     stage.stop([slot for slot in stage.slots if slot.actor.is_source])
     for group, topics in workload.groups.items():
         if not ending.wait_for_group(group, _places(workload, topics), meanwhile=stage.fill):
-            tell(f"group {group} did not come to the end")
+            tell(f"group {group} did not reach the end")
     stage.stop([slot for slot in stage.slots if not slot.actor.is_source])
     ending.fence(actor.transactional_id for actor in workload.actors if actor.transactional_id)
     tell("reading everything")

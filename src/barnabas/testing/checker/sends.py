@@ -1,4 +1,4 @@
-"""Do the records of one producer stand in the order in which it sent them?"""
+"""Checks that the records of each producer are in the order in which it sent them."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from barnabas.testing.checker.facts import Facts, Written
 
 def send_order(facts: Facts) -> Iterator[Anomaly]:
     highest: dict[tuple[str, str], tuple[int, Written]] = {}
-    """(process, partition): the last record so far, and where it is"""
+    """(process, partition): the last record so far, and its offset"""
     for written in facts.written.values():
         place = facts.place_of(written)
         if place == OFFSET_UNKNOWN:
@@ -19,7 +19,7 @@ def send_order(facts: Facts) -> Iterator[Anomaly]:
         if place < before_place:
             is_internal = bool(written.txn) and written.txn == before.txn
             kind = Kind.INTERNAL_NON_MONOTONIC_SEND if is_internal else Kind.NON_MONOTONIC_SEND
-            what = f"{before.value} was sent before {written.value} and is at {before_place}, behind it at {place}"
+            what = f"{before.value} was sent before {written.value}, but is at {before_place}, after it at {place}"
             evidence = {
                 "process": written.process,
                 "values": [before.value, written.value],

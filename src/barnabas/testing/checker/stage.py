@@ -1,4 +1,4 @@
-"""The client processes of a run: started, killed, paused, and filled again when one has ended."""
+"""The client processes of a run: starts, kills, pauses and replaces them."""
 
 import os
 import signal
@@ -16,11 +16,11 @@ from barnabas.testing.checker.workloads import Actor, Workload
 
 STOP_SECONDS_MAX: Final = 120.0
 RETURN_SECONDS_MAX: Final = 2.0
-"""A place stays empty for up to so long."""
+"""The longest time before an ended client is replaced."""
 
 
 class Slot:
-    """One actor's place, and who is in it."""
+    """A slot of the workload, and the client in it."""
 
     def __init__(self, actor: Actor) -> None:
         self.actor = actor
@@ -43,7 +43,7 @@ class Stage:
     ) -> None:
         self.slots = [Slot(actor) for actor in workload.actors]
         self.failures: list[str] = []
-        """Clients that ended in a way they should not: faults of this program, not of the broker."""
+        """Clients that failed: defects of this program, not of the broker."""
         self._workload = workload
         self._bootstrap = bootstrap
         self._config = config
@@ -51,13 +51,13 @@ class Stage:
         self._rng = rng
 
     def fill(self) -> None:
-        """Start whoever is due, resume whoever has been paused long enough."""
+        """Start and resume clients that are due."""
         now = time.monotonic()
         for slot in self.slots:
             if slot.resume_at is not None and now >= slot.resume_at:
                 self.resume(slot)
             if not slot.is_alive() and now >= slot.return_at:
-                self._bury(slot)
+                self._clear(slot)
                 self._start(slot)
 
     def kill(self, slot: Slot) -> None:
@@ -78,7 +78,7 @@ class Stage:
             slot.process.send_signal(signal.SIGCONT)
 
     def stop(self, slots: list[Slot]) -> None:
-        """Let them finish what they are at."""
+        """Let them finish."""
         for slot in slots:
             self.resume(slot)
             if slot.process is not None and slot.process.stdin is not None:
@@ -92,7 +92,7 @@ class Stage:
             except subprocess.TimeoutExpired:
                 self.failures.append(f"{slot.name} did not stop within {STOP_SECONDS_MAX:.0f} s")
                 self.kill(slot)
-            self._bury(slot)
+            self._clear(slot)
             slot.return_at = float("inf")
 
     def kill_all(self) -> None:
@@ -119,7 +119,7 @@ class Stage:
             config=self._config,
         )
         with open(self._directory / f"{slot.name}.stderr", "wb") as stderr:
-            # A session of its own: Ctrl-C is for the runner, which then lets everybody finish.
+            # In its own session: Ctrl-C is for the runner, which then lets all clients finish.
             slot.process = subprocess.Popen(
                 [sys.executable, "-m", "barnabas.testing.checker.clients", msgspec.json.encode(spec)],
                 stdin=subprocess.PIPE,
@@ -129,7 +129,7 @@ class Stage:
                 env={**os.environ, "PYTHONUNBUFFERED": "1"},
             )
 
-    def _bury(self, slot: Slot) -> None:
+    def _clear(self, slot: Slot) -> None:
         if slot.process is None:
             return
         status = slot.process.poll()

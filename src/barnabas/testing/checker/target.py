@@ -1,4 +1,4 @@
-"""The broker that a run is about: one of our own, which may be killed, or any other, which is left alone."""
+"""The broker under test: our own, which may be killed, or an existing cluster, which is not."""
 
 import os
 import signal
@@ -12,11 +12,11 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from barnabas.testing.broker import Broker
-from barnabas.testing.checker.clients.session import COMMON, complain
+from barnabas.testing.checker.clients.session import COMMON, report
 from barnabas.testing.checker.workloads import Workload
 from barnabas.testing.runner import BrokerDidNotStart
 
-# So that kills fall into the broker's chores too.
+# So that some kills happen during the broker's chores.
 PROPERTIES: Final = {
     "log.flush.offset.checkpoint.interval.ms": "300",
     "log.retention.check.interval.ms": "1000",
@@ -25,7 +25,7 @@ PROPERTIES: Final = {
     "transaction.state.log.num.partitions": "3",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
     "auto.create.topics.enable": "false",
-    # As short as what clients of the classic protocol ask for.
+    # As short as the session timeout of classic clients.
     "group.consumer.min.session.timeout.ms": "6000",
     "group.consumer.session.timeout.ms": "6000",
     "group.consumer.min.heartbeat.interval.ms": "500",
@@ -52,7 +52,7 @@ class OwnBroker:
             self._broker.start()
 
     def kill_while_it_starts(self, delay_s: float) -> None:
-        """It is down when this returns."""
+        """The broker is down when this returns."""
 
         def kill_it() -> None:
             while not self._broker.is_running():
@@ -66,7 +66,7 @@ class OwnBroker:
         try:
             self._broker.start()
         except BrokerDidNotStart as error:
-            complain(f"killed while it started: {error}")
+            report(f"killed while it started: {error}")
         killer.join()
         self.kill()
 
@@ -81,13 +81,13 @@ class OwnBroker:
 
 
 class OtherCluster:
-    """Somebody's Kafka."""
+    """An existing Kafka cluster."""
 
     def __init__(self, bootstrap: str) -> None:
         self.bootstrap = bootstrap
 
     def close(self) -> None:
-        """It stays as it is; its topics are left for whoever wants to look at them."""
+        """Nothing to close; the topics are kept for inspection."""
 
 
 def create_topics(bootstrap: str, workload: Workload, config: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Is a transaction seen whole or not at all, not before its commit, and does none stand in the way for ever?"""
+"""Checks that transactions are atomic, invisible before their commit, and do not block readers forever."""
 
 from collections.abc import Iterator
 
@@ -88,7 +88,7 @@ def _torn(facts: Facts, transaction: Transaction, visible: list[str], missing: l
         return {value: f"{facts.written[value].partition}@{facts.place_of(facts.written[value])}" for value in values}
 
     what = (
-        f"{len(visible)} values of {transaction.txn} ({transaction.outcome}) are there and {len(missing)} are not: "
+        f"{len(visible)} values of {transaction.txn} ({transaction.outcome}) are visible and {len(missing)} are not: "
         f"{', '.join(missing[:5])}"
     )
     evidence = {
@@ -106,6 +106,6 @@ def stuck_last_stable_offsets(facts: Facts) -> Iterator[Anomaly]:
     for log in facts.logs.values():
         for isolation, final in log.final.items():
             if final.position < final.end and log.partition not in held:
-                what = f"{final.p} ({isolation}) came to offset {final.position} of {final.end}, nothing is open there"
+                what = f"{final.p} ({isolation}) stopped at offset {final.position} of {final.end}, but nothing is open"
                 evidence = {"isolation": isolation, "position": final.position, "end": final.end, "t": final.t}
                 yield Anomaly(Kind.STUCK_LAST_STABLE_OFFSET, log.partition, what, evidence)

@@ -1,4 +1,4 @@
-"""What runs in each workload: topics, clients, and what may be expected of them."""
+"""The workloads: their topics, clients and expectations."""
 
 from dataclasses import dataclass, field
 from random import Random
@@ -16,14 +16,14 @@ REMOTE_ASSIGNORS: Final = ("uniform", "range")
 
 @dataclass(frozen=True)
 class Actor:
-    """A place that is filled by one client process after another."""
+    """A slot that is filled by one client process after another."""
 
     place: str
     role: str
     topics: tuple[str, ...]
     settings: dict[str, Any] = field(default_factory=dict)
     is_source: bool = False
-    """It writes what others then have to come to the end of: stopped first."""
+    """It produces what others must read to the end, so it is stopped first."""
     transactional_id: str = ""
 
 
@@ -36,14 +36,14 @@ class Workload:
     actors: tuple[Actor, ...]
     header: Header
     groups: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """group: topics it must come to the end of"""
+    """group: topics that it must read to the end"""
     synced: tuple[str, ...] = ()
-    """Topics with flush.messages=1: answers wait for the disk, so more kills fall between a write and its answer."""
+    """Topics with flush.messages=1: answers wait for the disk, so more kills happen between a write and its answer."""
 
 
 ABOUT: Final = {
-    "plain": "acks=all without idempotence: nothing lost, doubles allowed",
-    "idempotent": "nothing lost, nothing doubled, in order",
+    "plain": "acks=all without idempotence: nothing lost, duplicates allowed",
+    "idempotent": "nothing lost, no duplicates, in order",
     "churn": "group members join, leave, are killed and paused; every record processed, commits never go back",
     "consumer-churn": "the same with group.protocol=consumer, where the broker assigns",
     "transactional": "transactions over several partitions, and read-process-write, exactly once",
@@ -52,7 +52,7 @@ ABOUT: Final = {
 
 
 def make_workload(name: str, seed: int, prefix: str, *, own_broker: bool = True) -> Workload:
-    """`prefix` for the names of topics, groups and transactional ids: an external cluster may have others."""
+    """`prefix`: for topics, groups and transactional ids, because a cluster may have others."""
     rng = Random(seed)
     if name in ("transactional", "bank"):
         return (_bank if name == "bank" else _transactional)(name, seed, prefix, own_broker=own_broker)
@@ -110,7 +110,7 @@ def _bank(name: str, seed: int, prefix: str, *, own_broker: bool) -> Workload:
 def _with_transactions(
     role: str, topics: tuple[str, ...], prefix: str, *, rdkafka: int, bare: int
 ) -> tuple[Actor, ...]:
-    """`bare`: so many speak the protocol by themselves; they know one broker only."""
+    """`bare`: how many of them are our own producers, which work with a single broker only."""
     return tuple(
         Actor(
             f"{role}{number}",

@@ -1,4 +1,4 @@
-"""Is everything there that was acknowledged, once, at one offset, and nothing else?"""
+"""Checks that every acknowledged value is there, once, at its offset, and that there is nothing else."""
 
 from collections.abc import Iterator
 
@@ -22,7 +22,7 @@ def lost_and_unseen_writes(facts: Facts) -> Iterator[Anomaly]:
 
 
 def _missing_in_the_end(facts: Facts, log: Log, written: Written) -> Kind | None:
-    """Held against what those read who came last."""
+    """Compares with what was read at the end of the run."""
     place = facts.place_of(written)
     for isolation, final in log.final.items():
         if written.value in log.final_read.get(isolation, ()):
@@ -36,7 +36,7 @@ def _missing_in_the_end(facts: Facts, log: Log, written: Written) -> Kind | None
 
 
 def _missing_in_polls(facts: Facts, log: Log, written: Written) -> Kind | None:
-    """Nobody has read everything in the end: what lies below somebody's last record should have been read by one."""
+    """Without a final read: every record before the last one that was read must have been read by somebody."""
     if facts.offsets_read.get(written.value):
         return None
     place = facts.place_of(written)
@@ -64,7 +64,7 @@ def _missing(kind: Kind, facts: Facts, log: Log, written: Written) -> Anomaly:
 
 
 def _vanished(log: Log, known: set[str]) -> Iterator[Anomaly]:
-    """What was read once must stay, whatever its producer knows about it."""
+    """A record that was read once must stay, acknowledged or not."""
     for isolation, final in log.final.items():
         final_values = log.final_read.get(isolation, set())
         for offset, seen in log.read[isolation].items():

@@ -1,4 +1,4 @@
-"""Ends a broker at every step it takes on its disk, and checks that the next one keeps what was promised.
+"""Ends a broker at every step of its disk I/O, and checks that the next one keeps what was acknowledged.
 
-`python -m barnabas.testing.crash` is the command; docs/crash-testing.md tells how to use it.
+`python -m barnabas.testing.crash` is the command; docs/crash-testing.md describes it.
 """

@@ -1,4 +1,4 @@
-"""`python -m barnabas.testing.crash`: list the steps, try them all, or repeat one trial."""
+"""`python -m barnabas.testing.crash`: list the steps, test all of them, or repeat one trial."""
 
 import argparse
 import asyncio
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def reference_steps() -> dict[str, int]:
-    """How often each step is taken when nothing happens to the broker."""
+    """How often each step occurs without a crash."""
     _be_quiet()
 
     async def run() -> dict[str, int]:
@@ -77,7 +77,7 @@ async def _run(planned: Planned) -> Outcome:
 
 
 def _report(planned: Sequence[Planned], *, jobs: int) -> int:
-    """Run the trials, tell what went wrong as it happens, and the counts in the end; the exit status."""
+    """Run the trials, print failures as they happen and the counts at the end. Returns the exit status."""
     started = time.monotonic()
     reached = by_hand = deaths = 0
     failed = []
@@ -103,22 +103,22 @@ def _report(planned: Sequence[Planned], *, jobs: int) -> int:
 
 
 def _be_quiet() -> None:
-    """The broker's warnings are about what is done to it on purpose."""
+    """The broker's warnings are about faults that are injected on purpose."""
     logging.getLogger("barnabas").propagate = False
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m barnabas.testing.crash",
-        description="Ends a broker at every step it takes on its disk, and checks that what was promised is kept.",
+        description="Ends a broker at every step of its disk I/O, and checks that it keeps what was acknowledged.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--list", action="store_true", help="list the named steps, and how often each is taken")
+    parser.add_argument("--list", action="store_true", help="list the named steps, and how often each occurs")
     parser.add_argument("--simulated", action="store_true", help="only brokers in this process, on a simulated disk")
     parser.add_argument("--processes", action="store_true", help="only brokers that SIGKILL themselves")
-    parser.add_argument("--sample", type=int, metavar="N", help="try only so many, chosen at random")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="so many at a time [default: 1]")
+    parser.add_argument("--sample", type=int, metavar="N", help="run only this many trials, chosen at random")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="trials in parallel [default: 1]")
     parser.add_argument("--seed", type=int, metavar="N", help="repeat the run with this seed")
     parser.add_argument("--at", action="append", metavar="POINT", help="one trial: name#n/moment; may be repeated")
     parser.add_argument(

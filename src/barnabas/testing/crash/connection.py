@@ -1,4 +1,4 @@
-"""A client on the event loop: the broker that is tried may live on the same one."""
+"""A client on the event loop, which may be the loop of the tested broker."""
 
 import asyncio
 import struct
@@ -21,7 +21,7 @@ class Connection:
         return cls(*await asyncio.open_connection("127.0.0.1", port))
 
     async def call(self, api_name: str, version: int, request: object) -> Any:
-        """One round trip. ConnectionError: the broker is gone, and nobody knows whether it did what was asked."""
+        """One round trip. ConnectionError: the broker died, and may have handled the request or not."""
         self._next_id += 1
         frame = request_header(api_name, version, self._next_id, CLIENT_ID) + encode_request(api_name, version, request)
         self._writer.write(struct.pack(">i", len(frame)) + frame)

@@ -1,12 +1,12 @@
-"""What the workload does, one request each. Every operation may be asked again: what was promised is taken note of."""
+"""The operations of the workload, one request each. Each can be retried, and records what was acknowledged."""
 
 import datetime
 from collections.abc import Awaitable, Callable, Sequence
 
 from barnabas.records.record import Record, build_batch
 from barnabas.testing.crash import transactions
-from barnabas.testing.crash.life import Life, Refused
 from barnabas.testing.crash.promises import Fact, Promises, Sent
+from barnabas.testing.crash.running_broker import Refused, RunningBroker
 from barnabas.wire.errors import ErrorCode
 from barnabas.wire.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from barnabas.wire.messages.delete_records import (
@@ -31,7 +31,7 @@ from barnabas.wire.messages.offset_commit import (
 from barnabas.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 
-Operation = Callable[[Life, Promises], Awaitable[None]]
+Operation = Callable[[RunningBroker, Promises], Awaitable[None]]
 
 TIMEOUT = datetime.timedelta(seconds=20)
 SESSION = datetime.timedelta(minutes=5)
@@ -45,7 +45,7 @@ def check(code: ErrorCode, message: str | None = None, *, allowed: Sequence[Erro
 
 
 def create_topic(name: str, config: dict[str, str]) -> Operation:
-    async def ask(life: Life, promises: Promises) -> None:
+    async def ask(broker: RunningBroker, promises: Promises) -> None:
         fact = promises.topics.setdefault(name, Fact("no"))
         allowed = [ErrorCode.topic_already_exists] if fact.asked else []
         fact.ask("yes")
@@ -53,7 +53,7 @@ def create_topic(name: str, config: dict[str, str]) -> Operation:
             promises.configs.setdefault((name, key), Fact(value))
         configs = tuple(CreatableTopicConfig(name=key, value=value) for key, value in config.items())
         topic = CreatableTopic(name=name, num_partitions=1, replication_factor=1, configs=configs)
-        (result,) = (await life.call("create_topics", 7, CreateTopicsRequest(topics=(topic,)))).topics
+        (result,) = (await broker.call("create_topics", 7, CreateTopicsRequest(topics=(topic,)))).topics
         check(result.error_code, result.error_message, allowed=allowed)
         fact.answered("yes")
 
@@ -61,12 +61,12 @@ def create_topic(name: str, config: dict[str, str]) -> Operation:
 
 
 def delete_topic(name: str) -> Operation:
-    async def ask(life: Life, promises: Promises) -> None:
+    async def ask(broker: RunningBroker, promises: Promises) -> None:
         fact = promises.topics[name]
         allowed = [ErrorCode.unknown_topic_or_partition] if fact.asked else []
         fact.ask("no")
         request = DeleteTopicsRequest(topics=(DeleteTopicState(name=name),), timeout=TIMEOUT)
-        (result,) = (await life.call("delete_topics", 6, request)).responses
+        (result,) = (await broker.call("delete_topics", 6, request)).responses
         check(result.error_code, result.error_message, allowed=allowed)
         fact.answered("no")
         promises.configs = {key: fact for key, fact in promises.configs.items() if key[0] != name}
@@ -75,14 +75,14 @@ def delete_topic(name: str) -> Operation:
 
 
 def alter_config(topic: str, key: str, value: str) -> Operation:
-    async def ask(life: Life, promises: Promises) -> None:
+    async def ask(broker: RunningBroker, promises: Promises) -> None:
         fact = promises.configs[topic, key]
         fact.ask(value)
         resource = AlterConfigsResource(
             resource_type=2, resource_name=topic, configs=(AlterableConfig(name=key, value=value),)
         )
         request = IncrementalAlterConfigsRequest(resources=(resource,))
-        (result,) = (await life.call("incremental_alter_configs", 1, request)).responses
+        (result,) = (await broker.call("incremental_alter_configs", 1, request)).responses
         check(result.error_code, result.error_message)
         fact.answered(value)
 
@@ -90,19 +90,19 @@ def alter_config(topic: str, key: str, value: str) -> Operation:
 
 
 def alter_config_of_internal(topic: str, key: str, value: str) -> Operation:
-    """Of a topic that the broker makes for itself, and whose configs are its own until now."""
+    """Alter a config of an internal topic, which the broker itself has set so far."""
 
-    async def ask(life: Life, promises: Promises) -> None:
+    async def ask(broker: RunningBroker, promises: Promises) -> None:
         promises.configs.setdefault((topic, key), Fact(UNSET))
-        await alter_config(topic, key, value)(life, promises)
+        await alter_config(topic, key, value)(broker, promises)
 
     return ask
 
 
 def produce(topic: str, records: Sequence[tuple[bytes | None, bytes | None]]) -> Operation:
-    """One batch of an idempotent producer; asked again, it has the same sequence number."""
+    """One batch of an idempotent producer; a retry has the same sequence number."""
 
-    async def ask(life: Life, promises: Promises) -> None:
+    async def ask(broker: RunningBroker, promises: Promises) -> None:
         sent = promises.records.setdefault(topic, Sent(synced=False))
         sent.asked = list(records)
         batch = build_batch(
@@ -113,7 +113,7 @@ def produce(topic: str, records: Sequence[tuple[bytes | None, bytes | None]]) ->
         )
         data = TopicProduceData(name=topic, partition_data=(PartitionProduceData(index=0, records=batch),))
         request = ProduceRequest(acks=-1, timeout=TIMEOUT, topic_data=(data,))
-        (answer,) = (await life.call("produce", 9, request)).responses
+        (answer,) = (await broker.call("produce", 9, request)).responses
         result = answer.partition_responses[0]
         check(result.error_code, result.error_message)
         sent.answered()
@@ -121,8 +121,8 @@ def produce(topic: str, records: Sequence[tuple[bytes | None, bytes | None]]) ->
     return ask
 
 
-async def init_producer(life: Life, promises: Promises) -> None:
-    answer = await life.call("init_producer_id", 4, InitProducerIdRequest(transaction_timeout=TIMEOUT))
+async def init_producer(broker: RunningBroker, promises: Promises) -> None:
+    answer = await broker.call("init_producer_id", 4, InitProducerIdRequest(transaction_timeout=TIMEOUT))
     check(answer.error_code)
     if answer.producer_id in promises.producer_ids:
         raise AssertionError(f"producer id {answer.producer_id} was given out twice")
@@ -132,18 +132,18 @@ async def init_producer(life: Life, promises: Promises) -> None:
 
 
 def transact(*, commit: bool) -> Operation:
-    async def ask(life: Life, promises: Promises) -> None:
-        await transactions.transact(life, promises.transactions, commit=commit)
+    async def ask(broker: RunningBroker, promises: Promises) -> None:
+        await transactions.transact(broker, promises.transactions, commit=commit)
 
     return ask
 
 
 def delete_records(topic: str, offset: int) -> Operation:
-    async def ask(life: Life, promises: Promises) -> None:
+    async def ask(broker: RunningBroker, promises: Promises) -> None:
         partition = DeleteRecordsPartition(partition_index=0, offset=offset)
         topics = (DeleteRecordsTopic(name=topic, partitions=(partition,)),)
         request = DeleteRecordsRequest(topics=topics, timeout=TIMEOUT)
-        (answer,) = (await life.call("delete_records", 2, request)).topics
+        (answer,) = (await broker.call("delete_records", 2, request)).topics
         check(answer.partitions[0].error_code)
         promises.records[topic].start_offset = offset
 
@@ -151,8 +151,8 @@ def delete_records(topic: str, offset: int) -> Operation:
 
 
 def commit(group: str, topic: str, offset: int) -> Operation:
-    async def ask(life: Life, promises: Promises) -> None:
-        found = await life.call("find_coordinator", 3, FindCoordinatorRequest(key=group))
+    async def ask(broker: RunningBroker, promises: Promises) -> None:
+        found = await broker.call("find_coordinator", 3, FindCoordinatorRequest(key=group))
         check(found.error_code, found.error_message)
         fact = promises.commits.setdefault(group, Fact("-1"))
         fact.ask(str(offset))
@@ -160,7 +160,7 @@ def commit(group: str, topic: str, offset: int) -> Operation:
         request = OffsetCommitRequest(
             group_id=group, topics=(OffsetCommitRequestTopic(name=topic, partitions=(position,)),)
         )
-        (answer,) = (await life.call("offset_commit", 8, request)).topics
+        (answer,) = (await broker.call("offset_commit", 8, request)).topics
         check(answer.partitions[0].error_code)
         fact.answered(str(offset))
 
@@ -168,9 +168,9 @@ def commit(group: str, topic: str, offset: int) -> Operation:
 
 
 def join(group: str) -> Operation:
-    """One member, which is its own leader; its generation is on disk when the assignment is answered."""
+    """Join as the only member and leader; the generation is on disk when SyncGroup is answered."""
 
-    async def ask(life: Life, promises: Promises) -> None:
+    async def ask(broker: RunningBroker, promises: Promises) -> None:
         promises.member = None
         request = JoinGroupRequest(
             group_id=group,
@@ -179,7 +179,7 @@ def join(group: str) -> Operation:
             protocol_type="consumer",
             protocols=(JoinGroupRequestProtocol(name="range", metadata=b"m"),),
         )
-        answer = await life.call("join_group", 3, request)
+        answer = await broker.call("join_group", 3, request)
         check(answer.error_code)
         assignment = SyncGroupRequestAssignment(member_id=answer.member_id, assignment=b"a")
         sync = SyncGroupRequest(
@@ -188,14 +188,14 @@ def join(group: str) -> Operation:
             member_id=answer.member_id,
             assignments=(assignment,),
         )
-        check((await life.call("sync_group", 2, sync)).error_code)
+        check((await broker.call("sync_group", 2, sync)).error_code)
         promises.member = answer.member_id, answer.generation_id
 
     return ask
 
 
 def wait(duration_ms: int) -> Operation:
-    async def pass_time(life: Life, promises: Promises) -> None:
-        await life.pass_ms(duration_ms)
+    async def pass_time(broker: RunningBroker, promises: Promises) -> None:
+        await broker.pass_ms(duration_ms)
 
     return pass_time

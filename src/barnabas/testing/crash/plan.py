@@ -1,4 +1,4 @@
-"""Which trials there are: every named step, first, in the middle and last, at every moment, with every end."""
+"""Plans the trials: the first, a middle and the last occurrence of every step, with every moment and ending."""
 
 from collections.abc import Iterator, Mapping
 from random import Random
@@ -19,7 +19,7 @@ _ENDS: Final[tuple[tuple[Moment, Ending], ...]] = (
     ("full", "kill"),
 )
 _STEPS_AFTER_DEATH: Final = 60
-"""Of the next broker's first steps, one is where it dies in turn, in every third trial."""
+"""In every third trial, the restarted broker crashes again at one of these steps."""
 
 
 class Planned(NamedTuple):
@@ -32,7 +32,7 @@ class Planned(NamedTuple):
 
 
 def plan_simulated(steps: Mapping[str, int], seed: int) -> Iterator[Planned]:
-    """`steps`: how often each is taken when nothing happens."""
+    """`steps`: how often each occurs without a crash."""
     rng = Random(seed)
     for step, count in sorted(steps.items()):
         for occurrence in sorted({1, (count + 1) // 2, count}):
@@ -45,11 +45,11 @@ def plan_simulated(steps: Mapping[str, int], seed: int) -> Iterator[Planned]:
 
 
 def plan_processes(steps: Mapping[str, int], seed: int) -> Iterator[Planned]:
-    """Each step once, early in a life, at a moment that changes from step to step and from seed to seed."""
+    """Each step once, early after a start, at moments that vary with step and seed."""
     rng = Random(seed)
     for step, count in sorted(steps.items()):
         moments: list[Moment] = [moment for moment in _DEATHS if _makes_sense(step, moment)]
-        # The workload has three lives; what a process counts begins with its own.
+        # The workload starts the broker three times, and each process counts its own steps.
         occurrence = rng.randint(1, max(1, count // 6))
         yield Planned((CrashPoint(step, occurrence, rng.choice(moments)),), "process", rng.getrandbits(32))
 

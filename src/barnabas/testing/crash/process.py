@@ -1,4 +1,4 @@
-"""Brokers in processes of their own, on a real disk, that SIGKILL themselves at the chosen step."""
+"""Broker processes on a real disk that kill themselves (SIGKILL) at the crash point."""
 
 import asyncio
 import os
@@ -10,7 +10,7 @@ from typing import Any, Final
 from barnabas.env import Disk, RealDisk
 from barnabas.testing.broker import Broker
 from barnabas.testing.crash.connection import Connection
-from barnabas.testing.crash.life import BrokerDied
+from barnabas.testing.crash.running_broker import BrokerDied
 from barnabas.testing.crash.workload import PROPERTIES
 from barnabas.testing.crashing_disk import CrashPoint
 from barnabas.testing.runner import BrokerDidNotStart
@@ -28,47 +28,47 @@ class ProcessHost:
         self._broker = Broker(process=True, properties=PROPERTIES, data_dir=os.path.join(self._home, "data"))
         self.data_dir = self._broker.data_dir
         self.disk: Disk = RealDisk()
-        self.struck = False
+        self.is_reached = False
         self._armed = False
-        self._life: ProcessLife | None = None
+        self._running: BrokerProcess | None = None
 
     @property
     def steps(self) -> Counter[str]:
-        """How often each step was taken, by name, in all lives."""
+        """How often each step occurred, by name, over all starts."""
         with open(self._steps_path) as file:
             return Counter(file.read().splitlines())
 
-    async def boot(self, at: CrashPoint | None) -> "ProcessLife":
+    async def start_broker(self, at: CrashPoint | None) -> "BrokerProcess":
         self._armed = at is not None
         self._broker.crash_at(None if at is None else str(at), steps_path=self._steps_path)
         try:
             await asyncio.to_thread(self._broker.start)
-            self._life = ProcessLife(self._broker, await Connection.open(self._broker.port))
+            self._running = BrokerProcess(self._broker, await Connection.open(self._broker.port))
         except (BrokerDidNotStart, ConnectionError) as error:
             if at is None:
                 raise
-            self.struck = True
+            self.is_reached = True
             raise BrokerDied("at its start") from error
-        return self._life
+        return self._running
 
     async def stop(self) -> None:
         self._disconnect()
         try:
             await asyncio.to_thread(self._broker.stop)
-        except RuntimeError as error:  # it ended with another status than 0
-            self.struck = True
+        except RuntimeError as error:  # its exit status was not 0
+            self.is_reached = True
             raise BrokerDied("at its stop") from error
 
-    async def bury(self) -> None:
+    async def end_broker(self) -> None:
         self._disconnect()
-        # Its connections are closed before the process is gone.
+        # Its connections are closed before the process has ended.
         if await asyncio.to_thread(self._broker.wait_for_end, DEATH_SECONDS_MAX if self._armed else 0.0):
-            self.struck = True
+            self.is_reached = True
         else:
             self._broker.kill()
 
     def make_room(self) -> None:
-        """A process is killed here, never refused."""
+        """Not needed: the disk of a process is never full here."""
 
     def close(self) -> None:
         self._disconnect()
@@ -76,12 +76,12 @@ class ProcessHost:
         shutil.rmtree(self._home, ignore_errors=True)
 
     def _disconnect(self) -> None:
-        if self._life is not None:
-            self._life.disconnect()
-            self._life = None
+        if self._running is not None:
+            self._running.disconnect()
+            self._running = None
 
 
-class ProcessLife:
+class BrokerProcess:
     def __init__(self, broker: Broker, connection: Connection) -> None:
         self._broker = broker
         self._connection = connection
@@ -90,7 +90,7 @@ class ProcessLife:
         try:
             return await asyncio.wait_for(self._connection.call(api_name, version, request), ANSWER_SECONDS_MAX)
         except ConnectionError as error:
-            raise BrokerDied(f"while it was asked for {api_name}") from error
+            raise BrokerDied(f"during {api_name}") from error
 
     async def pass_ms(self, duration_ms: int) -> None:
         await asyncio.sleep(duration_ms / 1000)

@@ -1,12 +1,12 @@
-"""What the broker has promised: every answer without an error, and every question whose answer never came.
+"""What the broker has acknowledged, and the requests that got no answer.
 
-A question without an answer may have been acted on or not, until the same question is asked again and answered. So a
-fact is a list of values that may be found, the last acknowledged first.
+An unanswered request may have been handled or not, until it is retried and answered. So a fact is a list of possible
+values, beginning with the last acknowledged one.
 """
 
 from dataclasses import dataclass, field
 
-from barnabas.testing.crash.transactions import Book
+from barnabas.testing.crash.transactions import TransactionLedger
 
 Key = bytes | None
 Value = bytes | None
@@ -14,14 +14,14 @@ Value = bytes | None
 
 @dataclass
 class Fact:
-    """A value that is replaced: a config, a committed offset, whether a topic exists."""
+    """A value that can change: a config, a committed offset, whether a topic exists."""
 
     known: str
-    """What was acknowledged last."""
+    """The last acknowledged value."""
     asked: list[str] = field(default_factory=list)
-    """Asked for since, and not answered."""
+    """Requested since then, and not answered."""
     history: list[str] = field(default_factory=list)
-    """What it ever was: an unsynced change may be undone by a power cut."""
+    """All earlier values: a power cut may undo unsynced changes."""
 
     def ask(self, value: str) -> None:
         if value not in self.asked:
@@ -33,7 +33,7 @@ class Fact:
         self.asked.clear()
 
     def settle(self, found: str) -> None:
-        """Whatever it is by now, it must stay so."""
+        """The value that was found is the acknowledged one from now on."""
         self.history.append(self.known)
         self.known = found
 
@@ -46,14 +46,14 @@ class Sent:
     """The records of one partition, in order; each batch is acknowledged before the next is sent."""
 
     synced: bool
-    """Acknowledged means synced: not even a power cut takes it."""
+    """Acknowledged records are synced, and survive a power cut."""
     compacted: bool = False
     trimmed: bool = False
-    """Records go at its front, by retention or because somebody deletes them."""
+    """Records are deleted at the beginning, by retention or DeleteRecords."""
     acknowledged: list[tuple[Key, Value]] = field(default_factory=list)
     asked: list[tuple[Key, Value]] = field(default_factory=list)
     start_offset: int = 0
-    """Deleted up to here, acknowledged."""
+    """Acknowledged deletions up to this offset."""
     sequence: int = 0
 
     def answered(self) -> None:
@@ -62,7 +62,7 @@ class Sent:
         self.asked = []
 
     def forget_from(self, count: int) -> None:
-        """A power cut took what nobody had synced."""
+        """A power cut lost the unsynced records."""
         self.acknowledged = self.acknowledged[:count]
         self.asked = []
 
@@ -75,8 +75,8 @@ class Promises:
     commits: dict[str, Fact] = field(default_factory=dict)
     """Committed offset by group."""
     records: dict[str, Sent] = field(default_factory=dict)
-    transactions: Book = field(default_factory=Book)
+    transactions: TransactionLedger = field(default_factory=TransactionLedger)
     producer_ids: list[int] = field(default_factory=list)
-    """Each was given out once."""
+    """All ids given out; each must be unique."""
     member: tuple[str, int] | None = None
-    """Member id and generation of the one member of the group that has members."""
+    """Member id and generation of the only group member."""

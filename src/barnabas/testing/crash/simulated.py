@@ -1,7 +1,7 @@
-"""Brokers in this process, on a virtual clock and a disk in memory: thousands of deaths in a few minutes.
+"""Brokers in this process, on a virtual clock and a disk in memory: thousands of crashes in a few minutes.
 
-How a broker ends: `kill` leaves all that it wrote, `cut` is a power cut that takes all that was not synced, `tear` one
-that takes any part of it.
+Endings: `kill` keeps everything that was written, `cut` is a power cut that loses everything unsynced, and `tear` one
+that loses any part of it.
 """
 
 import asyncio
@@ -16,8 +16,8 @@ from barnabas.node.broker_node import BrokerNode
 from barnabas.node.errors import StartError
 from barnabas.testing.clock import VirtualClock
 from barnabas.testing.crash.connection import Connection
-from barnabas.testing.crash.life import BrokerDied
-from barnabas.testing.crash.verify import Broken
+from barnabas.testing.crash.running_broker import BrokerDied
+from barnabas.testing.crash.verify import BrokenPromise
 from barnabas.testing.crash.workload import PROPERTIES
 from barnabas.testing.crashing_disk import CrashingDisk, CrashPoint
 from barnabas.testing.disk import PowerCut, SimulatedDisk
@@ -29,7 +29,7 @@ DATA: Final = "/data"
 ANSWER_SECONDS_MAX: Final = 20.0
 _TURNS_TO_END: Final = 100
 _IDLE_TURNS: Final = 25
-"""After so many turns of the loop without an answer it takes time to come."""
+"""After this many iterations of the loop without an answer, virtual time has to pass."""
 _IDLE_MS: Final = 20
 
 
@@ -43,19 +43,19 @@ class SimulatedHost:
         self._ending = ending
         self._rng = Random(seed)
         self._crashing = self._new_disk(None)
-        self._life: SimulatedLife | None = None
+        self._broker: SimulatedBroker | None = None
         self._defects = _Defects()
 
     @property
-    def struck(self) -> bool:
-        return self._crashing.struck
+    def is_reached(self) -> bool:
+        return self._crashing.is_reached
 
     @property
     def steps(self) -> dict[str, int]:
-        """How often each step was taken, by name, in all lives since the last death."""
+        """How often each step occurred, by name, since the last crash."""
         return dict(self._crashing.counts)
 
-    async def boot(self, at: CrashPoint | None) -> "SimulatedLife":
+    async def start_broker(self, at: CrashPoint | None) -> "SimulatedBroker":
         if self._crashing.dead or at is not self._crashing.at:
             self._crashing = self._new_disk(at)
         self.clock = VirtualClock(self.clock.now_ms())
@@ -68,36 +68,36 @@ class SimulatedHost:
             rng=Random(self._rng.getrandbits(64)),
         )
         logging.getLogger("barnabas").addHandler(self._defects)
-        self._life = life = SimulatedLife(node, self._crashing, self.clock)
+        self._broker = broker = SimulatedBroker(node, self._crashing, self.clock)
         try:
-            await life.start()
+            await broker.start()
         except PowerCut as error:
             raise BrokerDied("at its start") from error
         except StartError as error:
-            if not self.struck:
+            if not self.is_reached:
                 raise
             self.make_room()
             raise BrokerDied(str(error)) from error
-        return life
+        return broker
 
     async def stop(self) -> None:
-        life, self._life = self._life, None
-        assert life is not None
+        broker, self._broker = self._broker, None
+        assert broker is not None
         try:
-            await life.stop()
+            await broker.stop()
         except (PowerCut, BrokerDied) as error:
-            self._life = life
+            self._broker = broker
             raise BrokerDied("at its stop") from error
-        await self._sweep(life)
+        await self._sweep(broker)
 
-    async def bury(self) -> None:
-        if self._life is not None:
-            life, self._life = self._life, None
-            if life.has_failed and not self._crashing.dead:
-                await life.stop_failed()
+    async def end_broker(self) -> None:
+        if self._broker is not None:
+            broker, self._broker = self._broker, None
+            if broker.has_failed and not self._crashing.dead:
+                await broker.stop_failed()
             self._crashing.dead = True
-            await life.abandon()
-            await self._sweep(life)
+            await broker.abandon()
+            await self._sweep(broker)
         if self._ending == "kill":
             self._simulated.kill()
         else:
@@ -106,8 +106,8 @@ class SimulatedHost:
     def make_room(self) -> None:
         self._crashing.make_room()
 
-    async def _sweep(self, life: "SimulatedLife") -> None:
-        life.disconnect()
+    async def _sweep(self, broker: "SimulatedBroker") -> None:
+        broker.disconnect()
         for _ in range(_TURNS_TO_END):
             tasks = asyncio.all_tasks() - {asyncio.current_task()}
             for task in tasks:
@@ -117,7 +117,7 @@ class SimulatedHost:
                 break
         logging.getLogger("barnabas").removeHandler(self._defects)
         if self._defects.found:
-            raise Broken(f"the broker stumbled: {self._defects.found[0]}")
+            raise BrokenPromise(f"the broker logged a defect: {self._defects.found[0]}")
 
     def _now_ms(self) -> int:
         return self.clock.now_ms()
@@ -126,7 +126,7 @@ class SimulatedHost:
         return CrashingDisk(self._simulated, at=at, die=_power_cut)
 
 
-class SimulatedLife:
+class SimulatedBroker:
     def __init__(self, node: BrokerNode, disk: CrashingDisk, clock: VirtualClock) -> None:
         self._node = node
         self._disk = disk
@@ -149,7 +149,7 @@ class SimulatedLife:
             return await self._until_done(asyncio.ensure_future(self._connection.call(api_name, version, request)))
         except ConnectionError as error:
             self._check()
-            raise Broken(f"the broker lives, and hung up on {api_name}") from error
+            raise BrokenPromise(f"the broker is running, but closed the connection during {api_name}") from error
 
     async def pass_ms(self, duration_ms: int) -> None:
         await self._clock.elapse(duration_ms)
@@ -160,13 +160,13 @@ class SimulatedLife:
         await self._until_done(asyncio.ensure_future(self._node.stop()))
 
     async def stop_failed(self) -> None:
-        """As `serve` does when the broker says that it cannot go on."""
+        """As `serve` does when the broker reports that it cannot continue."""
         self.disconnect()
         with suppress(PowerCut, BrokerDied):
             await self._until_done(asyncio.ensure_future(self._node.stop()))
 
     async def abandon(self) -> None:
-        """The process is gone: its sockets close, nothing else happens."""
+        """The process has ended: its sockets are closed, nothing else happens."""
         self.disconnect()
         for _, listener in self._node._listeners:
             listener.stop_accepting()
@@ -179,7 +179,7 @@ class SimulatedLife:
             self._connection = None
 
     async def _until_done(self, task: "asyncio.Future[Any]") -> Any:
-        """Whatever is due at once happens meanwhile; time passes only if nothing else brings the answer."""
+        """Runs what is due now; lets time pass only if there is no answer without it."""
         deadline = time.monotonic() + ANSWER_SECONDS_MAX
         turns = 0
         while not task.done():
@@ -192,19 +192,19 @@ class SimulatedLife:
                 self._clock.advance(0 if turns < _IDLE_TURNS else _IDLE_MS)
             if not task.done() and self._disk.dead:
                 task.cancel()
-                raise BrokerDied("where it was told to")
+                raise BrokerDied("at the crash point")
             if time.monotonic() > deadline:
                 task.cancel()
-                raise Broken(f"no answer after {ANSWER_SECONDS_MAX:.0f} s")
+                raise BrokenPromise(f"no answer after {ANSWER_SECONDS_MAX:.0f} s")
         return task.result()
 
     def _check(self) -> None:
         if self._disk.dead or self.has_failed:
-            raise BrokerDied("where it was told to" if self._disk.dead else "it says that it cannot go on")
+            raise BrokerDied("at the crash point" if self._disk.dead else "it reported that it cannot continue")
 
 
 class _Defects(logging.Handler):
-    """What a broker should not have to say, whatever its disk does."""
+    """Collects log messages that a broker must never write, whatever its disk does."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)

@@ -1,11 +1,10 @@
-"""Transactions in the workload: each writes to two topics, is committed or aborted, and is all there or not at all.
+"""Transactions in the workload: each writes to two topics, is committed or aborted, and must be complete or absent.
 
-Whoever lost its broker in the middle begins anew, under the same transactional id: that ends what was left open. An
-attempt whose end was asked for and not answered may have been committed or not, but in both topics alike.
+After a crash in the middle, the next attempt uses the same transactional id, which ends the open transaction. If an
+EndTxn was not answered, the transaction may be committed or not, but equally in both topics.
 
-After a power cut, what nobody synced of records, markers and decisions may be lost, each for itself. A replica set of
-one promises nothing of transactions then, here as with Apache Kafka; so nothing of them is verified any more but that
-the broker serves on.
+A power cut may lose unsynced records, markers and decisions independently of each other. With a single replica,
+transactions have no guarantee then, as in Apache Kafka; so after one it is only verified that the broker works.
 """
 
 import datetime
@@ -16,7 +15,7 @@ from typing import Any, Final, Literal
 from barnabas.records.batch import split_batches
 from barnabas.records.control import read_marker
 from barnabas.records.record import Record, build_batch, decode_records
-from barnabas.testing.crash.life import Life, NotYet, Refused
+from barnabas.testing.crash.running_broker import NotReady, Refused, RunningBroker
 from barnabas.wire.errors import ErrorCode
 from barnabas.wire.messages.end_txn import EndTxnRequest
 from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
@@ -30,7 +29,7 @@ TRANSACTION_TIMEOUT: Final = datetime.timedelta(minutes=10)
 TIMEOUT: Final = datetime.timedelta(seconds=20)
 TIMESTAMP_MS: Final = 1_750_000_000_000
 RECORDS: Final = 2
-"""Of each attempt, in each topic."""
+"""Records of each attempt, per topic."""
 
 READ_COMMITTED: Final = 1
 
@@ -41,25 +40,25 @@ Outcome = Literal["aborted", "unknown", "committed"]
 class Attempt:
     label: bytes
     outcome: Outcome = "aborted"
-    """What it is if nothing else happens; unknown as long as a commit was asked for and not answered."""
+    """The expected outcome; unknown while a commit is not answered."""
 
 
 @dataclass
-class Book:
+class TransactionLedger:
     attempts: list[Attempt] = field(default_factory=list)
     is_closed: bool = False
-    """A power cut came: nothing is promised any more."""
+    """A power cut has happened: nothing is guaranteed any more."""
 
 
-async def transact(life: Life, book: Book, *, commit: bool) -> None:
+async def transact(broker: RunningBroker, book: TransactionLedger, *, commit: bool) -> None:
     find = FindCoordinatorRequest(key=TRANSACTIONAL_ID, key_type=1)
-    _check((await life.call("find_coordinator", 3, find)).error_code)
+    _check((await broker.call("find_coordinator", 3, find)).error_code)
     init = InitProducerIdRequest(transactional_id=TRANSACTIONAL_ID, transaction_timeout=TRANSACTION_TIMEOUT)
-    producer = await life.call("init_producer_id", 4, init)
+    producer = await broker.call("init_producer_id", 4, init)
     _check(producer.error_code)
     attempt = Attempt(b"attempt %d" % len(book.attempts))
     book.attempts.append(attempt)
-    await _produce(life, producer, attempt.label)
+    await _produce(broker, producer, attempt.label)
     if commit:
         attempt.outcome = "unknown"
     end = EndTxnRequest(
@@ -68,12 +67,12 @@ async def transact(life: Life, book: Book, *, commit: bool) -> None:
         producer_epoch=producer.producer_epoch,
         committed=commit,
     )
-    _check((await life.call("end_txn", 5, end)).error_code)
+    _check((await broker.call("end_txn", 5, end)).error_code)
     attempt.outcome = "committed" if commit else "aborted"
 
 
-async def _produce(life: Life, producer: Any, label: bytes) -> None:
-    # Each key is unique: compaction takes away what was aborted, and nothing else.
+async def _produce(broker: RunningBroker, producer: Any, label: bytes) -> None:
+    # Unique keys: compaction removes only aborted records.
     records = [Record(timestamp=TIMESTAMP_MS, key=b"%s.%d" % (label, n), value=bytes(30)) for n in range(RECORDS)]
     batch = build_batch(
         records,
@@ -89,34 +88,34 @@ async def _produce(life: Life, producer: Any, label: bytes) -> None:
         timeout=TIMEOUT,
         topic_data=tuple(TopicProduceData(name=name, partition_data=(data,)) for name in TOPICS),
     )
-    for topic in (await life.call("produce", 12, request)).responses:
+    for topic in (await broker.call("produce", 12, request)).responses:
         for partition in topic.partition_responses:
             _check(partition.error_code)
 
 
-async def find_broken_promise(life: Life, book: Book) -> str | None:
-    """What is wrong with the transactions that can be read; NotYet: something is about to be."""
+async def find_broken_promise(broker: RunningBroker, book: TransactionLedger) -> str | None:
+    """What is wrong with the readable transactions, if anything. Raises NotReady while one is still being completed."""
     if book.is_closed or not book.attempts:
         return None
-    seen = [await _read_committed(life, topic) for topic in TOPICS]
+    seen = [await _read_committed(broker, topic) for topic in TOPICS]
     for attempt in book.attempts:
         counts = [labels.count(attempt.label) for labels in seen]
         if counts not in ([0] * len(TOPICS), [RECORDS] * len(TOPICS)):
             if attempt.outcome == "unknown":
-                raise NotYet(f"{attempt} is being committed: {counts} records are there")
+                raise NotReady(f"{attempt} is being committed: {counts} records are there")
             return f"{attempt}: {dict(zip(TOPICS, counts, strict=True))} records are there"
         is_there = counts[0] > 0
         if is_there and attempt.outcome == "aborted":
             return f"{attempt} can be read"
         if not is_there and attempt.outcome == "committed":
-            raise NotYet(f"{attempt} cannot be read")
+            raise NotReady(f"{attempt} cannot be read")
         if is_there:
             attempt.outcome = "committed"
     return None
 
 
-async def _read_committed(life: Life, topic: str) -> Sequence[bytes]:
-    """The labels of the records up to the last stable offset, as a client sorts them out."""
+async def _read_committed(broker: RunningBroker, topic: str) -> Sequence[bytes]:
+    """The labels of committed records up to the last stable offset, filtered as by a client."""
     labels: list[bytes] = []
     offset = 0
     while True:
@@ -127,7 +126,7 @@ async def _read_committed(life: Life, topic: str) -> Sequence[bytes]:
             max_bytes=1 << 20,
             topics=(FetchTopic(topic=topic, partitions=(partition,)),),
         )
-        (answer,) = (await life.call("fetch", 12, request)).responses
+        (answer,) = (await broker.call("fetch", 12, request)).responses
         data = answer.partitions[0]
         _check(data.error_code)
         aborted = sorted((each.first_offset, each.producer_id) for each in data.aborted_transactions or ())
@@ -148,7 +147,7 @@ async def _read_committed(life: Life, topic: str) -> Sequence[bytes]:
         if offset >= data.last_stable_offset:
             return labels
         if offset == before:
-            raise NotYet(f"{topic} gives nothing at offset {offset}, it is stable up to {data.last_stable_offset}")
+            raise NotReady(f"{topic} gives nothing at offset {offset}, it is stable up to {data.last_stable_offset}")
 
 
 def _check(code: ErrorCode) -> None:

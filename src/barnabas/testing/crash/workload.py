@@ -1,8 +1,8 @@
-"""The workload whose every step is tried: a bit of all that a broker writes, in segments of a few batches.
+"""The workload: a little of everything that a broker writes to disk, in segments of a few batches.
 
-Topics: `ledger` is acknowledged when written, `vault` when synced. `register` is compacted, and tombstones come and go.
-`window` keeps little, `shelf` loses what is deleted by hand, each `brief` is created, used and deleted. Transactions
-write to `account` and to `receipt`, which is compacted.
+Topics: `ledger` is acknowledged when written, `vault` when synced. `register` is compacted, with tombstones. `window`
+has a short retention, `shelf` gets DeleteRecords, each `brief` is created, used and deleted. Transactions write to
+`account` and to `receipt`, which is compacted.
 """
 
 from typing import Final
@@ -41,7 +41,7 @@ IN_TRANSACTIONS: Final = {"account": _SMALL, "receipt": {**_SMALL, **_COMPACTED}
 
 ROUNDS: Final = 5
 RESTART: Final = "restart"
-"""Stop cleanly and start again."""
+"""A clean restart."""
 
 Step = Operation | str
 
@@ -88,7 +88,7 @@ def _round(number: int) -> list[Step]:
 
 
 def _batch(topic: str, number: int, turn: int) -> list[tuple[bytes | None, bytes | None]]:
-    """Each value is found once in the whole workload; in `register` every fourth record is a tombstone."""
+    """Values are unique in the whole workload; in `register` every fourth record is a tombstone."""
     if topic != "register":
         return [(None, f"{topic} {number}.{turn}.{place}".encode() + bytes(20)) for place in range(4)]
     return [

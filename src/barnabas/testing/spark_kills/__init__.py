@@ -1,1 +1,1 @@
-"""Kill Spark and the broker while an exactly-once query runs, at random moments and at named steps. `python -m` it."""
+"""`python -m`: kills Spark and the broker during an exactly-once query, at random times and at named steps."""

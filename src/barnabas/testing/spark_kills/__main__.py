@@ -1,4 +1,4 @@
-"""Kill Spark and the broker while a query runs. The exit status is 1 unless every row came out exactly once."""
+"""Kill Spark and the broker while a query runs. The exit status is 1 unless every row is written exactly once."""
 
 import argparse
 import json
@@ -13,13 +13,13 @@ from barnabas.testing.spark_kills.rounds import Result, run_rounds
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m barnabas.testing.spark_kills", description=__doc__)
     parser.add_argument("--rounds", type=int, default=50)
-    parser.add_argument("--seed", type=int, default=None, help="of all random choices; printed where it is not given")
+    parser.add_argument("--seed", type=int, default=None, help="seed of all random choices; printed if it is not given")
     parser.add_argument(
-        "--at-least-once", action="store_true", help="without exactlyOnce: exits with 1 if none doubled"
+        "--at-least-once", action="store_true", help="without exactlyOnce; exits with 1 if no row is duplicated"
     )
     parser.add_argument("--every-step", action="store_true", help="instead of rounds: a kill at each named step")
     arguments = parser.parse_args()
-    # Leave nothing running when told to stop.
+    # On SIGTERM, leave nothing running.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     if arguments.every_step:
         return kill_at_every_step()

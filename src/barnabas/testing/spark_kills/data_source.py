@@ -1,12 +1,12 @@
-"""The data source with steps that kill: `format("barnabas-killed")`, otherwise the same.
+"""The data source with kills at named steps: `format("barnabas-killed")`.
 
     killAt      a step of the protocol (`barnabas.spark.sink.exactly_once.steps`)
-    killWhat    a process id; or `self`, the process that passes the step; or `driver`, for one of the driver's own
-                processes: the program, its JVM and the process that passes the step
-    killOnce    a file: it is made at the kill, and where it is there already nobody is killed
-    stepsTo     a file to which the steps are written as they are passed, with the attempt that passed them
+    killWhat    a process id; `self`, the process that reaches the step; or `driver`, for the driver's program, its
+                JVM and the process that reaches the step
+    killOnce    a file that is created at the kill; if it exists, nothing is killed
+    stepsTo     a file to which the steps are appended, with the attempt that reached them
 
-Several kills are given as several values with `;` between them.
+Separate several kills with `;`.
 """
 
 import dataclasses
@@ -43,7 +43,7 @@ class Kill:
         except FileExistsError:
             return
         if self.what == "driver":
-            # It was started in a session of its own, and is the first process and the first group in it.
+            # It was started in its own session, as the leader of session and process group.
             os.killpg(os.getsid(0), signal.SIGKILL)
         os.kill(os.getpid() if self.what in ("self", "driver") else int(self.what), signal.SIGKILL)
 

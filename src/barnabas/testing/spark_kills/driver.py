@@ -1,7 +1,7 @@
 """The query that is killed: topic to topic, with a shuffle, tasks of uneven length, and a batch every few rows.
 
-Runs until it is killed, or until its query fails: then it ends, and whoever started it starts it again, as one does
-with drivers. Its settings come as JSON in the first argument.
+Runs until it is killed or its query fails; then it is restarted, as drivers are. The first argument has its settings as
+JSON.
 """
 
 import json
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def straggle(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
-    """Now and then a task is slow, so that Spark starts a second attempt of it."""
+    """Some tasks are slow, so that Spark starts a second attempt."""
     if random.random() < 0.3:
         time.sleep(random.uniform(0.3, 1.0))
     yield from batches

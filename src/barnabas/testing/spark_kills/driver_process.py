@@ -1,4 +1,4 @@
-"""The driver as a process that can be killed, paused and started again from its checkpoint."""
+"""The driver as a process that can be killed and restarted from its checkpoint."""
 
 import json
 import os
@@ -13,8 +13,8 @@ from barnabas.portable.processes import running_processes
 
 
 class DriverProcess:
-    """In a session of its own. A kill takes the Python program and the JVM, and not at once what they have started:
-    Python workers notice that they are alone when they next read or write, as those of a machine that was cut off.
+    """In its own session. A kill ends the Python program and the JVM, but not their Python workers: these notice it at
+    their next read or write, like those of a machine that was cut off.
     """
 
     def __init__(self, settings: dict[str, Any], log: Path) -> None:
@@ -46,7 +46,7 @@ class DriverProcess:
         return self._popen is not None and self._popen.poll() is None
 
     def is_started(self) -> bool:
-        """Whether its query has begun."""
+        """Whether its query has started."""
         return self._log.read_text(errors="replace").rpartition("--- start ")[2].count("\nstarted\n") > 0
 
     def kill(self) -> None:
@@ -57,7 +57,7 @@ class DriverProcess:
             self._popen.wait()
 
     def close(self) -> None:
-        """SIGKILL for all that is left of it and of its workers."""
+        """SIGKILL for all remaining processes of the session."""
         if self._popen is None:
             return
         self.kill()

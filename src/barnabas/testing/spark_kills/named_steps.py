@@ -1,7 +1,7 @@
-"""Kills at named steps of the protocol, in Spark's local mode: one life of the driver after the other.
+"""Kills at named steps of the protocol, in Spark's local mode: one run of the driver after another.
 
-A life has kills of tasks and of the broker, which it survives, and ends with a kill of the driver. Before the next one
-begins, its transactions time out or not. The last life is not killed, and all rows must come out, once each.
+During a run, tasks and the broker are killed; it ends with a kill of the driver. Before the next run, its transactions
+time out or not. The last run is not killed, and all rows must be written exactly once.
 """
 
 import shutil
@@ -37,27 +37,27 @@ ROWS_PER_BATCH: Final = 30
 _TIMEOUT_MS: Final = 900_000
 
 
-class Life(NamedTuple):
+class DriverRun(NamedTuple):
     kills: tuple[tuple[str, str], ...]
-    """Steps, and what is killed there: `self` (a task), `broker`, `driver`."""
+    """Steps, and what is killed at them: `self` (a task), `broker`, `driver`."""
     times_out: bool = False
-    """Whether what the driver left open is aborted before its successor begins."""
+    """Whether open transactions are aborted before the next run."""
 
 
-SHORT: Final = Life(
+SHORT: Final = DriverRun(
     ((steps.TASK_WRITING, "self"), (steps.POINTER_WRITTEN, "broker"), (steps.DECIDED, "driver")), times_out=True
 )
-"""What `make test` has time for: each kind of kill, and a roll-forward."""
+"""For `make test`: each kind of kill, and a roll-forward."""
 
 
-def every_step() -> Iterator[Life]:
+def every_step() -> Iterator[DriverRun]:
     for step in steps.TASK_STEPS:
-        yield Life(((step, "self"), (step, "driver")))
+        yield DriverRun(((step, "self"), (step, "driver")))
     for number, step in enumerate(steps.COMMIT_STEPS):
-        yield Life(((step, "broker"), (step, "driver")), times_out=bool(number % 2))
+        yield DriverRun(((step, "broker"), (step, "driver")), times_out=bool(number % 2))
     for number, step in enumerate(steps.ROLL_FORWARD_STEPS):
-        yield Life(((steps.DECIDED, "driver"),), times_out=True)
-        yield Life(((step, "driver"),), times_out=bool(number % 2))
+        yield DriverRun(((steps.DECIDED, "driver"),), times_out=True)
+        yield DriverRun(((step, "driver"),), times_out=bool(number % 2))
 
 
 class StepResult(NamedTuple):
@@ -72,16 +72,16 @@ class StepResult(NamedTuple):
 
 
 class Server(Protocol):
-    """Any Kafka that runs."""
+    """Any running Kafka."""
 
     @property
     def bootstrap_servers(self) -> str: ...
 
 
 def run_lives(
-    lives: Sequence[Life], tell: Callable[[str], None] = print, *, server: Server | None = None
+    lives: Sequence[DriverRun], tell: Callable[[str], None] = print, *, server: Server | None = None
 ) -> StepResult:
-    """On a broker of its own, or on another one (that cannot be killed)."""
+    """On a new broker, or on `server`, which is not killed."""
     home = Path(tempfile.mkdtemp(prefix="barnabas-spark-steps-"))
     with ExitStack() as stack:
         stack.callback(shutil.rmtree, home, ignore_errors=True)
@@ -99,7 +99,7 @@ def run_lives(
 
 @contextmanager
 def _kept_running(broker: Broker) -> Iterator[None]:
-    """Started again whenever it was killed, also while the run itself waits for it."""
+    """Restart the broker whenever it was killed, even while the run waits for it."""
     over = threading.Event()
 
     def keep() -> None:
@@ -128,7 +128,7 @@ class _Run:
         self._reader = OutputReader(bootstrap)
         self._driver = DriverProcess(self._settings(), home / "driver.log")
 
-    def life(self, life: Life) -> None:
+    def life(self, life: DriverRun) -> None:
         self._lives += 1
         self._produce()
         made = [self._home / f"killed-{self._lives}-{number}" for number in range(len(life.kills))]
@@ -139,7 +139,7 @@ class _Run:
             "killOnce": ";".join(str(path) for path in made),
         }
         self._driver.start(sink={**self._settings()["sink"], **kills})
-        # The last kill is the driver's; rows for more batches come in until it gets there.
+        # The last kill is that of the driver; produce rows for more batches until it happens.
         self._wait_until(lambda: not self._driver.is_running(), produces=True)
         if not made[-1].exists():
             raise RowsMissing(f"the driver ended without being killed at {life.kills[-1][0]}\n{self._driver.log_end()}")
@@ -163,7 +163,7 @@ class _Run:
 
     def _settings(self) -> dict[str, Any]:
         return {
-            "master": "local[2,8]",  # two cores, and so many attempts of a task
+            "master": "local[2,8]",  # two cores, and the number of attempts of a task
             "conf": {"spark.driver.memory": "600m", "spark.sql.streaming.noDataMicroBatches.enabled": "false"},
             "bootstrap": self._bootstrap,
             "input": INPUT,
@@ -197,5 +197,5 @@ class _Run:
             if produces and self._all_are_out():
                 self._produce()
             if time.monotonic() > deadline:
-                raise RowsMissing(f"it did not come to that in time\n{self._driver.log_end()}")
+                raise RowsMissing(f"timed out\n{self._driver.log_end()}")
             time.sleep(LOOK_AGAIN_S)

@@ -1,13 +1,13 @@
-"""Rounds of a query's life: new rows come in, something is killed at a random moment, all rows must come out.
+"""Rounds of a query: rows are produced, something is killed at a random time, and all rows must be written.
 
-    driver     SIGKILL for its program and JVM; started again from its checkpoint
-    executor   SIGKILL for the executors of one worker, which starts others
-    worker     SIGKILL for a worker, its executors and their Python processes; started again
+    driver     SIGKILL for its program and JVM; restarted from its checkpoint
+    executor   SIGKILL for the executors of one worker, which starts new ones
+    worker     SIGKILL for a worker, its executors and their Python processes; restarted
     task       SIGKILL for one Python process in which tasks run
-    broker     SIGKILL; started again on its port and data
+    broker     SIGKILL; restarted on the same port with the same data
 
-A driver whose query fails ends, and is started again. Every second start has transactions that time out after two
-seconds, and the others such that never do. All choices come from the seed, but the moments are those of real clocks.
+A driver whose query fails is restarted. Transactions time out after two seconds in every second run, and never in the
+others. All choices depend on the seed, but timing is real.
 """
 
 import shutil
@@ -35,10 +35,10 @@ from barnabas.testing.spark_kills.topics import (
 VICTIMS: Final = ("driver", "executor", "worker", "task", "broker")
 ROWS_PER_ROUND: Final = 300
 ROWS_PER_BATCH: Final = 30
-"""Ten batches, of half a second or more each: so that most kills meet one of them in its middle."""
+"""Ten batches of at least half a second each, so that most kills happen during a batch."""
 KILL_WITHIN_S: Final = 4.0
 ROUND_TIMEOUT_S: Final = 900.0
-"""A driver is back after ten seconds; on a machine that is busy with much else it may take minutes."""
+"""A driver restarts in ten seconds; on a busy machine it may take minutes."""
 LOOK_AGAIN_S: Final = 0.2
 _TIMEOUTS_MS: Final = ("900000", "2000")
 
@@ -46,7 +46,7 @@ Print = Callable[[str], None]
 
 
 class RowsMissing(Exception):
-    """Not all rows came out in time; with the end of the driver's log."""
+    """Not all rows were written in time. The message has the end of the driver's log."""
 
 
 @dataclass
@@ -73,7 +73,7 @@ class Result:
 def run_rounds(
     rounds: int, seed: int, *, exactly_once: bool = True, tell: Print = print, deadline_s: float | None = None
 ) -> Result:
-    """`deadline_s`: begin no round but the first after so many seconds."""
+    """`deadline_s`: after this time, start no further round."""
     home = Path(tempfile.mkdtemp(prefix="barnabas-spark-kills-"))
     began = time.monotonic()
     properties = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "200"}
@@ -126,7 +126,7 @@ class _Run:
         self._kills[victim] += 1
         self._wait_until(self._all_are_out)
         self._rounds += 1
-        self._tell(f"round {number + 1}: {victim} killed, all rows are out after {time.monotonic() - began:.1f} s")
+        self._tell(f"round {number + 1}: {victim} killed, all rows written after {time.monotonic() - began:.1f} s")
 
     def result(self, seconds: float) -> Result:
         self._driver.kill()
@@ -217,11 +217,11 @@ class _Run:
         return not Counter(self._expected) - self._reader.seen
 
     def _wait_until(self, condition: Callable[[], bool]) -> None:
-        """And start the driver again whenever it has ended."""
+        """Wait, and restart the driver whenever it has ended."""
         deadline = time.monotonic() + ROUND_TIMEOUT_S
         while not condition():
             if not self._driver.is_running():
                 self._start_driver()
             if time.monotonic() > deadline:
-                raise RowsMissing(f"seed {self._seed}: not all rows came out in time\n{self._driver.log_end()}")
+                raise RowsMissing(f"seed {self._seed}: not all rows were written in time\n{self._driver.log_end()}")
             time.sleep(LOOK_AGAIN_S)

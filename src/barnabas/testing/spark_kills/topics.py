@@ -1,4 +1,4 @@
-"""What goes into the query and what comes out of it, seen by clients of their own."""
+"""Produces the input of the query and reads its output, with separate clients."""
 
 import time
 from collections import Counter
@@ -37,7 +37,7 @@ def produce(bootstrap: str, values: list[str]) -> None:
 
 
 class OutputReader:
-    """Reads on from where it was. What it counts is decided by the markers in the log, as readers of committed do."""
+    """Continues where it left off. Counts committed records by the markers in the log."""
 
     def __init__(self, bootstrap: str) -> None:
         self._cluster = Cluster(client_settings({"bootstrap.servers": bootstrap, "retry.backoff.ms": "50"}))
@@ -70,7 +70,7 @@ class OutputReader:
 
 
 def read_committed(bootstrap: str) -> Counter[str]:
-    """The whole output once more, by librdkafka."""
+    """Read the whole output again with librdkafka."""
     from confluent_kafka import Consumer, KafkaError, TopicPartition
 
     consumer = Consumer(

@@ -1,1 +1,1 @@
-"""The clients of a run, each a process of its own: `python -m barnabas.testing.checker.clients SPEC`."""
+"""The clients of a run, each in its own process: `python -m barnabas.testing.checker.clients SPEC`."""

@@ -1,4 +1,4 @@
-"""`python -m barnabas.testing.checker.clients SPEC`: be the client that SPEC (JSON) says, until stdin ends."""
+"""`python -m barnabas.testing.checker.clients SPEC`: run the client described by SPEC (JSON) until stdin ends."""
 
 import importlib
 import sys

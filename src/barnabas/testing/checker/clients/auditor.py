@@ -1,8 +1,8 @@
-"""Asks the broker every second what a group has committed."""
+"""Fetches the committed offsets of a group every second."""
 
 from confluent_kafka import Consumer, KafkaException
 
-from barnabas.testing.checker.clients.session import Session, complain
+from barnabas.testing.checker.clients.session import Session, report
 from barnabas.testing.checker.committed import ask_offsets
 
 ASK_EVERY_SECONDS = 1.0
@@ -17,7 +17,7 @@ def run(session: Session) -> None:
         while not session.stopping.wait(ASK_EVERY_SECONDS):
             try:
                 session.note(ask_offsets(consumer, session.name, group, session.partitions, ANSWER_SECONDS_MAX))
-            except KafkaException as error:  # the broker is away
-                complain(error)
+            except KafkaException as error:  # the broker is down
+                report(error)
     finally:
         consumer.close()

@@ -1,10 +1,10 @@
-"""A transactional producer that speaks the protocol by itself, as clients do that know transaction.version 2 (KIP-890).
+"""A transactional producer of our own that uses transaction.version 2 (KIP-890), which librdkafka does not.
 
-librdkafka tells the coordinator of each partition first and keeps its epoch. Here a partition becomes part of the
-transaction with the first batch that is produced to it (Produce 12), and every transaction ends with a new epoch
-(EndTxn 5). What was not answered is sent again as it was: the broker must recognise it, also after a restart.
+librdkafka adds each partition to the transaction first, and keeps its epoch. With version 2 the first batch adds its
+partition (Produce 12), and every transaction ends with a new epoch (EndTxn 5). Unanswered requests are sent again
+unchanged: the broker must recognise them, even after a restart.
 
-It knows one broker, for runs against a broker of our own.
+It works with a single broker, for runs against our own.
 """
 
 import datetime
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from barnabas.records.record import Record, build_batch
-from barnabas.testing.checker.clients.session import Session, complain
+from barnabas.testing.checker.clients.session import Session, report
 from barnabas.testing.client import Client
 from barnabas.wire.errors import ErrorCode
 from barnabas.wire.messages.end_txn import EndTxnRequest
@@ -31,7 +31,7 @@ _AGAIN: Final = frozenset(
         ErrorCode.not_coordinator,
         ErrorCode.concurrent_transactions,
         ErrorCode.not_leader_or_follower,
-        ErrorCode.not_enough_replicas,  # as old clients know it: the coordinator cannot be asked yet
+        ErrorCode.not_enough_replicas,  # the name in older clients: the coordinator is not ready
         ErrorCode.request_timed_out,
         ErrorCode.unknown_topic_or_partition,
     }
@@ -45,7 +45,7 @@ class Refused(Exception):
 
     @property
     def can_abort(self) -> bool:
-        """Only this transaction is lost; the producer may abort it and go on."""
+        """Only this transaction fails; the producer may abort it and continue."""
         return self.code == ErrorCode.transaction_abortable
 
 
@@ -63,7 +63,7 @@ class BareProducer:
 
     def start(self) -> None:
         request = InitProducerIdRequest(transactional_id=self._transactional_id, transaction_timeout=self._timeout)
-        answer = self._insist("init_producer_id", 5, request, lambda answer: answer.error_code)
+        answer = self._with_retries("init_producer_id", 5, request, lambda answer: answer.error_code)
         self._producer_id, self._epoch = answer.producer_id, answer.producer_epoch
 
     def produce(self, topic: str, index: int, values: list[str]) -> int:
@@ -84,7 +84,7 @@ class BareProducer:
             timeout=datetime.timedelta(seconds=ANSWER_SECONDS_MAX),
             topic_data=(data,),
         )
-        answer = self._insist("produce", 12, request, lambda answer: _only_partition(answer).error_code)
+        answer = self._with_retries("produce", 12, request, lambda answer: _only_partition(answer).error_code)
         self._sequences[topic, index] = sequence + len(values)
         return int(_only_partition(answer).base_offset)
 
@@ -96,19 +96,19 @@ class BareProducer:
             producer_epoch=self._epoch,
             committed=commit,
         )
-        answer = self._insist("end_txn", 5, request, lambda answer: answer.error_code)
+        answer = self._with_retries("end_txn", 5, request, lambda answer: answer.error_code)
         self._producer_id, self._epoch = answer.producer_id, answer.producer_epoch
         self._sequences.clear()
 
-    def _insist(self, api: str, version: int, request: object, code_of: Callable[[Any], ErrorCode]) -> Any:
-        """The same request again and again, until it is answered with something that is not to be repeated."""
+    def _with_retries(self, api: str, version: int, request: object, code_of: Callable[[Any], ErrorCode]) -> Any:
+        """Repeat the request until the answer is not a retriable error."""
         deadline = time.monotonic() + INSIST_SECONDS_MAX
         code = ErrorCode.none
         while time.monotonic() < deadline:
             try:
                 answer = self._connected().call(api, version, request)
-            except OSError as error:  # also a connection that was closed, and one that gave no answer in time
-                complain(f"{api}: {error!r}")
+            except OSError as error:  # includes closed connections and timeouts
+                report(f"{api}: {error!r}")
                 self._client = None
             else:
                 code = code_of(answer)
@@ -122,7 +122,7 @@ class BareProducer:
     def _connected(self) -> Client:
         if self._client is None:
             self._client = Client(*self._address, client_id=self._session.name, timeout_s=ANSWER_SECONDS_MAX)
-            # Whoever is about to use a coordinator looks for it first; that also makes its topic.
+            # Finding the coordinator also creates its topic.
             request = FindCoordinatorRequest(key=self._transactional_id, key_type=1)
             self._client.call("find_coordinator", 3, request)
         return self._client

@@ -1,7 +1,7 @@
-"""Transactions of a producer that knows transaction.version 2, noted as those of librdkafka's producer are."""
+"""Transactions of our own producer (transaction.version 2), recorded like those of librdkafka's producer."""
 
 from barnabas.testing.checker.clients.bare_producer import BareProducer, Refused
-from barnabas.testing.checker.clients.session import Session, complain, partition_name
+from barnabas.testing.checker.clients.session import Session, partition_name, report
 from barnabas.testing.checker.clients.transacting import TRANSACTION_TIMEOUT_MS, Abandon, Failed
 from barnabas.testing.checker.events import Ack, Begin, Committing, End, Outcome, Send
 
@@ -39,7 +39,7 @@ class BareTransactions:
         session.note(Ack(t=session.now(), p=session.name, partition=partition, acks=acks))
 
     def flush(self, seconds: float) -> None:
-        """Nothing is ever under way: every send waits for its answer."""
+        """Nothing to do: every send waits for its answer."""
 
     def commit(self) -> bool:
         self._session.note(Committing(t=self._session.now(), p=self._session.name, txn=self._txn))
@@ -50,7 +50,7 @@ class BareTransactions:
         self._finish(commit=False)
 
     def give_up(self, failure: Failed) -> None:
-        complain(f"in {self._txn}: {failure}")
+        report(f"in {self._txn}: {failure}")
         if not failure.can_abort:
             self._end("unknown", str(failure))
             raise Abandon from failure

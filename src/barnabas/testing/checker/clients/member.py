@@ -1,11 +1,11 @@
-"""A member of a group that processes first and commits afterwards. Some members leave after a while."""
+"""A group member that commits after processing. Some members leave after a while."""
 
 import time
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
-from barnabas.testing.checker.clients.session import Session, complain, error_of, partition_name
+from barnabas.testing.checker.clients.session import Session, error_of, partition_name, report
 from barnabas.testing.checker.events import Assign, Commit, Committed, Poll
 
 BATCH_MAX = 100
@@ -44,11 +44,11 @@ class Member:
                 self._take_a_batch()
                 self._finish_batch()
         finally:
-            # Not within the batch: closing revokes, and what was processed is committed there.
+            # Outside the batch: closing revokes the partitions, and commits what was processed.
             self._consumer.close()
 
     def _take_a_batch(self) -> None:
-        """One by one, so that a rebalance never falls into the middle of a call that returns many."""
+        """Poll one by one, so that a rebalance never happens within a call that returns many records."""
         until = time.monotonic() + BATCH_SECONDS_MAX
         for _ in range(BATCH_MAX):
             message = self._consumer.poll(max(0.0, until - time.monotonic()))
@@ -58,7 +58,7 @@ class Member:
 
     def _keep(self, message: Message) -> None:
         if message.error() is not None:
-            complain(message.error())
+            report(message.error())
             return
         partition = partition_name(message.topic(), message.partition())
         self._batch.setdefault(partition, []).append((message.offset(), message.value().decode()))
@@ -81,7 +81,7 @@ class Member:
             error = next((str(each.error) for each in answers if each.error is not None), "")
         except KafkaException as failure:
             error = error_of(failure).name()
-            complain(f"commit: {failure}")
+            report(f"commit: {failure}")
         session.note(Committed(t=session.now(), p=session.name, number=self._commits, error=error))
 
     def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
@@ -93,14 +93,14 @@ class Member:
         self._finish_batch()
 
     def _lost(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        """Somebody else has them already: what was read is read, and not ours to commit."""
+        """Another member has the partitions already, so nothing is committed."""
         batch, self._batch, self._positions = self._batch, {}, {}
         if batch:
             self._session.note(Poll(t=self._session.now(), p=self._session.name, records=batch))
 
 
 def _protocol(protocol: str, assignor: str) -> dict[str, Any]:
-    """With `consumer` the broker decides about timeouts."""
+    """With `consumer` the broker sets the timeouts."""
     if protocol == "consumer":
         return {"group_protocol": "consumer", "group_remote_assignor": assignor}
     return {

@@ -1,11 +1,11 @@
-"""Reads, transforms and writes, exactly once: what it has read is committed with what it has made of it."""
+"""Read-process-write, exactly once: offsets are committed in the transaction of the output."""
 
 import time
 
 from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
 from barnabas.testing.checker.clients.reader import records_of
-from barnabas.testing.checker.clients.session import Session, complain, partition_name
+from barnabas.testing.checker.clients.session import Session, partition_name, report
 from barnabas.testing.checker.clients.transacting import Abandon, Failed, RdkafkaTransactions
 from barnabas.testing.checker.events import Assign, Commit, Poll
 
@@ -54,7 +54,7 @@ class Mover:
         for _ in range(BATCH_MAX):
             message = self._consumer.poll(max(0.0, until - time.monotonic()))
             if self._was_reassigned:
-                # What came before the change may be somebody else's now.
+                # Records polled before the rebalance may belong to another member now.
                 messages = []
                 self._was_reassigned = False
             if message is None:
@@ -97,7 +97,7 @@ class Mover:
         self._transactions.send_offsets(positions, self._consumer.consumer_group_metadata())
 
     def _go_back(self, batch: dict[str, list[tuple[int, str]]]) -> None:
-        """To where this batch began, in those partitions that are still ours."""
+        """Seek to the beginning of this batch in the partitions that are still assigned."""
         own = {(each.topic, each.partition) for each in self._consumer.assignment()}
         for partition, records in batch.items():
             if _split(partition) not in own:
@@ -122,8 +122,8 @@ def _split(partition: str) -> tuple[str, int]:
 
 
 def run(session: Session) -> None:
-    """Ends when its producer can do no more; another takes its place then."""
+    """Ends when its producer fails for good; another client replaces it."""
     try:
         Mover(session).run()
     except (Abandon, KafkaException) as failure:
-        complain(f"ends: {failure!r} {failure.__cause__ or ''}")
+        report(f"ends: {failure!r} {failure.__cause__ or ''}")

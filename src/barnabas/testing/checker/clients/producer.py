@@ -1,10 +1,10 @@
-"""Sends numbered values to all partitions, plain or idempotent, and notes each acknowledgement."""
+"""Sends numbered values to all partitions, with or without idempotence, and records each acknowledgement."""
 
 from collections import defaultdict
 
 from confluent_kafka import KafkaError, Message, Producer
 
-from barnabas.testing.checker.clients.session import FLUSH_SECONDS_MAX, Pace, Session, complain, partition_name
+from barnabas.testing.checker.clients.session import FLUSH_SECONDS_MAX, Pace, Session, partition_name, report
 from barnabas.testing.checker.events import Ack, Fail, Send
 
 OUTSTANDING_MAX = 300
@@ -12,7 +12,7 @@ BURST_MAX = 20
 
 
 class Acknowledgements:
-    """Gathers delivery reports, and notes them partition by partition."""
+    """Collects delivery reports, and records them by partition."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -24,7 +24,7 @@ class Acknowledgements:
         if error is None:
             self._acks[partition].append((value, message.offset()))
         else:
-            complain(f"{value}: {error}")
+            report(f"{value}: {error}")
             now = self._session.now()
             self._session.note(Fail(t=now, p=self._session.name, partition=partition, value=value, error=error.name()))
 
@@ -41,7 +41,7 @@ def run(session: Session) -> None:
         session.config(
             acks="all",
             enable_idempotence=is_idempotent,
-            # Without sequence numbers only one request at a time keeps the order through retries.
+            # Without sequence numbers, only one request in flight keeps the order over retries.
             max_in_flight=5 if is_idempotent else 1,
             linger_ms=2,
             batch_num_messages=50,

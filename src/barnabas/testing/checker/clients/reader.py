@@ -1,8 +1,8 @@
-"""Follows all partitions by itself, without a group; now and then it goes back and reads again."""
+"""Reads all partitions without a group; sometimes it seeks back and reads again."""
 
 from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
-from barnabas.testing.checker.clients.session import Session, complain, partition_name
+from barnabas.testing.checker.clients.session import Session, partition_name, report
 from barnabas.testing.checker.events import Assign, Isolation, Poll, Seek
 
 GO_BACK_OF_THOUSAND = 5
@@ -42,14 +42,14 @@ def run(session: Session) -> None:
 
 def _go_back(session: Session, consumer: Consumer, reached: dict[tuple[str, int], int]) -> None:
     topic, index = session.rng.choice(session.partitions)
-    # Not to the beginning: a reader that reads everything again and again reads nothing new.
+    # Not to the beginning, or it would never get to new records.
     offset = max(0, reached[topic, index] - session.rng.randrange(1000))
     session.note(Seek(t=session.now(), p=session.name, partition=partition_name(topic, index), offset=offset))
     try:
         consumer.seek(TopicPartition(topic, index, offset))
         reached[topic, index] = offset
-    except KafkaException as error:  # it is not known then where it stands: begin anew
-        complain(error)
+    except KafkaException as error:  # its position is unknown then: start over
+        report(error)
         positions = {partition_name(*place): at for place, at in reached.items()}
         session.note(Assign(t=session.now(), p=session.name, positions=positions))
         consumer.assign([TopicPartition(*place, at) for place, at in reached.items()])
@@ -59,7 +59,7 @@ def records_of(messages: list[Message]) -> dict[str, list[tuple[int, str]]]:
     records: dict[str, list[tuple[int, str]]] = {}
     for message in messages:
         if message.error() is not None:
-            complain(message.error())
+            report(message.error())
             continue
         partition = partition_name(message.topic(), message.partition())
         records.setdefault(partition, []).append((message.offset(), message.value().decode()))

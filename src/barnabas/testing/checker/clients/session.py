@@ -1,4 +1,4 @@
-"""What all clients of a run have in common: what they are to do, where they note it, and when they are to stop."""
+"""What all clients of a run share: their spec, their history file, and when to stop."""
 
 import os
 import random
@@ -13,12 +13,12 @@ from confluent_kafka import KafkaError, KafkaException, libversion
 from barnabas.testing.checker.events import Client, Isolation
 from barnabas.testing.checker.history import Recorder
 
-# librdkafka's re-bootstrap, its default since 2.11, costs up to two seconds after every loss of a single broker, as it
-# goes by one-second timers, and may hang send_offsets_to_transaction for ever (confluentinc/librdkafka#5511).
+# librdkafka's re-bootstrap, the default since 2.11, takes up to two seconds after every loss of a single broker, and
+# may block send_offsets_to_transaction forever (confluentinc/librdkafka#5511).
 _KNOWS_RECOVERY_SINCE: Final = 0x02080000
 _NO_REBOOTSTRAP = {"metadata.recovery.strategy": "none"} if libversion()[1] >= _KNOWS_RECOVERY_SINCE else {}
 
-# The broker is away often: come back to it quickly. `log_level` 0: librdkafka tells of every lost connection.
+# The broker is often down: reconnect quickly. `log_level` 0: librdkafka would log every lost connection.
 COMMON: Final[dict[str, Any]] = {
     **_NO_REBOOTSTRAP,
     "reconnect.backoff.ms": 20,
@@ -33,9 +33,9 @@ FLUSH_SECONDS_MAX: Final = 60.0
 class Spec(msgspec.Struct, kw_only=True):
     role: str
     name: str
-    """Of this process: a later one in the same place has another."""
+    """The name of this process; its replacement gets another."""
     place: str
-    """Of all processes that follow each other here, such as a transactional id."""
+    """Shared by all processes in this slot, such as a transactional id."""
     incarnation: int
     seed: int
     bootstrap: str
@@ -43,9 +43,9 @@ class Spec(msgspec.Struct, kw_only=True):
     topics: dict[str, int]
     """topic: number of partitions"""
     settings: dict[str, Any] = {}
-    """What this role needs beyond that."""
+    """Further settings of this role."""
     config: dict[str, Any] = {}
-    """librdkafka's, for security and the like."""
+    """librdkafka settings, for security and the like."""
 
 
 class Session:
@@ -58,7 +58,7 @@ class Session:
         self.now = self.recorder.now
         self.partitions = [(topic, index) for topic, count in spec.topics.items() for index in range(count)]
         self.stopping = threading.Event()
-        """Set when whoever started us closes our stdin: nobody is left behind, even if that one is killed."""
+        """Set when the runner closes our stdin, which also happens if it is killed."""
         self._values = 0
 
     def watch_stdin(self) -> None:
@@ -76,13 +76,13 @@ class Session:
         )
 
     def config(self, **own: Any) -> dict[str, Any]:
-        """`own` with underscores for dots."""
+        """`own`: settings with underscores instead of dots."""
         named = {key.replace("_", "."): value for key, value in own.items()}
         return {
             **COMMON,
             "bootstrap.servers": self.spec.bootstrap,
             "client.id": self.name,
-            "error_cb": complain_of_more_than_absence,
+            "error_cb": report_unless_disconnected,
             **named,
             **self.spec.config,
         }
@@ -93,7 +93,7 @@ class Session:
 
 
 class Pace:
-    """So many a second, with rests made up for, up to a second's worth."""
+    """Limits a rate per second; catches up after pauses, by at most one second."""
 
     def __init__(self, per_second: float) -> None:
         self._per_second = per_second
@@ -109,14 +109,14 @@ class Pace:
         return taken
 
 
-def complain(error: object) -> None:
-    """To the file where this client's complaints are kept."""
+def report(error: object) -> None:
+    """Write to this client's error file."""
     print(f"{time.monotonic():.3f} {error}", file=sys.stderr, flush=True)
 
 
-def complain_of_more_than_absence(error: KafkaError) -> None:
+def report_unless_disconnected(error: KafkaError) -> None:
     if error.code() not in (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIMED_OUT):
-        complain(error)
+        report(error)
 
 
 def error_of(failure: KafkaException) -> KafkaError:

@@ -1,8 +1,7 @@
-"""Moves money between its accounts, which lie in different partitions, in transactions.
+"""Moves money between its accounts, which are in different partitions, in transactions.
 
-It keeps no books: when it starts it fences whoever was here before, reads what is committed, and goes on from there. If
-anything of a transaction is missing then, or there is something of one that was aborted, the sum is wrong from there
-on.
+It has no memory: when it starts, it fences its predecessor, reads the committed balances, and continues. If a part of a
+transaction is missing then, or a part of an aborted one is visible, the total is wrong from there on.
 """
 
 import time
@@ -12,7 +11,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from barnabas.testing.checker.bank import Entry
 from barnabas.testing.checker.bank_accounts import OPENING_BALANCE, accounts
 from barnabas.testing.checker.clients.reader import records_of
-from barnabas.testing.checker.clients.session import Session, complain, partition_name
+from barnabas.testing.checker.clients.session import Session, partition_name, report
 from barnabas.testing.checker.clients.transacting import CALL_SECONDS_MAX, Abandon, Failed, make_transactions
 from barnabas.testing.checker.events import Assign, Isolation, Poll
 
@@ -46,7 +45,7 @@ class Teller:
                 balances.update(change)
 
     def _choose_two(self) -> tuple[str, str]:
-        """In different partitions."""
+        """Two accounts in different partitions."""
         payer = self._session.rng.choice(list(self._partition_of))
         others = [each for each, index in self._partition_of.items() if index != self._partition_of[payer]]
         return payer, self._session.rng.choice(others)
@@ -69,10 +68,10 @@ class Teller:
         return self._transactions.commit()
 
     def _read_balances(self) -> dict[str, int]:
-        """What is committed, of this teller: the last balance of each account."""
+        """The last committed balance of each account of this teller."""
         session = self._session
         places = session.partitions
-        # Up to the high watermark: another's open transaction may hide for a while what is ours and committed.
+        # Up to the high watermark: another open transaction may delay our own committed records.
         ends = self._high_watermarks()
         consumer = self._consumer("read_committed")
         balances: dict[str, int] = {}
@@ -126,8 +125,8 @@ class Teller:
 
 
 def run(session: Session) -> None:
-    """Ends when its producer can do no more; another takes its place then."""
+    """Ends when its producer fails for good; another client replaces it."""
     try:
         Teller(session).run()
     except (Abandon, KafkaException) as failure:
-        complain(f"ends: {failure!r} {failure.__cause__ or ''}")
+        report(f"ends: {failure!r} {failure.__cause__ or ''}")

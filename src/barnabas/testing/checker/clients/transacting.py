@@ -1,6 +1,7 @@
-"""What clients with transactions share: begin, commit, abort, and what to make of their failures.
+"""Transactions for the clients: begin, commit, abort, and error handling.
 
-Two producers do this: librdkafka's, and one of our own that knows transaction.version 2 (`bare_transacting`).
+There are two implementations: with librdkafka, and with our own producer for transaction.version 2
+(`bare_transacting`).
 """
 
 from collections.abc import Callable, Sequence
@@ -9,7 +10,7 @@ from typing import Any, Protocol
 from confluent_kafka import KafkaException, Producer, TopicPartition
 
 from barnabas.testing.checker.clients.producer import Acknowledgements
-from barnabas.testing.checker.clients.session import Session, complain, error_of, partition_name
+from barnabas.testing.checker.clients.session import Session, error_of, partition_name, report
 from barnabas.testing.checker.events import Begin, Committing, End, Outcome, Send
 
 TRANSACTION_TIMEOUT_MS = 6000
@@ -17,11 +18,11 @@ CALL_SECONDS_MAX = 30.0
 
 
 class Abandon(Exception):
-    """This producer can do no more: it was fenced, or nobody knows what became of its transaction."""
+    """This producer cannot continue: it was fenced, or the outcome of its transaction is unknown."""
 
 
 class Failed(Exception):
-    """Something within the transaction went wrong."""
+    """An operation of the transaction failed."""
 
     def __init__(self, what: object, *, can_abort: bool) -> None:
         super().__init__(str(what))
@@ -29,30 +30,30 @@ class Failed(Exception):
 
 
 class Transactions(Protocol):
-    """One transactional producer, one transaction after another, all of it noted."""
+    """One transactional producer, with one transaction after another; records all events."""
 
     transactional_id: str
 
     def start(self) -> None:
-        """Fence those before us, and let their transactions be over. Raises Abandon."""
+        """Fence earlier producers, and wait until their transactions have ended. Raises Abandon."""
 
     def begin(self) -> str:
-        """The name of the transaction. Raises Abandon."""
+        """Returns the name of the transaction. Raises Abandon."""
 
     def send(self, topic: str, index: int, values: list[str]) -> None:
         """Raises Failed."""
 
     def flush(self, seconds: float) -> None:
-        """Let what was sent arrive, for so long."""
+        """Wait for deliveries, at most this long."""
 
     def commit(self) -> bool:
-        """Whether it is committed; False: it is aborted. Raises Abandon."""
+        """Returns True if it was committed, False if it was aborted. Raises Abandon."""
 
     def abort(self) -> None:
         """Raises Abandon."""
 
     def give_up(self, failure: Failed) -> None:
-        """Abort, after this, if that can be. Raises Abandon if not."""
+        """Abort after a failure, if possible. Raises Abandon if not."""
 
 
 def make_transactions(session: Session) -> Transactions:
@@ -80,7 +81,7 @@ class RdkafkaTransactions:
 
     def start(self) -> None:
         try:
-            self._insist(lambda: self._producer.init_transactions(CALL_SECONDS_MAX))
+            self._with_retries(lambda: self._producer.init_transactions(CALL_SECONDS_MAX))
         except KafkaException as failure:
             raise Abandon(str(failure)) from failure
 
@@ -129,9 +130,9 @@ class RdkafkaTransactions:
         session = self.session
         session.note(Committing(t=session.now(), p=session.name, txn=self._txn))
         try:
-            self._insist(lambda: self._producer.commit_transaction(CALL_SECONDS_MAX))
+            self._with_retries(lambda: self._producer.commit_transaction(CALL_SECONDS_MAX))
         except KafkaException as failure:
-            complain(f"commit of {self._txn}: {failure}")
+            report(f"commit of {self._txn}: {failure}")
             if error_of(failure).txn_requires_abort():
                 self.abort()
                 return False
@@ -142,29 +143,29 @@ class RdkafkaTransactions:
 
     def abort(self) -> None:
         try:
-            self._insist(lambda: self._producer.abort_transaction(CALL_SECONDS_MAX))
+            self._with_retries(lambda: self._producer.abort_transaction(CALL_SECONDS_MAX))
         except KafkaException as failure:
-            complain(f"abort of {self._txn}: {failure}")
+            report(f"abort of {self._txn}: {failure}")
             self._end("unknown", failure)
             raise Abandon from failure
         self._end("abort")
 
     def give_up(self, failure: Failed) -> None:
-        complain(f"in {self._txn}: {failure}")
+        report(f"in {self._txn}: {failure}")
         if not failure.can_abort:
             self._end("unknown", failure)
             raise Abandon from failure
         self.abort()
 
-    def _insist(self, call: Callable[[], None]) -> None:
-        """Until it worked or failed for good: what is retriable may be called again."""
+    def _with_retries(self, call: Callable[[], None]) -> None:
+        """Retry until it succeeds or fails for good."""
         while True:
             try:
                 call()
             except KafkaException as failure:
                 if not error_of(failure).retriable() or self.session.stopping.is_set():
                     raise
-                complain(f"again: {failure}")
+                report(f"again: {failure}")
             else:
                 return
 

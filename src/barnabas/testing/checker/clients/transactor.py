@@ -1,6 +1,6 @@
 """Writes to several partitions in transactions, and aborts some of them."""
 
-from barnabas.testing.checker.clients.session import Session, complain
+from barnabas.testing.checker.clients.session import Session, report
 from barnabas.testing.checker.clients.transacting import Abandon, Failed, Transactions, make_transactions
 
 ABORTS_OF_TEN = 2
@@ -12,7 +12,7 @@ REST_SECONDS_MAX = 0.05
 
 
 def run(session: Session) -> None:
-    """Ends when its producer can do no more; another takes its place then."""
+    """Ends when its producer fails for good; another client replaces it."""
     transactions = make_transactions(session)
     session.introduce(transactional_id=transactions.transactional_id)
     try:
@@ -20,7 +20,7 @@ def run(session: Session) -> None:
         while not session.stopping.wait(session.rng.uniform(0, REST_SECONDS_MAX)):
             _one(session, transactions)
     except Abandon as failure:
-        complain(f"ends: {failure!r} {failure.__cause__ or ''}")
+        report(f"ends: {failure!r} {failure.__cause__ or ''}")
 
 
 def _one(session: Session, transactions: Transactions) -> None:
@@ -33,12 +33,12 @@ def _one(session: Session, transactions: Transactions) -> None:
         transactions.give_up(failure)
         return
     if session.rng.randrange(10) < ABORTS_OF_TEN:
-        # Some of the values are on their way, some are in the log: an abort takes them all.
+        # Some values are in flight, some are in the log: the abort must cover them all.
         transactions.flush(session.rng.choice((0.0, 0.01, 1.0)))
         transactions.abort()
         return
     if session.rng.randrange(10) < HESITATES_OF_TEN:
-        # Everything is in the log, nothing is committed, and others go on around it.
+        # Everything is in the log, but not committed, while others continue.
         transactions.flush(1.0)
         session.stopping.wait(session.rng.uniform(0, HESITATE_SECONDS_MAX))
     transactions.commit()
