@@ -16,6 +16,7 @@ from barnabas.cli.apps import single_app
 from barnabas.cli.cluster_access import ClusterAccess
 from barnabas.cli.connected import connected
 from barnabas.cli.connection import Connection, failure
+from barnabas.cli.damaged_batches import CORRUPT_MESSAGE, DamagedBatch, failed, with_next_offset
 from barnabas.cli.errors import CommandFailed
 from barnabas.cli.output import plural, say
 from barnabas.cli.quantities import duration_s
@@ -95,13 +96,20 @@ def consume(
     finally:
         consumer.close()
         say(f"{plural(pump.count, 'record')} read from {topic}")
+    if pump.damaged:
+        raise failed([with_next_offset(each, access.servers, access.properties) for each in pump.damaged], group)
 
 
 class Pump:
-    """From a consumer to stdout."""
+    """From a consumer to stdout.
+
+    A partition stops at a damaged batch. The others go on: what can be read is written.
+    """
 
     def __init__(self, consumer: "Consumer", render: Render, *, stores_offsets: bool) -> None:
         self.count = 0
+        self.damaged: list[DamagedBatch] = []
+        """Where partitions have stopped."""
         self._consumer = consumer
         self._render = render
         self._stores_offsets = stores_offsets
@@ -117,20 +125,17 @@ class Pump:
                     return
                 continue
             rest = self._consumer.consume(wanted - 1, 0) if wanted > 1 else []
-            if not self._write([first, *rest]):
+            messages = [first, *rest]
+            if not self._write([message for message in messages if message.error() is None]):
+                return
+            for message in messages:
+                self._check(message)
+            if self.damaged and self._all_have_stopped():
                 return
             last_record = time.monotonic()
 
-    def _write(self, messages: "list[Message]") -> bool:
+    def _write(self, records: "list[Message]") -> bool:
         """False when nobody reads our stdout any more."""
-        records = []
-        for message in messages:
-            error = message.error()
-            if error is None:
-                records.append(message)
-            # Negative codes are librdkafka's own: a lost connection, which it mends by itself.
-            elif error.fatal() or error.code() > 0:
-                raise failure(error)
         try:
             sys.stdout.buffer.write(b"".join(map(self._render, records)))
             sys.stdout.buffer.flush()
@@ -142,6 +147,28 @@ class Pump:
             for message in records:
                 self._consumer.store_offsets(message)
         return True
+
+    def _check(self, message: "Message") -> None:
+        error = message.error()
+        if error is None:
+            return
+        topic, partition, offset = message.topic(), message.partition(), message.offset()
+        if error.code() == CORRUPT_MESSAGE and topic is not None and partition is not None and offset is not None:
+            self._stop(DamagedBatch(topic, partition, offset))
+        # Negative codes are librdkafka's own: a lost connection, which it mends by itself.
+        elif error.fatal() or error.code() > 0:
+            raise failure(error)
+
+    def _stop(self, damaged: DamagedBatch) -> None:
+        self._consumer.pause([_at(*damaged[:3])])
+        if damaged not in self.damaged:
+            self.damaged.append(damaged)
+            if not self._all_have_stopped():
+                say(f"{damaged}; the other partitions go on")
+
+    def _all_have_stopped(self) -> bool:
+        stopped = {(damaged.topic, damaged.partition) for damaged in self.damaged}
+        return {(each.topic, each.partition) for each in self._consumer.assignment()} <= stopped
 
 
 def _start(offset: str | None, from_beginning: bool) -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.cli.connection import Connection
 from barnabas.cli.consume import Pump
+from barnabas.cli.damaged_batches import failed, with_next_offset
 from barnabas.cli.kafka.console_options import (
     add_console_options,
     consumer_properties,
@@ -61,6 +62,8 @@ def run(arguments: Sequence[str]) -> int:
     finally:
         consumer.close()
         print_end(options, pump.count)
+    if pump.damaged:
+        raise failed([with_next_offset(each, options.bootstrap_server, properties) for each in pump.damaged], group)
     return 0
 
 
