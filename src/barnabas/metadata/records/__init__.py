@@ -1,4 +1,4 @@
-"""Kafka's metadata records: what `__cluster_metadata` holds and the cluster image is replayed from."""
+"""Kafka's metadata records, which are stored in `__cluster_metadata` and replayed into the cluster image."""
 
 from barnabas.metadata.records.access import (
     AccessControlEntryRecord,

@@ -1,4 +1,4 @@
-"""Records about who may do what, and how much: ACLs, SCRAM credentials, delegation tokens, client quotas."""
+"""Records of access control and quotas: ACLs, SCRAM credentials, delegation tokens, client quotas."""
 
 import uuid
 

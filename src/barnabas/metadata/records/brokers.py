@@ -1,4 +1,4 @@
-"""Records about the processes of the cluster: brokers and controllers come, change and go."""
+"""Records of brokers and controllers: registration, changes, unregistration."""
 
 import uuid
 
@@ -30,7 +30,7 @@ class RegisterBrokerRecord(Message, versions=(0, 4), flexible_since=0):
     in_controlled_shutdown: bool = since(1, boolean())
     log_dirs: tuple[uuid.UUID, ...] = array("uuid", tag=0)
     cordoned_log_dirs: tuple[uuid.UUID, ...] | None = array("uuid", None, tag=1)
-    """None until the broker has told by its heartbeats which directories take no new partitions."""
+    """None until the broker has reported which directories get no new partitions."""
 
 
 class UnregisterBrokerRecord(Message, versions=(0, 0), flexible_since=0):
@@ -39,14 +39,14 @@ class UnregisterBrokerRecord(Message, versions=(0, 0), flexible_since=0):
 
 
 class FenceBrokerRecord(Message, versions=(0, 0), flexible_since=0):
-    """Older than BrokerRegistrationChangeRecord, which newer clusters write instead."""
+    """Newer clusters write BrokerRegistrationChangeRecord instead."""
 
     id: int = int32()
     epoch: int = int64()
 
 
 class UnfenceBrokerRecord(Message, versions=(0, 0), flexible_since=0):
-    """Older than BrokerRegistrationChangeRecord, which newer clusters write instead."""
+    """Newer clusters write BrokerRegistrationChangeRecord instead."""
 
     id: int = int32()
     epoch: int = int64()
@@ -56,7 +56,7 @@ class BrokerRegistrationChangeRecord(Message, versions=(0, 3), flexible_since=0)
     broker_id: int = int32()
     broker_epoch: int = int64()
     fenced: int = int8(0, tag=0)
-    """-1: unfenced from now on; 0: no change; 1: fenced from now on."""
+    """-1: unfence; 0: no change; 1: fence."""
     in_controlled_shutdown: int = int8(0, tag=1)
     """0: no change; 1: the broker is shutting down."""
     log_dirs: tuple[uuid.UUID, ...] = array("uuid", tag=2)

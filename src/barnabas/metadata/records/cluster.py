@@ -1,6 +1,6 @@
 from barnabas.wire.schema import Message, int8, int16, int32, int64, string
 
-"""Records about the cluster as a whole: configs, features, producer ids, and the metadata log's own transactions."""
+"""Records of the whole cluster: configs, features, producer ids, and metadata transactions."""
 
 
 class ConfigRecord(Message, versions=(0, 0), flexible_since=0):
@@ -18,7 +18,7 @@ class FeatureLevelRecord(Message, versions=(0, 0), flexible_since=0):
 
 
 class ProducerIdsRecord(Message, versions=(0, 0), flexible_since=0):
-    """A block of producer ids was handed to a broker; the next block begins at `next_producer_id`."""
+    """A block of producer ids was allocated to a broker; the next block begins at `next_producer_id`."""
 
     broker_id: int = int32()
     broker_epoch: int = int64(-1)
@@ -26,26 +26,26 @@ class ProducerIdsRecord(Message, versions=(0, 0), flexible_since=0):
 
 
 class NoOpRecord(Message, versions=(0, 0), flexible_since=0):
-    """Says nothing; moves the end of the log so that observers see the leader is alive."""
+    """Only advances the end of the log, so that observers see that the leader is alive."""
 
 
 class BeginTransactionRecord(Message, versions=(0, 0), flexible_since=0):
-    """From here on records count only once an EndTransactionRecord follows."""
+    """The following records take effect with the EndTransactionRecord."""
 
     name: str | None = string(None, tag=0)
 
 
 class EndTransactionRecord(Message, versions=(0, 0), flexible_since=0):
-    """What followed the BeginTransactionRecord counts."""
+    """The records since the BeginTransactionRecord take effect."""
 
 
 class AbortTransactionRecord(Message, versions=(0, 0), flexible_since=0):
-    """What followed the BeginTransactionRecord never happened."""
+    """The records since the BeginTransactionRecord are dropped."""
 
     reason: str | None = string(None, tag=0)
 
 
 class ZkMigrationStateRecord(Message, versions=(0, 0), flexible_since=0):
-    """Left behind by clusters that once were migrated from ZooKeeper."""
+    """Written by clusters that were migrated from ZooKeeper."""
 
     zk_migration_state: int = int8()

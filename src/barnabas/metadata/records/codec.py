@@ -1,6 +1,6 @@
 """Metadata records as bytes: uvarint frame version, uvarint type, uvarint version, then the body.
 
-We write each record at the version that metadata.version 4.3-IV0 calls for and read every older one.
+Records are written in the versions of metadata.version 4.3-IV0; all older versions can be read.
 """
 
 from typing import Final, NamedTuple, TypeAlias
@@ -46,7 +46,7 @@ FRAME_VERSION: Final = 1
 
 
 class UnknownRecord(NamedTuple):
-    """A record of a type or version newer than we know. It can be shown; it cannot be replayed."""
+    """A record of a newer type or version. It can be printed, but not replayed."""
 
     api_key: int
     version: int
@@ -125,7 +125,7 @@ def encode_metadata_record(record: MetadataRecord) -> bytes:
 def decode_metadata_record(value: bytes) -> MetadataRecord | UnknownRecord:
     frame_version, position = _read_uvarint(value, 0)
     if frame_version != FRAME_VERSION:
-        raise CorruptMessage(f"a metadata record of frame version {frame_version}; only {FRAME_VERSION} is known")
+        raise CorruptMessage(f"a metadata record has frame version {frame_version}; only {FRAME_VERSION} is supported")
     api_key, position = _read_uvarint(value, position)
     version, position = _read_uvarint(value, position)
     record_type = RECORD_TYPES.get(api_key)
@@ -144,4 +144,4 @@ def _read_uvarint(value: bytes, position: int) -> tuple[int, int]:
         result |= (byte & 0x7F) << shift
         if byte < 0x80:
             return result, position
-    raise CorruptMessage("a metadata record without a whole frame header")
+    raise CorruptMessage("a metadata record has an incomplete frame header")

@@ -1,4 +1,4 @@
-"""Records about topics and their partitions."""
+"""Records of topics and their partitions."""
 
 import uuid
 from typing import Final
@@ -9,7 +9,7 @@ NO_LEADER: Final = -1
 NO_LEADER_CHANGE: Final = -2
 
 NO_ID: Final = uuid.UUID(int=0)
-"""What an id is before it is given one. Kafka gives no topic this id."""
+"""The default of an id that is not set. No topic has this id."""
 
 
 class TopicRecord(Message, versions=(0, 0), flexible_since=0):
@@ -18,7 +18,7 @@ class TopicRecord(Message, versions=(0, 0), flexible_since=0):
 
 
 class RemoveTopicRecord(Message, versions=(0, 0), flexible_since=0):
-    """The topic, its partitions and its configs go."""
+    """Deletes the topic with its partitions and configs."""
 
     topic_id: uuid.UUID = uuid_field(NO_ID)
 
@@ -36,15 +36,15 @@ class PartitionRecord(Message, versions=(0, 2), flexible_since=0):
     """1 while the partition recovers from an unclean election."""
     leader_epoch: int = int32(-1)
     partition_epoch: int = int32(-1)
-    """Grows with every change of the partition."""
+    """Increases with every change of the partition."""
     directories: tuple[uuid.UUID | None, ...] = since(1, array("uuid"))
-    """Where each replica lives, in the order of `replicas`. The wire's zero, read as None, is Kafka's MIGRATING."""
+    """The log directory of each replica, in the order of `replicas`. None (zero on the wire) is Kafka's MIGRATING."""
     eligible_leader_replicas: tuple[int, ...] | None = array("int32", None, tag=1)
     last_known_elr: tuple[int, ...] | None = array("int32", None, tag=2)
 
 
 class PartitionChangeRecord(Message, versions=(0, 2), flexible_since=0):
-    """What changed in a partition. None (and for the leader -2, for the recovery state -1) means: no change."""
+    """Changes of a partition. None (for the leader -2, for the recovery state -1) means no change."""
 
     partition_id: int = int32(-1)
     topic_id: uuid.UUID = uuid_field(NO_ID)
@@ -60,6 +60,6 @@ class PartitionChangeRecord(Message, versions=(0, 2), flexible_since=0):
 
 
 class ClearElrRecord(Message, versions=(0, 0), flexible_since=0):
-    """Forget the eligible leader replicas of one topic, or of all topics where the name is empty."""
+    """Clear the eligible leader replicas of one topic, or of all topics if the name is empty."""
 
     topic_name: str = string()
