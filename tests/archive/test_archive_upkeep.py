@@ -94,7 +94,7 @@ def test_old_files_go_from_the_front(broker: Broker, barnabas_topic: str, tmp_pa
         write(broker.bootstrap_servers, barnabas_topic, [value], timestamp=now - age_ms)
         archived(broker.bootstrap_servers, barnabas_topic, tmp_path)
     removed = retain(tmp_path, barnabas_topic, older_than_ms=now - 5000, bytes_max=None)
-    assert [(one.files, one.rows, one.start) for one in removed] == [(1, 1, 1)]  # c lies behind b, which stays
+    assert [(one.files, one.rows, one.start) for one in removed] == [(1, 1, 1)]  # c comes after b, which stays
     left = load(tmp_path, barnabas_topic)
     assert (values_of(tmp_path, left), left.tiered_through) == ([b"b", b"c", b"d"], {0: 4})
     assert len(list((tmp_path / barnabas_topic).glob("*.parquet"))) == 3

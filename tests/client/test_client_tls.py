@@ -67,7 +67,7 @@ def test_a_trusted_broker_is_talked_to(listener: FakeKafka, properties: dict[str
     with cluster(listener.bootstrap_servers, properties) as connected:
         before = listener.connections
         assert connected.topics() == {}
-        # The tickets that TLS 1.3 sends by itself are not taken for a broker that hangs up.
+        # Session tickets of TLS 1.3 are not taken for a closed connection.
         assert connected.topics() == {}
         assert listener.connections == before + 1
 

@@ -236,7 +236,7 @@ def check_state(core: Core, group: ClassicGroup) -> None:
     if group.state is EMPTY:
         assert not group.members
     if group.state is PREPARING_REBALANCE:
-        assert timers.deadline_ms(group.join_key) is not None, "somebody would wait for ever"
+        assert timers.deadline_ms(group.join_key) is not None, "a member would wait for ever"
         assert group.generation > 0 or group.initial_delay is not None
     else:
         assert group.joined_count <= 1, "only a returning static member waits for its record"

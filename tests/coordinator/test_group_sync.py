@@ -33,7 +33,7 @@ def test_a_late_follower_gets_its_assignment_at_once() -> None:
     core.sync(leader, 1, {follower: b"2"})
     assert core.state() == "Stable"
     assert core.sync(follower, 1).response.assignment == b"2"
-    assert core.sync(leader, 1).response.assignment == b"", "whoever is not named gets nothing"
+    assert core.sync(leader, 1).response.assignment == b"", "a member without an assignment gets an empty one"
 
 
 def test_nobody_learns_an_assignment_before_it_is_stored() -> None:

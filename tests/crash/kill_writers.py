@@ -15,7 +15,7 @@ QUICK_RETURN = {
     "reconnect.backoff.max.ms": 60,
     "retry.backoff.ms": 10,
     "retry.backoff.max.ms": 60,
-    # Otherwise it begins anew with its bootstrap servers whenever the broker is gone, by timers of a second.
+    # Otherwise it starts again with its bootstrap servers whenever the broker is down, with timers of a second.
     "metadata.recovery.strategy": "none",
     # The broker is away most of the time, and librdkafka says so on stderr each time.
     "log_level": 0,

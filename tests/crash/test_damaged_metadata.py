@@ -97,7 +97,7 @@ LAST_BATCH: dict[str, Callable[[int, int], tuple[int, bytes]]] = {
 def test_a_last_batch_that_is_damaged_is_not_taken_for_a_torn_one(
     data_dir: Path, harm: Callable[[int, int], tuple[int, bytes]]
 ) -> None:
-    """It was acknowledged, most likely: whoever knows better is told how to go on without it."""
+    """It was most likely acknowledged; the message says how to continue without it."""
     path = log_of(data_dir)
     position, size = batches_of(path)[-1]
     overwrite(path, *harm(position, size))

@@ -192,7 +192,7 @@ def test_so_is_the_next_batch_of_an_idempotent_producer(served: Served) -> None:
     assert served.partition("plain").log.log_end_offset == 1 + 2 * 4
 
 
-def test_whoever_waits_for_bytes_is_told(served: Served) -> None:
+def test_waiting_fetches_are_notified(served: Served) -> None:
     class Watcher:
         def __init__(self) -> None:
             self.sizes: list[int] = []

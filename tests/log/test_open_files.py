@@ -76,7 +76,7 @@ def test_a_renamed_file_is_found_again(tmp_path: Path) -> None:
     assert file.read_at(0, 9) == b"file 0000"
 
 
-def test_whoever_reads_while_files_are_closed_reads_the_right_one(tmp_path: Path) -> None:
+def test_reads_during_closes_use_the_right_file(tmp_path: Path) -> None:
     disk = RealDisk(open_files_max=3)
     files = some_files(disk, tmp_path, 30)
     wrong: list[bytes] = []

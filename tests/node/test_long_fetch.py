@@ -1,4 +1,4 @@
-"""A fetch of many partitions is worked through in time slices, and one of many bytes is copied by a worker."""
+"""A fetch of many partitions is handled in time slices, and one of many bytes is copied by a worker."""
 
 import asyncio
 import datetime

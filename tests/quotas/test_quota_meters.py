@@ -61,7 +61,7 @@ def test_the_rest_brings_the_rate_back_to_the_limit() -> None:
     limit=st.integers(10, 100_000),
     steps=st.lists(st.tuples(st.integers(1, 50_000), st.integers(0, 3000)), min_size=1, max_size=200),
 )
-def test_whoever_rests_as_told_keeps_the_limit_in_the_long_run(limit: int, steps: list[tuple[int, int]]) -> None:
+def test_a_client_that_obeys_throttling_stays_within_its_limit(limit: int, steps: list[tuple[int, int]]) -> None:
     rate = Rate(ELEVEN)
     now_ms, sent, largest = START_MS, 0, 0
     for size, pause_ms in steps:

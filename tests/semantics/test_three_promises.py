@@ -58,7 +58,7 @@ def test_exactly_once_does_neither(barnabas_broker: Broker, barnabas_topic: str)
     """Work and commit in one transaction. The shop dies when the invoice for the bread is in the log already.
 
     Its successor has the same transactional id: the broker aborts what the dead one left open, and the group still
-    stands before the bread. The bread is done again, and those who read what is committed see one invoice for it.
+    stands before the bread. The bread is done again, and a read_committed consumer sees one invoice for it.
     """
     place_orders(barnabas_broker, barnabas_topic)
     invoices = f"{barnabas_topic}-invoices"

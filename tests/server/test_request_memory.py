@@ -91,7 +91,7 @@ def test_one_large_request_at_a_time_and_small_ones_beside_it(broker: Broker) ->
     with broker.connect() as slow, broker.connect() as waiting, broker.connect() as small:
         frame = large_request(slow)
         half = len(frame) // 2
-        slow.send_bytes(frame[:half])  # it has all of the memory now, and takes its time
+        slow.send_bytes(frame[:half])  # it has all of the memory now, and is slow
         assert is_served(small)
         waiting._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 64 * 1024)
         announced = struct.pack(">i", 64 * MEBIBYTE)

@@ -119,7 +119,7 @@ def test_offsets_of_other_topics_in_the_group_are_left_alone(
 def test_late_news_do_not_take_the_group_back(cluster: Cluster, topic: str) -> None:
     group = group_of(cluster, f"{topic}-late")
     group.commit({(topic, 0): 8, (topic, 1): 4})
-    assert group.advance({(topic, 0): 6, (topic, 1): 5}), "the listener hears of an earlier batch"
+    assert group.advance({(topic, 0): 6, (topic, 1): 5}), "the listener gets an earlier batch"
     assert offsets_in(cluster, f"{topic}-late") == {(topic, 0): 8, (topic, 1): 5}
 
 

@@ -397,7 +397,7 @@ def test_the_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
     before = path.open()
     write_atomically(path, "new")
     with before:
-        assert before.read() == "old", "who reads it reads on"
+        assert before.read() == "old", "a reader of the old file can continue"
     assert path.read_text() == "new"
     assert list(tmp_path.iterdir()) == [path]
     assert path.stat().st_mode & 0o777 == 0o644

@@ -27,7 +27,7 @@ def test_an_archive_is_used_if_it_is_there(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("given", ["-XX:SharedArchiveFile=/mine.jsa", "-Xmx1g -XX:ArchiveClassesAtExit=/mine.jsa"])
-def test_whoever_names_one_gets_that_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+def test_an_archive_of_the_user_takes_precedence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str) -> None:
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     path = class_archive.path_for(JAVA)
     path.parent.mkdir(parents=True)
