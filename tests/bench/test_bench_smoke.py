@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from bench.first_test import CLIENTS, measure
 from bench.report import BEGIN_MARK, END_MARK, markdown_table, target_text, with_figures
 from bench.results import Better, Measure, Results
 
@@ -26,6 +27,11 @@ def test_a_benchmark_measures_a_real_broker(tmp_path: Path) -> None:
     assert all(row["values"]["barnabas"][0] > 0 and row["ratio"] is None for row in told["measures"])
     assert "end to end p50: barnabas" in done.stderr
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_the_readmes_test_is_measured_with_each_client(client: str) -> None:
+    assert measure(client) > 0
 
 
 @pytest.fixture

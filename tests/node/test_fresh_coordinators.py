@@ -37,6 +37,9 @@ NOT_YET = {
     ErrorCode.not_coordinator,
 }
 
+FIFTY_PARTITIONS = {"offsets.topic.num.partitions": 50, "transaction.state.log.num.partitions": 50}
+"""As a server has them: enough for requests to come before the last is loaded."""
+
 Request = tuple[str, int, Any]
 
 
@@ -125,7 +128,7 @@ def send_all(client: Client, requests: list[Request]) -> dict[str, set[ErrorCode
 )
 def test_the_first_requests_are_answered_when_the_coordinator_is_loaded(key_type: int, requests_of: Any) -> None:
     requests = [request for number in range(20) for request in requests_of(f"g{number}")]
-    with Broker() as broker:
+    with Broker(properties=FIFTY_PARTITIONS) as broker:
         broker.create_topic("t")
         with broker.connect() as client:
             client.call("find_coordinator", 6, FindCoordinatorRequest(key_type=key_type, coordinator_keys=("g0",)))

@@ -10,6 +10,7 @@ from barnabas.testing import Broker
 from barnabas.testing.ports import is_free, pick_free_port
 from barnabas.testing.runner import BrokerDidNotStart
 from barnabas.wire.messages.api_versions import ApiVersionsRequest
+from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 
 
@@ -42,6 +43,14 @@ def test_a_data_directory_of_ones_own_stays(tmp_path: Path) -> None:
             if not expected:
                 broker.create_topic("orders", partitions=2)
     assert (tmp_path / "data").is_dir()
+
+
+@pytest.mark.parametrize(("properties", "partitions"), [({}, 5), ({"offsets.topic.num.partitions": 2}, 2)])
+def test_internal_topics_are_small_unless_the_test_says_otherwise(properties: dict[str, int], partitions: int) -> None:
+    with Broker(properties=properties) as broker:
+        with broker.connect() as client:
+            client.call("find_coordinator", 3, FindCoordinatorRequest(key="g"))
+        assert partitions_of(broker, "__consumer_offsets") == partitions
 
 
 def test_two_brokers_side_by_side() -> None:
