@@ -13,7 +13,7 @@ from barnabas.coordinator.group.classic_protocol import (
     decide_any_sync,
 )
 from barnabas.coordinator.group.job import Job
-from barnabas.coordinator.group.join import Joining, MemberIdHandedOut
+from barnabas.coordinator.group.join import Joining, MemberIdAssigned
 from barnabas.coordinator.group.member import ClientInfo
 from barnabas.coordinator.group.offsets import decide_commit
 from barnabas.coordinator.group.settings import GroupSettings
@@ -242,7 +242,7 @@ class Core:
     def join_with_id(self, **fields: Any) -> tuple[str, Answer]:
         """Ask for an id, then join with it."""
         refused = self.join(**fields)
-        assert isinstance(refused.outcome, MemberIdHandedOut), refused.outcome
+        assert isinstance(refused.outcome, MemberIdAssigned), refused.outcome
         member = refused.outcome.member_id
         return member, self.join(member=member, **fields)
 

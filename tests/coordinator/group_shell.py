@@ -11,7 +11,7 @@ from group_core import CLIENT, commit_request, join_request
 from memory_log import MemoryLog
 
 from barnabas.coordinator.group.coordinator import GroupCoordinator
-from barnabas.coordinator.group.join import MemberIdHandedOut
+from barnabas.coordinator.group.join import MemberIdAssigned
 from barnabas.coordinator.group.settings import GroupSettings
 from barnabas.env import InlineWorkers
 from barnabas.testing.clock import VirtualClock
@@ -43,7 +43,7 @@ class Shell:
         return await self.groups.join(join_request(**fields), CLIENT, 9)
 
     async def start_join(self, **fields: Any) -> "asyncio.Task[JoinGroupResponse]":
-        with pytest.raises(MemberIdHandedOut) as handed_out:
+        with pytest.raises(MemberIdAssigned) as handed_out:
             await self.join(**fields)
         task = asyncio.create_task(self.join(member=handed_out.value.member_id, **fields))
         await self.clock.settle()

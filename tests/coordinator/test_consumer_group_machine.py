@@ -17,7 +17,7 @@ from test_consumer_group_migration import read, subscription
 
 from barnabas.coordinator.group.consumer.group import ConsumerGroup
 from barnabas.coordinator.group.consumer.member import MemberState
-from barnabas.coordinator.group.join import MemberIdHandedOut
+from barnabas.coordinator.group.join import MemberIdAssigned
 from barnabas.coordinator.group.settings import GroupSettings
 from barnabas.wire.errors import CoordinatorNotAvailable
 
@@ -163,7 +163,7 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
         if answer is None or answer.is_waiting:
             return
         client.joining = None
-        if isinstance(answer.outcome, MemberIdHandedOut):
+        if isinstance(answer.outcome, MemberIdAssigned):
             client.member = answer.outcome.member_id
         elif answer.error == "":
             client.member, client.generation = answer.response.member_id, answer.response.generation_id

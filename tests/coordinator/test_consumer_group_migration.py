@@ -6,7 +6,7 @@ import pytest
 from consumer_core import ConsumerCore
 from group_core import REBALANCE_MS, Answer
 
-from barnabas.coordinator.group.join import MemberIdHandedOut
+from barnabas.coordinator.group.join import MemberIdAssigned
 from barnabas.coordinator.group.settings import GroupSettings, MigrationPolicy
 from barnabas.coordinator.group.subscription import (
     ProtocolAssignment,
@@ -49,7 +49,7 @@ class Mixed(ConsumerCore):
 
     def classic_enter(self, *topics: str, **fields: Any) -> tuple[str, Answer]:
         refused = self.classic_join("", *topics, **fields)
-        assert isinstance(refused.outcome, MemberIdHandedOut), refused.outcome
+        assert isinstance(refused.outcome, MemberIdAssigned), refused.outcome
         return refused.outcome.member_id, self.classic_join(refused.outcome.member_id, *topics, **fields)
 
     def classic_group(self, size: int = 2, **fields: Any) -> list[str]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from barnabas.coordinator.group.consumer import records
 from barnabas.coordinator.group.consumer.group import ResolvedRegex
-from barnabas.coordinator.group.consumer.member import ClassicFacts, ConsumerMember, MemberState
+from barnabas.coordinator.group.consumer.member import ClassicMemberState, ConsumerMember, MemberState
 from barnabas.coordinator.group.consumer.stored import (
     ConsumerGroupPartitionMetadataKey,
     StoredPartitionMetadata,
@@ -52,7 +52,7 @@ CLASSIC = ConsumerMember(
     client=HOST,
     subscribed_topic_names=frozenset({"a"}),
     rebalance_timeout_ms=300_000,
-    classic=ClassicFacts(45_000, (("range", b"\1\2"),)),
+    classic=ClassicMemberState(45_000, (("range", b"\1\2"),)),
 )
 RACKS = StoredPartitionMetadata(
     topics=(

@@ -1,7 +1,7 @@
 import pytest
 from group_core import REBALANCE_MS, SESSION_MS, Core, subscription
 
-from barnabas.coordinator.group.join import MemberIdHandedOut
+from barnabas.coordinator.group.join import MemberIdAssigned
 from barnabas.coordinator.group.settings import GroupSettings
 from barnabas.wire.errors import CoordinatorNotAvailable
 
@@ -24,7 +24,7 @@ def test_a_first_member_waits_for_others_then_leads() -> None:
 
 def test_the_id_begins_with_the_client_id() -> None:
     refused = Core().join()
-    assert isinstance(refused.outcome, MemberIdHandedOut)
+    assert isinstance(refused.outcome, MemberIdAssigned)
     assert refused.outcome.member_id.startswith("client-")
 
 
@@ -73,7 +73,7 @@ def test_a_new_group_is_stored_before_anybody_is_told_of_it() -> None:
     refused = core.join()
     assert refused.is_waiting
     core.commit_held()
-    assert refused.error == "MemberIdHandedOut"
+    assert refused.error == "MemberIdAssigned"
     assert core.shard.stored_groups["g"].generation == 0
 
 
@@ -237,7 +237,7 @@ def test_unknown_ids_are_refused() -> None:
 def test_a_pending_id_is_no_static_member() -> None:
     core = Core()
     refused = core.join()
-    assert isinstance(refused.outcome, MemberIdHandedOut)
+    assert isinstance(refused.outcome, MemberIdAssigned)
     assert core.join(member=refused.outcome.member_id, instance="i").error == "InvalidRequest"
 
 
@@ -265,10 +265,10 @@ def test_a_group_larger_than_allowed_shrinks_when_it_is_loaded() -> None:
 def test_ids_handed_out_have_a_bound() -> None:
     core = Core(GroupSettings(pending_members_max=3))
     for _ in range(3):
-        assert core.join().error == "MemberIdHandedOut"
+        assert core.join().error == "MemberIdAssigned"
     assert core.join().error == "GroupMaxSizeReached"
     core.advance(SESSION_MS)
-    assert core.join().error == "MemberIdHandedOut"
+    assert core.join().error == "MemberIdAssigned"
 
 
 def test_a_new_member_that_is_never_answered_is_given_up() -> None:

@@ -1,6 +1,6 @@
 from group_core import SESSION_MS, Core
 
-from barnabas.coordinator.group.join import MemberIdHandedOut
+from barnabas.coordinator.group.join import MemberIdAssigned
 from barnabas.wire.errors import CoordinatorNotAvailable
 
 
@@ -39,7 +39,7 @@ def test_a_pending_member_leaves_without_a_rebalance() -> None:
     core = Core()
     core.stable()
     refused = core.join()
-    assert isinstance(refused.outcome, MemberIdHandedOut)
+    assert isinstance(refused.outcome, MemberIdAssigned)
     assert codes(core, refused.outcome.member_id) == ["none"]
     assert core.state() == "Stable"
 
@@ -50,7 +50,7 @@ def test_nobody_waits_for_a_pending_member_that_left() -> None:
     refused = core.join()
     rejoined = core.join(member=leader)
     assert rejoined.is_waiting
-    assert isinstance(refused.outcome, MemberIdHandedOut)
+    assert isinstance(refused.outcome, MemberIdAssigned)
     core.leave(refused.outcome.member_id)
     assert rejoined.response.generation_id == 2
 

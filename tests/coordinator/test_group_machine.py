@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from barnabas.coordinator.group.classic_group import ClassicGroup
-from barnabas.coordinator.group.join import MemberIdHandedOut
+from barnabas.coordinator.group.join import MemberIdAssigned
 from barnabas.coordinator.group.settings import GroupSettings
 from barnabas.coordinator.group.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE
 from barnabas.wire.errors import CoordinatorNotAvailable
@@ -42,7 +42,7 @@ class Client:
         """Process the answers that have come since."""
         if self.joining is not None and not self.joining.is_waiting:
             answer, self.joining = self.joining, None
-            if isinstance(answer.outcome, MemberIdHandedOut):
+            if isinstance(answer.outcome, MemberIdAssigned):
                 self.member = answer.outcome.member_id
             elif answer.error == "":
                 self.member, self.generation = answer.response.member_id, answer.response.generation_id
@@ -254,7 +254,7 @@ def check_state(core: Core, group: ClassicGroup) -> None:
                 each.member_id: each.assignment for each in group.members.values()
             }
     for each in group.members.values():
-        assert each.waits_for_us or timers.deadline_ms(each.session_key) is not None, "it would live for ever"
+        assert each.has_parked_request or timers.deadline_ms(each.session_key) is not None, "it would live for ever"
     for pending in group.pending_joins:
         assert timers.deadline_ms(("session", "g", pending)) is not None
 

@@ -20,7 +20,7 @@ from barnabas.coordinator.group.modern.topics import TopicCatalog
 from barnabas.coordinator.group.settings import GroupSettings
 from barnabas.coordinator.group.shard import GroupShard
 from barnabas.coordinator.group.share.group import ShareGroup
-from barnabas.coordinator.group.share.heartbeat import Beat, decide_share_heartbeat
+from barnabas.coordinator.group.share.heartbeat import HeartbeatOutcome, decide_share_heartbeat
 from barnabas.coordinator.group.share.offsets import decide_alter, decide_delete
 from barnabas.coordinator.group.share.state_topics import (
     decide_deleted,
@@ -104,7 +104,7 @@ class ShareGroupMachine(RuleBasedStateMachine):
             subscribed_topic_names=_named(names or {"red"} if sent == 0 else names),
         )
         answer = self.carry_out(lambda: decide_share_heartbeat(self.shard, request, CLIENT, self.now))
-        if isinstance(answer, Beat):
+        if isinstance(answer, HeartbeatOutcome):
             self.epochs[member] = answer.response.member_epoch
             if answer.to_initialize:
                 self.asked.append((answer.to_initialize, answer.state_epoch))

@@ -1,1 +1,1 @@
-"""Decisions for groups (later: transactions, share groups), stored as records in the broker's own topics."""
+"""Decides for groups, transactions and share groups, and stores the decisions in internal topics."""

@@ -1,8 +1,8 @@
-"""What a coordinator's core says to its shell: append these records, answer this, release those.
+"""What a coordinator's core returns to its shell: records to append, a response, and parked responses to release.
 
-A core is pure: it is handed a request and the time, and returns a `Decision`. The shell (`runtime`) appends the
-records, has them replayed, and lets the response out once they are committed. A response that has to wait for other
-requests (a JoinGroup waits for the other members) is `Parked`: a token that a later decision releases.
+A core is pure: it takes a request and the time, and returns a `Decision`. The shell (`runtime`) appends the records,
+replays them, and sends the response once they are committed. A response that has to wait for other requests, as a
+JoinGroup waits for the other members, is `Parked`: a token that a later decision releases.
 """
 
 from collections.abc import Callable
@@ -17,13 +17,13 @@ R = TypeVar("R")
 
 class Now(NamedTuple):
     wall_ms: int
-    """For what is stored: a restart must understand it."""
+    """For what is stored: it must still be meaningful after a restart."""
     monotonic_ms: int
-    """For timeouts: a clock that is set forward must not expire everyone."""
+    """For timeouts: setting the clock forward must not expire every session."""
 
 
 class Parked(Generic[R]):
-    """Stands for a response that is still to come. Two tokens are never equal."""
+    """A token for a response that will be sent later. No two tokens are equal."""
 
     __slots__ = ()
 
@@ -35,14 +35,14 @@ class Release(NamedTuple):
 
 
 class InTransaction(NamedTuple):
-    """A record of a producer's transaction, as it is replayed: it counts once the transaction is committed."""
+    """A record of a producer's transaction, for replay. It takes effect when the transaction is committed."""
 
     producer_id: int
     record: Any
 
 
 class TransactionEnd(NamedTuple):
-    """A transaction has ended, as it is replayed: its records count, or are forgotten."""
+    """The end of a transaction, for replay: its records take effect, or are dropped."""
 
     producer_id: int
     commit: bool
@@ -51,11 +51,11 @@ class TransactionEnd(NamedTuple):
 @dataclass(slots=True, eq=False)
 class Decision(Generic[R]):
     response: R | Parked[R] | KafkaError
-    """Goes out, or is raised, when the records are committed; a parked one when a decision releases it."""
+    """Sent, or raised, when the records are committed; a parked one when a later decision releases it."""
 
     records: list[Any] = field(default_factory=list)
     atomic: bool = True
-    """Whether the records belong into one batch. Tombstones of a clean-up do not, and may be too many for one."""
+    """Whether the records must be in one batch. Tombstones of a clean-up need not be, and may not fit into one."""
 
     producer: TransactionalProducer | None = None
     """The records belong to this producer's transaction and are replayed as `InTransaction`."""
@@ -64,14 +64,14 @@ class Decision(Generic[R]):
     """Instead of records: a transaction ends here, which is replayed as `TransactionEnd`."""
 
     sends: list[Any] = field(default_factory=list)
-    """For the shell to act on once the records are committed."""
+    """Messages that the shell passes on once the records are committed."""
 
     releases: list[Release] = field(default_factory=list)
-    """Parked responses that go out at once: they tell nothing that these records still have to make durable."""
+    """Parked responses that are sent at once, because they do not depend on these records."""
 
     on_committed: Callable[[Now], "Decision[None]"] | None = None
     on_failed: Callable[[KafkaError, Now], "Decision[None]"] | None = None
-    """What becomes of soft state that ran ahead of the log: it follows, or it is taken back."""
+    """What to do with in-memory state that is ahead of the log: keep it, or take it back."""
 
     def release(self, parked: Parked[Any] | None, outcome: object) -> None:
         if parked is not None:

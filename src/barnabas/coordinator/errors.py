@@ -1,4 +1,4 @@
-"""What a failed append means to a client of the coordinator: the log's errors are not the client's business."""
+"""Translates errors of the coordinator's own log into errors that its clients understand."""
 
 from barnabas.wire.errors import (
     CoordinatorNotAvailable,
@@ -15,7 +15,7 @@ from barnabas.wire.errors import (
     UnknownTopicOrPartition,
 )
 
-# Clients look the coordinator up again after either; the second says that it has moved.
+# After either, clients look the coordinator up again.
 _NOT_AVAILABLE = (
     UnknownTopicOrPartition,
     NotEnoughReplicas,
@@ -28,9 +28,9 @@ _NOT_COORDINATOR = (NotLeaderOrFollower, FencedLeaderEpoch)
 
 def coordinator_error(error: KafkaError) -> KafkaError:
     if isinstance(error, _NOT_AVAILABLE):
-        return CoordinatorNotAvailable(f"the coordinator could not store its state: {error}")
+        return CoordinatorNotAvailable(f"the coordinator could not store its state, try again: {error}")
     if isinstance(error, _NOT_COORDINATOR):
-        return NotCoordinator(f"the coordinator has moved: {error}")
+        return NotCoordinator(f"the coordinator has moved, find it again: {error}")
     if isinstance(error, MessageTooLarge | RecordListTooLarge):
         return KafkaError(f"the group's state does not fit into a record: {error}")
     return error

@@ -1,7 +1,7 @@
-"""Requests for a partition whose log is still being read: they wait, and are carried out in the order they came.
+"""Requests for a partition that is still loading: they wait, and are handled in the order in which they arrived.
 
-Kafka answers them with COORDINATOR_LOAD_IN_PROGRESS. Some clients then pause for seconds, and KafkaJS takes it from
-JoinGroup as fatal. Here a client gets that answer only if the log is not read within `HOLD_MS_MAX`.
+Kafka answers them with COORDINATOR_LOAD_IN_PROGRESS. Some clients then pause for seconds, and KafkaJS restarts its
+consumer. Here a client gets that answer only if loading takes longer than `HOLD_MS_MAX`.
 """
 
 import asyncio
@@ -13,13 +13,13 @@ from barnabas.env import Clock
 from barnabas.wire.errors import CoordinatorLoadInProgress, KafkaError
 
 HOLD_MS_MAX: Final = 3_000
-"""Clients give a request up after 5 s (kafka-go) and more: they should hear from us before that."""
+"""Shorter than the request timeout of every client we know: kafka-go has the shortest, 5 s."""
 
 R = TypeVar("R")
 
 
 class Pending(Generic[R]):
-    """A response that waits: for its partition to be loaded, its records to be committed, or another decision."""
+    """A response that is not ready: its partition is loading, its records are not committed, or it is parked."""
 
     __slots__ = ("_wait",)
 
@@ -44,7 +44,7 @@ class HeldRequests:
         return Pending(request.response)
 
     def resume_all(self) -> None:
-        """All are carried out before this returns, so that no later request overtakes one."""
+        """Handles all of them before it returns, so that no later request overtakes one."""
         requests, self._requests = self._requests, []
         for request in requests:
             request.resume()
@@ -68,7 +68,7 @@ class _HeldRequest:
     def resume(self) -> None:
         self._timer.cancel()
         if self._outcome.done():
-            return  # it was told to try again, or its client is gone
+            return  # it has timed out, or its client is gone
         try:
             self._outcome.set_result(self._carry_out())
         except Exception as error:
@@ -85,6 +85,6 @@ class _HeldRequest:
 
 
 def _mark_retrieved(outcome: "asyncio.Future[Any]") -> None:
-    """An error that nobody waits for any more is not worth asyncio's warning."""
+    """Stops asyncio from logging an error that nobody waits for any more."""
     if not outcome.cancelled():
         outcome.exception()

@@ -1,6 +1,7 @@
-"""Which partition of its topic coordinates a group, a transactional id or a share partition: Java's hash of the key.
+"""Maps a group, a transactional id or a share-partition to the partition that coordinates it, by Java's string hash.
 
-Clients and other brokers compute the same, so it has to be Java's, down to the number whose absolute value is negative.
+Other brokers compute the same, so the hash has to be exactly Java's, including Integer.MIN_VALUE, whose absolute value
+is negative.
 """
 
 from functools import lru_cache

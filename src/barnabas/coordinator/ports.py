@@ -1,4 +1,4 @@
-"""What a coordinator needs from below: the log of one of its topics, partition by partition; markers; producer ids."""
+"""Interfaces a coordinator depends on: the log of its internal topic, transaction markers, producer ids."""
 
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from typing import Any, NamedTuple, Protocol
@@ -14,12 +14,12 @@ class KeyValue(NamedTuple):
 
 
 class TransactionalProducer(NamedTuple):
-    """Whose transaction records are written in."""
+    """The producer whose transaction the records belong to."""
 
     producer_id: int
     producer_epoch: int
     guard: Any = None
-    """What the log gave out when it asked for the transaction to be verified; None where it did not."""
+    """The log's verification guard, if it asked for the transaction to be verified."""
 
 
 class EndMarker(NamedTuple):
@@ -43,9 +43,9 @@ class LoggedRecord(Protocol):
 class LoggedBatch(NamedTuple):
     records: Sequence[LoggedRecord]
     producer_id: int | None = None
-    """Where the batch is part of a transaction, or ends one."""
+    """Set if the batch is part of a transaction, or ends one."""
     commit: bool | None = None
-    """Where it ends a transaction: how."""
+    """Set if the batch ends a transaction: whether it commits it."""
 
 
 class CoordinatorLog(Protocol):
@@ -56,30 +56,30 @@ class CoordinatorLog(Protocol):
         now_ms: int,
         producer: TransactionalProducer | None = None,
     ) -> Awaitable[None] | None:
-        """Write at once, as one batch; KafkaError if nothing was written.
+        """Write the records at once, as one batch. Raises KafkaError if nothing was written.
 
-        The awaitable is done when the records are committed and raises KafkaError if that is not to be;
-        None: they are committed already. Appends to one partition are committed in their order.
+        The awaitable ends when the records are committed, or raises KafkaError if they will not be. None: they are
+        committed already. Appends to one partition are committed in order.
         """
 
     def append_marker(self, partition: int, marker: EndMarker, now_ms: int) -> Awaitable[None] | None:
-        """As `append`. Only a log that has transactional records is asked for it."""
+        """Like `append`. Called only for logs with transactional records."""
 
     def read_all(self, partition: int) -> AsyncIterator[LoggedBatch]:
-        """Everything committed, in order, some records at a time."""
+        """Every committed batch, in order."""
 
 
 class TransactionMarkers(Protocol):
     def write(self, partition: TopicPartition, marker: EndMarker) -> Awaitable[None] | None:
-        """End a transaction in a partition, wherever that is led. None: it is committed already.
+        """End a transaction in a partition, on whichever broker leads it. None: the marker is committed already.
 
-        KafkaError, raised here or by the awaitable: it was not, or may not have been written. To write it twice does no
-        harm. A partition that is no more needs no marker: that is no error.
+        KafkaError, raised here or by the awaitable: the marker was not written, or may not have been. Writing it twice
+        does no harm. A deleted partition needs no marker, and is not an error.
         """
 
 
 class ProducerIds(Protocol):
     def take(self) -> int | None:
-        """A new producer id; None: `refill` first."""
+        """A new producer id; None if there is none left: call `refill`."""
 
     def refill(self) -> Awaitable[None]: ...

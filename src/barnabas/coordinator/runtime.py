@@ -1,11 +1,13 @@
 """The shell around coordinator cores: decide > append > replay > release, for each partition.
 
-A request runs from its decision to the append without a pause, so the log has the order of the decisions. Records are
-replayed as soon as they are written: the next decision builds on them. What follows from them is held back until they
-are committed: responses, reads, and soft state (`Decision.on_committed`). Thus nobody learns what may yet be lost.
+A request runs from its decision to the append without a pause, so the order in the log is the order of the decisions.
+Records are replayed as soon as they are written, and the next decision builds on them. Whatever depends on them waits
+until they are committed: responses, reads, and in-memory state (`Decision.on_committed`). So no client sees state that
+could still be lost.
 
-If nothing could be written, nothing is replayed and `Decision.on_failed` takes soft state back. If a write is not
-committed after all (leadership is gone), the answer is an error, and the new coordinator's log decides what was.
+If the append fails, nothing is replayed and `Decision.on_failed` takes the in-memory state back. If the records are
+written but never committed (this broker lost leadership), the response is an error, and the new leader's log says what
+happened.
 
 States of a partition: absent (NotCoordinator) > loading (requests are held) > active > absent.
 """
@@ -27,12 +29,12 @@ from barnabas.wire.errors import KafkaError, NotCoordinator, RequestTimedOut
 
 logger = logging.getLogger(__name__)
 
-# Well below the 1 MiB that a topic takes in one batch unless it is configured otherwise.
+# Well below max.message.bytes, which is 1 MiB by default.
 BATCH_BYTES_MAX = 512 * 1024
 
 
 class Shard(Protocol):
-    """A core: the state of one partition."""
+    """A core: the state of one partition, and the decisions about it."""
 
     timers: Timers
 
@@ -41,7 +43,7 @@ class Shard(Protocol):
     def encode_all(self, records: Sequence[Any]) -> Sequence[KeyValue]: ...
 
     def decode(self, key: bytes, value: bytes | None) -> Any | None:
-        """None for a kind of record that is not known here; CorruptMessage for a broken one."""
+        """None for an unknown type of record. Raises CorruptMessage for a broken one."""
 
     def replay(self, record: Any) -> None:
         """A record, or `InTransaction` or `TransactionEnd` where the log has transactional records."""
@@ -75,7 +77,7 @@ class _Active(Generic[S]):
         self.timer: Timer | None = None
         self.timer_ms = 0
         self.unsettled: _Settled | None = None
-        """The last append that is not committed yet; all before it are settled no later than it."""
+        """The last append that is not committed yet. Earlier ones are settled before it, or with it."""
 
 
 class CoordinatorRuntime(Generic[S]):
@@ -88,7 +90,7 @@ class CoordinatorRuntime(Generic[S]):
         commit_timeout_ms: int,
         send: Callable[[int, Any], None] | None = None,
     ) -> None:
-        """`new_shard` is told the epoch in which this broker leads the partition; `send` gets `Decision.sends`."""
+        """`new_shard` gets the leader epoch of the partition, `send` gets `Decision.sends`."""
         self._send = send
         self._log = log
         self._clock = clock
@@ -98,14 +100,14 @@ class CoordinatorRuntime(Generic[S]):
         self._parked: dict[Parked[Any], asyncio.Future[Any]] = {}
 
     def shard(self, partition: int) -> S:
-        """Of an active partition, for what touches soft state only: no record, no answer that depends on one."""
+        """The core of an active partition, for in-memory state only: nothing that depends on records."""
         active = self._partitions.get(partition)
         if not isinstance(active, _Active):
             raise _not_coordinator()
         return active.shard
 
     def partitions(self) -> list[int]:
-        """Those that are loading too: requests for them are held."""
+        """Active and loading ones."""
         return sorted(self._partitions)
 
     def active_partitions(self) -> list[int]:
@@ -123,7 +125,7 @@ class CoordinatorRuntime(Generic[S]):
         return await outcome if isinstance(outcome, Pending) else outcome
 
     def submit(self, partition: int, decide: Callable[[S, Now], Decision[R]]) -> R | Pending[R]:
-        """As `write`, but where nothing has to be waited for the response is there when this returns."""
+        """Like `write`, but returns the response itself if there is nothing to wait for."""
         active = self._partitions.get(partition)
         if not isinstance(active, _Active):
             return self._hold(partition, partial(self.submit, partition, decide))
@@ -141,7 +143,7 @@ class CoordinatorRuntime(Generic[S]):
             return Pending(partial(self._released, response, waiting))
         outcome = self._carry_out(active, decision, now)
         if outcome is None and active.unsettled is not None:
-            outcome = active.unsettled  # what it tells may rest on records that are not committed yet
+            outcome = active.unsettled  # the response may depend on records that are not committed yet
         if outcome is not None:
             return Pending(partial(self._when_settled, outcome, response))
         if isinstance(response, KafkaError):
@@ -165,7 +167,7 @@ class CoordinatorRuntime(Generic[S]):
         return await outcome if isinstance(outcome, Pending) else outcome
 
     def ask(self, partition: int, ask: Callable[[S], R]) -> R | Pending[R]:
-        """As `read`, but where nothing has to be waited for the answer is there when this returns."""
+        """Like `read`, but returns the answer itself if there is nothing to wait for."""
         active = self._partitions.get(partition)
         if not isinstance(active, _Active):
             return self._hold(partition, partial(self.ask, partition, ask))
@@ -175,7 +177,7 @@ class CoordinatorRuntime(Generic[S]):
         return Pending(partial(self._when_settled, active.unsettled, answer))
 
     async def read_all(self, ask: Callable[[S], R]) -> Sequence[R]:
-        """The answers of all partitions; of one that moves away meanwhile there is none."""
+        """The answers of all partitions, except those that move to another broker meanwhile."""
         answers = [self.ask(partition, ask) for partition in self.partitions()]
         settled = []
         for answer in answers:
@@ -184,7 +186,7 @@ class CoordinatorRuntime(Generic[S]):
         return settled
 
     def touch(self, partition: int, touch: Callable[[S], R]) -> R | Pending[R]:
-        """For what reads and changes soft state only: it does not wait for records to be committed."""
+        """For in-memory state only: it does not wait for records to be committed."""
         active = self._partitions.get(partition)
         if not isinstance(active, _Active):
             return self._hold(partition, partial(self.touch, partition, touch))
@@ -197,12 +199,12 @@ class CoordinatorRuntime(Generic[S]):
         return loading.held.hold(carry_out)
 
     def expect(self, partition: int) -> None:
-        """Its log will be read shortly: until then requests are held, not sent elsewhere."""
+        """The partition will be loaded shortly. Until then its requests are held."""
         if partition not in self._partitions:
             self._partitions[partition] = _Loading(HeldRequests(self._clock))
 
     async def load(self, partition: int, leader_epoch: int = 0) -> None:
-        """Become the coordinator of this partition: read its log, then serve."""
+        """Become the coordinator of this partition: read its log, then handle requests."""
         earlier = self._partitions.get(partition)
         if isinstance(earlier, _Loading):
             loading = _Loading(earlier.held)
@@ -227,7 +229,7 @@ class CoordinatorRuntime(Generic[S]):
             loading.held.resume_all()
 
     def unload(self, partition: int) -> None:
-        """No longer the coordinator: whoever waits is told to look for the new one."""
+        """Stop being the coordinator. Waiting requests get NOT_COORDINATOR."""
         state = self._partitions.pop(partition, None)
         if isinstance(state, _Loading):
             state.held.refuse_all(_not_coordinator())
@@ -240,7 +242,7 @@ class CoordinatorRuntime(Generic[S]):
         return Now(self._clock.now_ms(), self._clock.monotonic_ms())
 
     def _carry_out(self, active: _Active[S], decision: Decision[Any], now: Now) -> "_Settled | KafkaError | None":
-        """None: all is committed. A future: it will be settled. An error: nothing was written."""
+        """None: everything is committed. A future: it will be. An error: nothing was written."""
         outcome: _Settled | KafkaError | None = None
         if decision.records or decision.marker is not None:
             try:
@@ -310,14 +312,14 @@ class CoordinatorRuntime(Generic[S]):
     async def _settled(self, outcome: _Settled | KafkaError) -> None:
         if isinstance(outcome, KafkaError):
             raise outcome
-        # Several requests may wait for one append, and each may be cancelled by its client: none owns the future.
+        # Several requests may wait for one append, so a cancelled request must not cancel the shared future.
         waiting: _Settled = asyncio.get_running_loop().create_future()
 
         def resume(error: KafkaError | None) -> None:
             if not waiting.done():
                 waiting.set_result(error)
 
-        late = coordinator_error(RequestTimedOut(f"not committed within {self._commit_timeout_ms} ms"))
+        late = coordinator_error(RequestTimedOut(f"not committed within {self._commit_timeout_ms} ms; try again"))
         outcome.add_done_callback(lambda done: resume(done.result()))
         timer = self._clock.call_later(self._commit_timeout_ms, lambda: resume(late))
         try:
@@ -338,7 +340,7 @@ class CoordinatorRuntime(Generic[S]):
                 waiting.set_result(outcome)
 
     def _arm(self, active: _Active[S]) -> None:
-        """One clock timer for all deadlines of a shard. One that fires too early only arms the next."""
+        """One clock timer for all deadlines of a shard. If it fires too early, it only sets the next one."""
         if self._partitions.get(active.partition) is not active:
             return
         next_ms = active.shard.timers.next_ms()
@@ -360,7 +362,7 @@ class CoordinatorRuntime(Generic[S]):
                     break
                 self._carry_out(active, active.shard.on_timer(key, now), now)
         finally:
-            self._arm(active)  # whatever one deadline brought, the others come too
+            self._arm(active)  # also after an exception: the other deadlines still hold
 
 
 def _not_coordinator() -> NotCoordinator:
@@ -369,7 +371,7 @@ def _not_coordinator() -> NotCoordinator:
 
 def _error_of(done: "asyncio.Future[Any]") -> KafkaError | None:
     if done.cancelled():
-        return NotCoordinator("the write was given up")
+        return NotCoordinator("the write was cancelled; find the coordinator again")
     error = done.exception()
     if error is None:
         return None

@@ -1,8 +1,8 @@
-"""Deadlines as plain state, so that a core has timeouts and no clock.
+"""Deadlines as plain state, so that a core can have timeouts without a clock.
 
-The core sets and cancels deadlines by key; the shell asks for the next one, waits, and hands due keys back to the core.
-Moving a deadline later costs one assignment: the heap keeps the early entry, and when it surfaces it is pushed back to
-where the deadline has moved. Heartbeats, which do nothing else, are therefore almost free.
+The core sets and cancels deadlines by key; the shell asks for the next one, waits, and passes due keys to the core.
+Moving a deadline later costs one assignment: the heap keeps the early entry, and when that comes up, it is pushed again
+with the current deadline. So heartbeats, which only move deadlines, cost almost nothing.
 """
 
 import heapq
@@ -16,7 +16,7 @@ class _Slot:
     def __init__(self, deadline_ms: int, entry: int) -> None:
         self.deadline_ms = deadline_ms
         self.entry = entry
-        """The number of the one heap entry that counts for this key; others are leftovers."""
+        """The number of the heap entry that is valid for this key; others are stale."""
 
 
 class Timers:
@@ -58,7 +58,7 @@ class Timers:
         return None
 
     def pop_due(self, now_ms: int) -> Hashable | None:
-        """The key of the earliest deadline that has come, which is then forgotten; None when there is none."""
+        """Removes the earliest deadline that is due and returns its key; None if none is due."""
         heap = self._heap
         while heap and heap[0][0] <= now_ms:
             _, entry, key = heap[0]

@@ -24,4 +24,4 @@ async def _forget_states(broker: Broker, group_id: str) -> KafkaError | None:
         kind = await broker.groups.kind_of(group_id)
     except KafkaError:
         return None  # the deletion itself will report it
-    return await broker.share.groups.forget_states(group_id) if kind == SHARE_GROUP else None
+    return await broker.share.groups.delete_states(group_id) if kind == SHARE_GROUP else None

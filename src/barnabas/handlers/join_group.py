@@ -5,7 +5,7 @@ returning static leader skip the assignment. If a member sends another JoinGroup
 first gets REBALANCE_IN_PROGRESS; Apache Kafka never answers it.
 """
 
-from barnabas.coordinator.group.join import MemberIdHandedOut
+from barnabas.coordinator.group.join import MemberIdAssigned
 from barnabas.coordinator.group.member import ClientInfo
 from barnabas.handlers.context import RequestContext
 from barnabas.wire.errors import ErrorCode, KafkaError
@@ -19,8 +19,8 @@ async def handle(context: RequestContext, request: JoinGroupRequest) -> JoinGrou
     client = ClientInfo(context.client_id or "", f"/{context.client.host}")
     try:
         return await context.broker.groups.join(request, client, context.api_version)
-    except MemberIdHandedOut as handed_out:
-        return _refused(context, handed_out.code, handed_out.member_id)
+    except MemberIdAssigned as assigned:
+        return _refused(context, assigned.code, assigned.member_id)
     except KafkaError as error:
         return _refused(context, error.code, request.member_id)
 

@@ -19,7 +19,7 @@ from barnabas.handlers.share_acknowledgements import Acknowledger, check_group_i
 from barnabas.handlers.share_session import FINAL_EPOCH, INITIAL_EPOCH, ShareSession, TopicIdPartition
 from barnabas.handlers.share_version import check_share_groups
 from barnabas.log.log_slice import LogSlice
-from barnabas.replication.share.share_partition import Handed, SharePartition
+from barnabas.replication.share.share_partition import Acquisition, SharePartition
 from barnabas.wire.errors import (
     ErrorCode,
     FencedLeaderEpoch,
@@ -200,17 +200,17 @@ class ShareFetch:
                 break
             before = partition.next_fetch_offset
             try:
-                handed = await self._acquire_from(partition, located, records_left)
+                acquisition = await self._acquire_from(partition, located, records_left)
             except KafkaError as error:
                 self._refuse(where, error)
                 continue
-            if handed.acquired:
-                records_left -= sum(last - first + 1 for first, last, _ in handed.acquired)
-                self._answers[where] = _records(where.partition, handed)
+            if acquisition.acquired:
+                records_left -= sum(last - first + 1 for first, last, _ in acquisition.acquired)
+                self._answers[where] = _records(where.partition, acquisition)
             skipped_some = skipped_some or partition.next_fetch_offset != before
         return skipped_some
 
-    async def _acquire_from(self, partition: SharePartition, located: LogSlice, records_max: int) -> Handed:
+    async def _acquire_from(self, partition: SharePartition, located: LogSlice, records_max: int) -> Acquisition:
         records = located.try_read()
         if records is None:
             try:
@@ -218,7 +218,7 @@ class ShareFetch:
             except OSError as error:
                 raise KafkaStorageError(str(error)) from error
             if not self._session.is_open:
-                return Handed([], b"")
+                return Acquisition([], b"")
         return partition.acquire(
             self._session.member_id,
             located.offset,
@@ -265,14 +265,14 @@ class ShareFetch:
         return LeaderIdAndEpoch(leader_id=known.leader, leader_epoch=known.leader_epoch)
 
 
-def _records(index: int, handed: Handed) -> PartitionData:
+def _records(index: int, acquisition: Acquisition) -> PartitionData:
     return PartitionData(
         partition_index=index,
         current_leader=_NO_LEADER_HINT,
-        records=handed.records,
+        records=acquisition.records,
         acquired_records=tuple(
             AcquiredRecords(first_offset=first, last_offset=last, delivery_count=count)
-            for first, last, count in handed.acquired
+            for first, last, count in acquisition.acquired
         ),
     )
 

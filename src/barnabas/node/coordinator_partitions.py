@@ -50,7 +50,7 @@ class CoordinatorPartitions(Generic[C]):
         clock: Clock,
         on_change: Callable[[C, ClusterImage, Delta], Awaitable[None] | None] | None = None,
     ) -> None:
-        """`on_change` is told of every change of the cluster while this broker coordinates something."""
+        """`on_change` is called with every change of the cluster while this broker coordinates a partition."""
         self._topic = topic
         self._make_coordinator = make_coordinator
         self._on_change = on_change
@@ -59,7 +59,7 @@ class CoordinatorPartitions(Generic[C]):
         self._node_id = node_id
         self._partition_count = 0
         self._epochs: dict[int, int] = {}
-        """Leader epoch of each partition that is loaded or to be loaded."""
+        """The leader epoch of each partition that is loaded, or waits for it."""
         self._to_load: list[int] = []
         self._serving = False
         self._loading: asyncio.Task[None] | None = None
@@ -126,7 +126,7 @@ class CoordinatorPartitions(Generic[C]):
                     await self.coordinator.load(index, self._epochs[index])
                     self._retry_ms = RETRY_MS_MIN
                 except KafkaStorageError as error:  # the disk is full, or offline
-                    logger.warning("%s-%d is loaded later: %s", self._topic, index, error)
+                    logger.warning("loading %s-%d is retried: %s", self._topic, index, error)
                     self._load_later(index)
                 except KafkaError as error:
                     logger.warning("%s-%d cannot be loaded: %s", self._topic, index, error)

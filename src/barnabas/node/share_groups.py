@@ -128,5 +128,5 @@ def share_rules(broker: BrokerConfigs, group: Mapping[str, str]) -> ShareRules:
 def _offset_reset(value: str) -> OffsetReset:
     strategy, _, duration = value.strip().lower().partition(":")
     if strategy == BY_DURATION:
-        return OffsetReset(BY_DURATION, parse_iso_duration_ms(duration.strip()))  # checked when it was set
+        return OffsetReset(BY_DURATION, parse_iso_duration_ms(duration.strip()))  # validated when it was set
     return EARLIEST if strategy == EARLIEST.strategy else LATEST

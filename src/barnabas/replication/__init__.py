@@ -1,1 +1,1 @@
-"""One replica set: who leads, what is committed, who waits for it."""
+"""The partitions this broker hosts: leadership, high watermark, waiting requests; share-partitions."""

@@ -1,8 +1,7 @@
-"""Writes the checkpoints of the log directories: where logs start, how far they are sound, how far they are committed.
+"""Writes the checkpoints of the log directories: log start offsets, recovery points, high watermarks.
 
-Written now and then, they spare work after a crash. Where a client was told that records are deleted, they are written
-before the answer: the log's start stands nowhere else. Rounds follow each other, and all who ask while one is being
-written share the next, which begins after they asked.
+Written periodically, they save work after a crash. They are also written before DeleteRecords is answered, because the
+log start offset is stored nowhere else. Writes run one at a time, and all callers that ask during one share the next.
 """
 
 import asyncio
@@ -12,7 +11,7 @@ from barnabas.env import Workers
 from barnabas.log.log_store import LogStore
 
 LOGS_AT_ONCE: Final = 500
-"""A millisecond; requests are served in between."""
+"""Takes about a millisecond; requests are handled in between."""
 
 
 class Checkpoints:
@@ -23,7 +22,7 @@ class Checkpoints:
         self._next_round: asyncio.Task[None] | None = None
 
     async def write(self) -> None:
-        """On disk when this returns. A caller that gives up does not disturb the round."""
+        """Returns when the checkpoints are on disk. A cancelled caller does not cancel the write."""
         if self._next_round is None:
             self._next_round = asyncio.ensure_future(self._write_after(self._round))
         await asyncio.shield(self._next_round)
@@ -42,7 +41,7 @@ class Checkpoints:
             directory.finish_checkpoint(job)
 
     async def finish(self) -> None:
-        """Wait for rounds under way."""
+        """Wait for writes in progress."""
         rounds = [each for each in (self._round, self._next_round) if each is not None and not each.done()]
         if rounds:
             await asyncio.wait(rounds)

@@ -1,7 +1,7 @@
-"""Partitions on their way from one log directory to another (KIP-113), one after another.
+"""Moves partitions from one log directory to another (KIP-113), one at a time.
 
-A move copies while the partition is written and read as ever; `log.future_log` says how, and what a crash leaves. One
-that a stop or a crash interrupts begins anew at the next start: the directory of its copy says where it was going.
+The partition can be written and read while it is copied; `log.future_log` explains how, and what a crash leaves behind.
+A move that is interrupted by a stop or a crash starts again with the broker: the directory of the copy is the target.
 """
 
 import asyncio
@@ -22,9 +22,9 @@ from barnabas.wire.errors import KafkaError, KafkaStorageError
 logger = logging.getLogger(__name__)
 
 REST_BYTES: Final = 64 * 1024
-"""So little is left when the copy takes over: it is read, written and scanned in one turn of the loop."""
+"""The copy takes over when no more than this is left, which is copied without a pause."""
 REST_GROWTH_MAX: Final = 16
-"""Where records come too fast for that, more is allowed with every round, up to so many times more."""
+"""If records arrive faster than they are copied, the limit grows with every round, up to this factor."""
 
 NAP_MS: Final = 100
 
@@ -41,7 +41,7 @@ class LogMoves:
         bytes_per_second: Callable[[], int],
         on_moved: OnMoved,
     ) -> None:
-        """`bytes_per_second` is `replica.alter.log.dirs.io.max.bytes.per.second`; `on_moved` tells the cluster."""
+        """`bytes_per_second` is `replica.alter.log.dirs.io.max.bytes.per.second`; `on_moved` stores the result."""
         self._replicas = replicas
         self._store = replicas.store
         self._clock = clock
@@ -58,7 +58,7 @@ class LogMoves:
         return iter(list(self._futures.values()))
 
     def move(self, topic_partition: TopicPartition, directory: LogDirectory) -> None:
-        """Have the partition in `directory`, soon. To name the directory where it is calls a move off."""
+        """Start moving the partition to `directory`. Its current directory cancels a move."""
         partition = self._replicas.get(*topic_partition)
         directory.health.check()
         current = self._store.directory_of(partition.log.topic_partition)
@@ -66,7 +66,7 @@ class LogMoves:
         if future is not None and future.directory is directory:
             return
         if future is not None:
-            self._call_off(future)
+            self._cancel(future)
         if current is not directory:
             future = self._store.begin_move(topic_partition, directory)
             try:
@@ -77,14 +77,14 @@ class LogMoves:
             if self._task is None:
                 self._task = asyncio.ensure_future(self._work())
 
-    def _call_off(self, future: FutureLog) -> None:
-        """The one whose turn it is sees it by itself; one that waits has an empty directory."""
+    def _cancel(self, future: FutureLog) -> None:
+        """A running move notices by itself; a waiting one has only an empty directory."""
         del self._futures[future.topic_partition]
         if self._current is not future:
             future.discard()
 
     async def stop(self) -> None:
-        """What is under way is given up; its directory stays as a note that it was. Who has taken over may finish."""
+        """Interrupt the running move. Its directory stays, so that it starts again with the broker."""
         self._is_stopping = True
         if self._task is not None:
             if not self._is_taking_over:
@@ -131,26 +131,26 @@ class LogMoves:
                     self._is_taking_over = False
                 return
             log.roll(self._clock.now_ms())
-        logger.info("the move of %s to %s was called off", future.topic_partition, future.directory.path)
+        logger.info("the move of %s to %s was cancelled", future.topic_partition, future.directory.path)
 
     def _is_wanted(self, future: FutureLog, partition: Partition) -> bool:
-        return self._futures.get(future.topic_partition) is future and not partition.is_gone
+        return self._futures.get(future.topic_partition) is future and not partition.is_removed
 
     async def _copy(self, future: FutureLog, segment: Segment, partition: Partition) -> bool:
-        """False: it was interrupted, by a change of plan or because the segment went."""
+        """False if it was interrupted: the move was cancelled, or the segment was deleted."""
         try:
             for job in future.jobs(segment):
                 await self._workers.run(job.run)
-                await self._pace(job.size, future, partition)
+                await self._throttle(job.size, future, partition)
                 if not self._is_wanted(future, partition):
                     return False
         except FileNotFoundError:
-            return False  # retention or the cleaner took it: the next round looks anew
+            return False  # retention or the cleaner deleted it: the next round lists the segments again
         future.finish(segment)
         return True
 
-    async def _pace(self, size: int, future: FutureLog, partition: Partition) -> None:
-        """In short naps: the pace may be raised, or the move called off, meanwhile."""
+    async def _throttle(self, size: int, future: FutureLog, partition: Partition) -> None:
+        """Sleeps in short steps, because the rate may be raised, or the move cancelled, meanwhile."""
         slept_ms = 0.0
         while self._is_wanted(future, partition):
             left_ms = size * 1000 / max(self._bytes_per_second(), 1) - slept_ms
@@ -164,7 +164,7 @@ class LogMoves:
         topic_partition = future.topic_partition
         new = future.take_over(old, self._clock.now_ms())
         self._store.adopt(topic_partition, future.directory, new)
-        partition.go_on_in(new)
+        partition.switch_log(new)
         del self._futures[topic_partition]
         logger.info("%s has moved to %s", topic_partition, future.directory.path)
         end_offset = new.log_end_offset

@@ -1,12 +1,11 @@
-"""One partition as this broker hosts it: its log, its leadership, and those who wait for it to move.
+"""One partition on this broker: its log, its leadership, and the requests that wait for it.
 
-A replica set of one: the leader's log is the whole set, so a record is committed as soon as the leader has it. With
-`flush.messages=1` "has it" means synced: then the high watermark follows what is synced, and neither a producer's
-acknowledgement nor a consumer runs ahead of the disk.
+There is one replica, so a record is committed as soon as the leader has it. With `flush.messages=1` that means synced:
+the high watermark follows the synced records, and neither acknowledgements nor consumers are ahead of the disk.
 
-When it is synced: after `flush.messages` records, `flush.ms` after the first unsynced record, when a segment was sealed
-(as in Kafka: so a crash means scanning little more than the active segment), and after a crash, when the log is opened.
-Nothing polls for it: a broker with nothing to do does nothing. A sync that found the disk full is tried again shortly.
+The log is synced after `flush.messages` records, `flush.ms` after the first unsynced record, when a segment is sealed
+(as in Kafka: so after a crash little more than the active segment is scanned), and after a crash, when the log is
+opened. Nothing polls, so an idle broker does nothing. A sync that failed because the disk is full is retried shortly.
 """
 
 import asyncio
@@ -32,7 +31,7 @@ from barnabas.wire.errors import (
 
 logger = logging.getLogger(__name__)
 
-# `flush.ms` of this much or more (its default) means never; timers of the loop do not reach that far.
+# From this value of `flush.ms` on (its default is larger) there is no timer: the event loop has no timers that long.
 FLUSH_MS_NEVER: Final = 1 << 62
 FLUSH_RETRY_MS: Final = 1000
 
@@ -43,7 +42,7 @@ class Watcher(Protocol):
     def appended(self, size: int) -> None: ...
 
     def wake(self) -> None:
-        """Something other than new bytes happened: look again."""
+        """Something else has changed: check again."""
 
 
 class Partition:
@@ -70,25 +69,25 @@ class Partition:
         self._workers = workers
         self._watchers: set[Watcher] = set()
         self._committed_watchers: set[Watcher] = set()
-        """Those who may read up to the last stable offset only."""
+        """Waiting readers of committed records: they read up to the last stable offset."""
         self._commit_waiters: list[tuple[int, asyncio.Future[None]]] = []
         self._flushing: asyncio.Task[None] | None = None
         self._flush_timer: Timer | None = None
         self._active_base_offset = 0
-        """Of the segment that was active when a sync was last begun."""
+        """Of the active segment at the last sync."""
         self._synced_to = 0
-        """A batch begins here, and all before it are known to be synced."""
+        """The base offset of a batch; everything before it is synced."""
         self._is_gone = False
 
     @property
     def log(self) -> PartitionLog:
-        """Opened on first touch: a broker with ten thousand partitions starts as fast as one with ten."""
+        """Opened on first use, so that a broker with ten thousand partitions starts as fast as one with ten."""
         if self._log is None:
             if self._is_gone:
                 raise UnknownTopicOrPartition(f"{self.topic_partition} was deleted")
             self._log = log = self._open_log()
             self._active_base_offset = log.segments.active.base_offset
-            # After a crash the recovery point is a place to look from, maybe within a batch, until all is synced again.
+            # After a crash the recovery point may lie within a batch, until everything is synced again.
             self._synced_to = log.high_watermark if log.recovery_point < log.log_end_offset else log.recovery_point
             self._advance_high_watermark(log)
             if log.recovery_point < log.log_end_offset:
@@ -100,18 +99,18 @@ class Partition:
         return self._log
 
     @property
-    def is_gone(self) -> bool:
+    def is_removed(self) -> bool:
         return self._is_gone
 
-    def go_on_in(self, log: PartitionLog) -> None:
-        """The same log, moved to another directory: not all of it may be synced there yet."""
+    def switch_log(self, log: PartitionLog) -> None:
+        """Use a copy of the log in another directory. Not all of it may be synced yet."""
         self._log = log
         self._synced_to = log.recovery_point
         self._disarm_flush_timer()
-        self._start_flush(log)  # unless one is under way in the old place: it begins this one when it ends
+        self._start_flush(log)  # unless a sync of the old directory is running: that starts this one when it ends
 
     async def synced(self) -> bool:
-        """Wait for a flush that is under way; False: there is none."""
+        """Wait for a running sync; False if there is none."""
         flushing = self._flushing
         if flushing is None:
             return False
@@ -121,27 +120,27 @@ class Partition:
     # --- leadership
 
     def lead(self, *, leader: int, leader_epoch: int) -> None:
-        """The cluster's facts changed: whoever waits must look again."""
+        """Set the leader and the epoch from the cluster metadata, and wake waiting requests."""
         if (leader, leader_epoch) != (self.leader, self.leader_epoch):
             self.leader, self.leader_epoch = leader, leader_epoch
             self.wake_all(NotLeaderOrFollower())
 
     def check_leader(self, client_epoch: int = -1) -> None:
-        """A client that knows an older epoch must refresh its metadata; one that knows a newer must wait for ours."""
+        """A client with an older epoch must refresh its metadata; one with a newer epoch must wait for ours."""
         if self.leader != self._node_id:
             raise NotLeaderOrFollower(f"the leader of {self.topic_partition} is {self.leader}")
         if client_epoch >= 0 and client_epoch != self.leader_epoch:
             if client_epoch < self.leader_epoch:
-                raise FencedLeaderEpoch(f"epoch {client_epoch} is older than {self.leader_epoch}")
-            raise UnknownLeaderEpoch(f"epoch {client_epoch} is newer than {self.leader_epoch}")
+                raise FencedLeaderEpoch(f"epoch {client_epoch} is older than {self.leader_epoch}; refresh the metadata")
+            raise UnknownLeaderEpoch(f"epoch {client_epoch} is newer than {self.leader_epoch}; try again")
 
     # --- writing
 
     def append(self, batches: Sequence[Batch], *, now_ms: int, guard: VerificationGuard | None = None) -> Appended:
-        """Written when this returns; committed when `high_watermark` has passed it.
+        """The batches are written when this returns, and committed when `high_watermark` has passed them.
 
-        A batch that opens a transaction needs a `guard` from `begin_verification`, and that the transaction's
-        coordinator was asked meanwhile: InvalidTxnState without.
+        A batch that opens a transaction needs a `guard` from `begin_verification`, after which the transaction
+        coordinator was asked. Raises InvalidTxnState without one.
         """
         self.check_leader()
         log = self.log
@@ -152,10 +151,10 @@ class Partition:
         return appended
 
     def append_in_place(self, header: BatchHeader, batch: memoryview, *, now_ms: int) -> int:
-        """As `append`, for one ordinary batch that may be changed where it lies; committed when this returns.
+        """Like `append`, for one ordinary batch that may be changed in place. It is committed when this returns.
 
-        Its base offset. -1: it is not ordinary (see `PartitionLog.append_in_place`), or a commit takes longer here, and
-        nothing has changed.
+        Returns its base offset, or -1 if nothing was done, because the batch is not ordinary (see
+        `PartitionLog.append_in_place`) or cannot be committed at once.
         """
         log = self._log
         if log is None or self.leader != self._node_id or log.settings.flush_messages <= 1:
@@ -175,10 +174,10 @@ class Partition:
     def begin_verification(
         self, producer_id: int, epoch: int, base_sequence: int, *, supports_epoch_bump: bool = True
     ) -> VerificationGuard | None:
-        """Begin to ask whether the partition belongs to the producer's transaction; None: it is open here already.
+        """Begin to verify that the partition is part of the producer's transaction; None: it is open here already.
 
-        `supports_epoch_bump`: the client knows transaction.version 2, where asking means adding, and where every
-        transaction begins with sequence 0. InvalidProducerEpoch: a newer epoch wrote here.
+        `supports_epoch_bump`: the client supports transaction.version 2, where the broker adds the partition and every
+        transaction begins with sequence 0. Raises InvalidProducerEpoch if a newer epoch wrote here.
         """
         self.check_leader()
         return self.log.begin_verification(
@@ -197,7 +196,7 @@ class Partition:
     ) -> Appended:
         """End a producer's transaction with a control batch; committed when `high_watermark` has passed it.
 
-        InvalidProducerEpoch, TransactionCoordinatorFenced: a newer producer or coordinator was here.
+        Raises InvalidProducerEpoch or TransactionCoordinatorFenced if a newer producer or coordinator wrote here.
         """
         self.check_leader()
         marker = EndTransactionMarker(commit, coordinator_epoch)
@@ -214,7 +213,7 @@ class Partition:
         )
         self._after_append(log, len(batch.data))
         for watcher in tuple(self._committed_watchers):
-            watcher.wake()  # not only the marker can be read now, but the records before it
+            watcher.wake()  # the records of the transaction can be read now, not only the marker
         return appended
 
     # --- after an append
@@ -240,7 +239,7 @@ class Partition:
         return last_offset < self.log.high_watermark
 
     def wait_committed(self, last_offset: int) -> "asyncio.Future[None]":
-        """Done when the record at `last_offset` is committed; fails if that can no longer happen here."""
+        """Ends when the record at `last_offset` is committed; fails if that can no longer happen here."""
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._commit_waiters.append((last_offset, waiter))
         return waiter
@@ -272,7 +271,7 @@ class Partition:
             self._flush_timer = None
             if self._flushing is None:
                 self._start_flush(log)
-            else:  # it began before the record that this timer is for
+            else:  # the running sync began before the record that this timer is for
                 self._flush_later(log, delay_ms)
 
         self._flush_timer = self._clock.call_later(delay_ms, flush)
@@ -287,7 +286,7 @@ class Partition:
             while (job := log.begin_flush(self._clock.now_ms())) is not None:
                 await self._workers.run(job.run)
                 if self._is_gone or log is not self._log:
-                    return  # its directory has another name: whether the sync went well means nothing
+                    return  # the log has moved: the result of this sync means nothing
                 log.finish_flush(job)
                 self._synced_to = log.recovery_point
                 self._advance_high_watermark(log)
@@ -315,7 +314,7 @@ class Partition:
         self._committed_watchers.discard(watcher)
 
     def wake_all(self, error: Exception) -> None:
-        """The replica is gone or led by another: no waiter will get what it waits for."""
+        """The replica was removed or has another leader: fail all waiting requests."""
         waiters, self._commit_waiters = self._commit_waiters, []
         for _, waiter in waiters:
             if not waiter.done():
@@ -327,21 +326,21 @@ class Partition:
             watcher.wake()
 
     def discard(self) -> None:
-        """The replica is taken away from this broker, and its log with it."""
+        """The replica and its log are removed from this broker."""
         self._is_gone = True
         self._log = None
         self._disarm_flush_timer()
         self.wake_all(UnknownTopicOrPartition(f"{self.topic_partition} was deleted"))
 
     async def settle(self) -> None:
-        """Wait for a flush that is under way, so that the log can be closed."""
+        """Wait for a running sync, so that the log can be closed."""
         if self._flushing is not None:
             await asyncio.wait([self._flushing])
         self._disarm_flush_timer()
 
 
 async def committed_within(waiter: "asyncio.Future[None]", timeout_ms: int, clock: Clock) -> None:
-    """Wait for a commit; RequestTimedOut says the record is written but not yet known to be committed."""
+    """Wait for a commit. RequestTimedOut: the record is written, but not known to be committed."""
 
     def give_up() -> None:
         if not waiter.done():

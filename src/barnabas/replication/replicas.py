@@ -1,7 +1,7 @@
-"""All partitions this broker hosts, kept in step with the cluster's facts.
+"""All partitions this broker hosts, kept in sync with the cluster metadata.
 
-`apply` is the only way in: an image and its delta. Logs are opened on first touch; a partition whose directory belongs
-to an older topic of the same name gets a fresh one (the log store compares topic ids).
+They change only through `apply`, with an image and its delta. Logs are opened on first use; a partition whose directory
+belongs to a deleted topic of the same name gets a new one (the log store compares topic ids).
 """
 
 import logging
@@ -59,7 +59,7 @@ class Replicas:
     def __len__(self) -> int:
         return len(self._partitions)
 
-    # --- the cluster's facts
+    # --- cluster metadata
 
     def apply(self, image: ClusterImage, delta: Delta) -> None:
         for topic in delta.topics_deleted.values():
@@ -86,7 +86,7 @@ class Replicas:
 
         def open_log() -> PartitionLog:
             if topic_partition in self.store and self.store.topic_id_of(topic_partition) not in (topic_id, None):
-                # Left behind by an older topic of the same name, whose deletion a crash interrupted.
+                # A deleted topic of the same name left it behind, because a crash interrupted the deletion.
                 self.store.delete(topic_partition)
             return self.store.create(topic_partition, topic_id)
 
@@ -108,8 +108,8 @@ class Replicas:
         try:
             self.store.delete(topic_partition)
         except KafkaStorageError as error:
-            # The cluster's facts hold all the same. What is left on the failed disk is found by its topic id later.
-            logger.warning("%s is deleted, its files are not: %s", topic_partition, error)
+            # The topic is deleted all the same. Its files on the failed disk are found by their topic id later.
+            logger.warning("%s is deleted; its files are removed when the disk is back: %s", topic_partition, error)
 
     def _configure(self, partition: Partition) -> None:
         partition.admission_rules = admission_rules(self._settings_of(partition.topic_partition.topic))

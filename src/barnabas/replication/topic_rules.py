@@ -1,4 +1,4 @@
-"""A topic's configs as its log and its admission of batches understand them."""
+"""A topic's configs as settings of its log and of the checks for its batches."""
 
 from functools import lru_cache
 from typing import Final
@@ -8,8 +8,8 @@ from barnabas.metadata.configs.topic_settings import TopicSettings
 from barnabas.records.admission import AdmissionRules
 from barnabas.records.compression import CODEC_BY_COMPRESSION_TYPE
 
-# What a batch may decompress to before we call it a bomb, unless the topic takes large batches anyway. Decompressing so
-# much holds up everybody else for 10 to 30 ms. Clients bound their batches before they compress them, most to 1 MB.
+# The largest decompressed batch, unless the topic allows large batches anyway. Decompressing that
+# much blocks other clients for 10 to 30 ms. Clients limit their batches before compression, most of them to 1 MB.
 DECOMPRESSED_BYTES_MAX: Final = 16 * 1024 * 1024
 
 _SHARED_FIELDS: Final = tuple(field for field in LogSettings.__slots__ if field in TopicSettings._fields)
@@ -20,7 +20,7 @@ def log_settings(
 ) -> LogSettings:
     shared = {field: getattr(settings, field) for field in _SHARED_FIELDS}
     if settings.compact:
-        # The active segment is never compacted: it must be sealed in time for the greatest lag, as in Kafka.
+        # The active segment is never compacted, so it must be sealed within max.compaction.lag.ms, as in Kafka.
         shared["segment_ms"] = min(settings.segment_ms, settings.max_compaction_lag_ms)
     return LogSettings(
         producer_id_expiration_ms=producer_id_expiration_ms,

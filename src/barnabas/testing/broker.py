@@ -22,8 +22,8 @@ from barnabas.testing.thread_runner import ThreadRunner
 
 HOST = "127.0.0.1"
 
-# Defaults for tests: groups form at once, and internal topics have 5 partitions instead of 50, which are created, loaded
-# and closed ten times as fast.
+# Defaults for tests: groups form at once, and internal topics have 5 partitions instead of 50, which are created,
+# loaded and closed ten times as fast.
 TEST_PROPERTIES = {
     "group.initial.rebalance.delay.ms": "0",
     "offsets.topic.num.partitions": "5",

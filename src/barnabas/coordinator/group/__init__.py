@@ -1,1 +1,1 @@
-"""Consumer groups of the classic protocol and the offsets they commit."""
+"""The group coordinator: classic, consumer and share groups, and the offsets they commit."""

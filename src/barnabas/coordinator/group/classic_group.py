@@ -1,8 +1,8 @@
-"""A classic group as it lives in memory: its members, what they offer and what they wait for.
+"""A classic group in memory: its members, the protocols they support, and their parked requests.
 
-All of this is soft state. It runs ahead of the log (a generation exists from the moment all have joined, and is stored
-when the leader has sent its assignment) and is rebuilt from a `StoredGroup` when the coordinator loads. What of it is
-lost with a coordinator (parked requests, members that had joined and not synced) is what clients repeat.
+All of this is in memory only. It is ahead of the log (a generation begins when all members have joined, and is stored
+when the leader has sent its assignment) and is rebuilt from a `StoredGroup` when the coordinator loads. What a lost
+coordinator takes with it (parked requests, members that had joined and not synced) is repeated by the clients.
 """
 
 import logging
@@ -30,7 +30,7 @@ SYNC = "sync"
 
 
 class InitialDelay:
-    """The wait for more members before the first rebalance: another round while new ones come and time remains."""
+    """The wait for more members before the first rebalance, extended while new ones join and time remains."""
 
     __slots__ = ("delay_ms", "remaining_ms")
 
@@ -57,7 +57,7 @@ class ClassicGroup:
         self.static_members: dict[str, str] = {}
         """Member ids by group instance id; every value is a key of `members`."""
         self.pending_joins: set[str] = set()
-        """Member ids that were handed out and have not come back; disjoint from `members`."""
+        """Member ids that were assigned and have not joined with it yet; disjoint from `members`."""
         self.pending_syncs: set[str] = set()
         """Members of this generation that have not sent SyncGroup; a subset of `members`."""
         self.joined_count = 0
@@ -66,7 +66,7 @@ class ClassicGroup:
         self.new_member_added = False
 
         self.topics: frozenset[str] | None = None
-        """What the group subscribes to; None where that cannot be known."""
+        """The topics that the group subscribes to; None if that cannot be known."""
         self._protocol_counts: dict[str, int] = {}
 
     @classmethod
@@ -83,7 +83,7 @@ class ClassicGroup:
         group.topics = group._subscribed_topics()
         return group
 
-    # What is so
+    # --- queries
 
     @property
     def is_consumer_group(self) -> bool:
@@ -101,7 +101,7 @@ class ClassicGroup:
         return PREPARING_REBALANCE in TRANSITIONS[self.state]
 
     def is_subscribed_to(self, topic: str) -> bool:
-        """Where the subscriptions are not known, a consumer group may subscribe to anything."""
+        """If the subscriptions are not known, a consumer group may be subscribed to any topic."""
         return self.is_consumer_group if self.topics is None else topic in self.topics
 
     def supports(self, protocol_type: str, protocols: Protocols) -> bool:
@@ -118,14 +118,16 @@ class ClassicGroup:
             if current_id is None:
                 raise UnknownMemberId(f"group {self.group_id} has no static member {group_instance_id}")
             if current_id != member_id:
-                raise FencedInstanceId(f"another member has taken the place of {group_instance_id}")
+                raise FencedInstanceId(
+                    f"another member has joined as {group_instance_id}; use another group.instance.id"
+                )
         member = self.members.get(member_id)
         if member is None:
             raise UnknownMemberId(f"group {self.group_id} has no member {member_id}")
         return member
 
     def preferred_protocol(self) -> str:
-        """All members support it, and most vote for it; among equals the one an earlier member wanted."""
+        """The protocol that all members support and most vote for; in a tie, the one an earlier member prefers."""
         size = len(self.members)
         candidates = {name for name, supporters in self._protocol_counts.items() if supporters == size}
         votes: dict[str, int] = {}
@@ -134,7 +136,7 @@ class ClassicGroup:
             votes[name] = votes.get(name, 0) + 1
         return max(votes, key=votes.__getitem__)
 
-    # What happens
+    # --- changes
 
     def transition_to(self, state: GroupState, now_ms: int) -> None:
         assert state in TRANSITIONS[self.state], f"{self.group_id}: {self.state} to {state}"
@@ -155,7 +157,7 @@ class ClassicGroup:
         self.pending_joins.discard(member.member_id)
 
     def remove(self, member_id: str) -> Member | None:
-        """The member, with what it was waiting for; the caller answers that."""
+        """Returns the member. The caller answers its parked requests."""
         self.pending_joins.discard(member_id)
         self.pending_syncs.discard(member_id)
         member = self.members.pop(member_id, None)
@@ -170,7 +172,7 @@ class ClassicGroup:
         return member
 
     def replace(self, old_id: str, new: Member) -> None:
-        """A static member comes back under a new id: it takes the old one's place, role and assignment."""
+        """A static member is back under a new id: it takes over the old id's role and assignment."""
         old = self.members.pop(old_id)
         self._count_protocols(old.protocols, -1)
         if old.awaiting_join is not None:
@@ -192,7 +194,7 @@ class ClassicGroup:
         self._count_protocols(protocols, 1)
 
     def park_join(self, member: Member, parked: Parked[JoinGroupResponse]) -> Parked[JoinGroupResponse] | None:
-        """The request parked before, if any: it was given up by its sender and wants an answer all the same."""
+        """Returns the earlier parked request, if any. Its client has given up, but it still needs an answer."""
         before = member.awaiting_join
         if before is None:
             self.joined_count += 1
@@ -207,7 +209,7 @@ class ClassicGroup:
         return parked
 
     def elect_joined_leader(self) -> bool:
-        """The leader has to be among those who joined; False if nobody has."""
+        """Makes sure that the leader has joined; False if no member has."""
         leader = self.members.get(self.leader_id or "")
         if leader is not None and leader.awaiting_join is not None:
             return True
@@ -224,10 +226,10 @@ class ClassicGroup:
         self.transition_to(COMPLETING_REBALANCE if self.members else EMPTY, now_ms)
         self.pending_syncs.clear()
 
-    # What is told and stored
+    # --- answers and records
 
     def join_response(self, member_id: str, *, skip_assignment: bool = False) -> JoinGroupResponse:
-        """Only the leader learns who the others are."""
+        """Only the leader gets the list of members."""
         protocol = self.protocol or ""
         return JoinGroupResponse(
             generation_id=self.generation,
@@ -288,5 +290,7 @@ class ClassicGroup:
                 for topic in subscribed_topics(member.protocols[self.protocol])
             )
         except CorruptMessage as error:
-            logger.warning("group %s: the topics it subscribes to are not known: %s", self.group_id, error)
+            logger.warning(
+                "group %s: a subscription cannot be read, its offsets do not expire: %s", self.group_id, error
+            )
             return None

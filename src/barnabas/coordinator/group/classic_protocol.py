@@ -1,7 +1,7 @@
-"""Requests of the classic protocol, for whichever kind of group they name.
+"""Requests of the classic protocol, for any type of group.
 
-A consumer group with members serves them (`consumer.classic_members`), an empty one becomes a classic group; a share
-group has no such members.
+A consumer group with members handles them (`consumer.classic_members`), an empty one becomes a classic group, and a
+share group refuses them.
 """
 
 from barnabas.coordinator.decision import Decision, Now
@@ -61,7 +61,7 @@ def decide_any_leave(store: GroupStore, request: LeaveGroupRequest, now: Now) ->
 
 
 def _consumer_group(store: GroupStore, group_id: str) -> ConsumerGroup | None:
-    """None: it is a classic group, or there is none."""
+    """None if the group is a classic one, or does not exist."""
     group = store.modern.get(group_id)
     if group is None or isinstance(group, ConsumerGroup):
         return group

@@ -1,4 +1,4 @@
-"""What handlers call: the groups of all partitions that this broker coordinates.
+"""The group coordinator: what handlers call, for all partitions of __consumer_offsets that this broker leads.
 
 An error of the whole request is raised as a KafkaError; an error of one member, topic or group is in its item of the
 response. A group belongs to the partition of __consumer_offsets that its id hashes to.
@@ -79,11 +79,11 @@ class GroupCoordinator:
         image: Callable[[], ClusterImage] = lambda: EMPTY_IMAGE,
     ) -> None:
         self.partition_count = partition_count
-        """Of __consumer_offsets. May be set until the first partition is loaded; afterwards groups would get lost."""
+        """Of __consumer_offsets. Must not change once a partition is loaded: groups would no longer be found."""
         self._clock = clock
         self._workers = workers
         self._jobs: dict[asyncio.Task[None], int] = {}
-        """With the partition that each is for."""
+        """Each with its partition."""
         self.assignors = settings.consumer_assignors
         self.serves_consumer_protocol = settings.serves_consumer_protocol
         self.catalog = TopicCatalog(image)
@@ -103,19 +103,19 @@ class GroupCoordinator:
     def partition_for(self, group_id: str) -> int:
         return partition_of(group_id, self.partition_count)
 
-    def _home(self, group_id: str) -> int:
-        """As `partition_for`, for requests that need a named group. Offsets may be kept under the empty name."""
+    def _partition_of(self, group_id: str) -> int:
+        """Like `partition_for`, for requests that need a group id. Offsets may be committed under an empty one."""
         if not group_id:
             raise InvalidGroupId("the group id is empty")
-        return self._home_of_any(group_id)
+        return self._partition_of_any(group_id)
 
-    def _home_of_any(self, group_id: str) -> int:
+    def _partition_of_any(self, group_id: str) -> int:
         if not fits(group_id):
             raise InvalidGroupId(f"the group id has more than {TEXT_BYTES_MAX} bytes")
         return self.partition_for(group_id)
 
     def expect(self, partition: int) -> None:
-        """This broker leads the partition now and will `load` it shortly."""
+        """This broker leads the partition and will `load` it shortly."""
         self._runtime.expect(partition)
 
     def has_held_requests(self, partition: int) -> bool:
@@ -123,17 +123,17 @@ class GroupCoordinator:
         return self._runtime.has_held_requests(partition)
 
     async def load(self, partition: int, leader_epoch: int = 0) -> None:
-        """This broker leads the partition now: read it and serve its groups."""
+        """This broker leads the partition: read its log, then handle requests for its groups."""
         await self._runtime.load(partition, leader_epoch)
 
     def unload(self, partition: int) -> None:
-        """Another broker leads it now: whoever waits is told to look for that one."""
+        """Another broker leads the partition. Waiting requests get NOT_COORDINATOR."""
         for task in [task for task, of in self._jobs.items() if of == partition]:
             task.cancel()
         self._runtime.unload(partition)
 
     def _start_job(self, partition: int, job: Job) -> None:
-        """Runs beside the loop, one of a kind at a time. Whoever coordinates the group by then makes use of it."""
+        """Runs in a worker, one job per key at a time. The partition's current state takes the result."""
         shard = self._runtime.shard(partition)
         if job.key not in shard.jobs:
             shard.jobs.add(job.key)
@@ -145,11 +145,11 @@ class GroupCoordinator:
         try:
             result = await self._workers.run(job.run)
         except Exception:
-            logger.exception("a group's job failed: %s", job.key)
+            logger.exception("the job %s of a group failed: this is a defect of Barnabas", job.key)
             return
         finally:
             shard.jobs.discard(job.key)
-        with suppress(KafkaError):  # not ours any more; or logged where it failed, and asked for again
+        with suppress(KafkaError):  # not the coordinator any more, or logged: the job is repeated
             await self._runtime.write(partition, lambda current, now: job.then(current, result, now))
 
     def close(self) -> None:
@@ -157,37 +157,38 @@ class GroupCoordinator:
             self.unload(partition)
 
     async def join(self, request: JoinGroupRequest, client: ClientInfo, api_version: int) -> JoinGroupResponse:
-        """Parked until the rebalance is complete. `MemberIdHandedOut` carries the id to join with."""
+        """Parked until the rebalance is complete. Raises `MemberIdRequired` with the id to join with."""
         joining = Joining.from_request(request, client, api_version)
         return await self._runtime.write(
-            self._home(request.group_id), lambda shard, now: decide_any_join(shard, joining, now)
+            self._partition_of(request.group_id), lambda shard, now: decide_any_join(shard, joining, now)
         )
 
     async def sync(self, request: SyncGroupRequest) -> SyncGroupResponse:
         """Parked until the leader's assignment is stored."""
         return await self._runtime.write(
-            self._home(request.group_id), lambda shard, now: decide_any_sync(shard, request, now)
+            self._partition_of(request.group_id), lambda shard, now: decide_any_sync(shard, request, now)
         )
 
     def heartbeat(self, request: HeartbeatRequest) -> HeartbeatResponse | Awaitable[HeartbeatResponse]:
-        """It changes a deadline and nothing else: answered at once, unless the coordinator is loading."""
+        """Only moves a deadline, so it is answered at once unless the coordinator is loading."""
         answer = self._runtime.touch(
-            self._home(request.group_id), lambda shard: any_heartbeat(shard, request, self._clock.monotonic_ms())
+            self._partition_of(request.group_id),
+            lambda shard: any_heartbeat(shard, request, self._clock.monotonic_ms()),
         )
         return _alive_while_loading(answer) if isinstance(answer, Pending) else answer
 
     async def leave(self, request: LeaveGroupRequest) -> LeaveGroupResponse:
-        """`members` names who leaves, in whatever form the request came."""
+        """`members` lists who leaves, also for old versions of the request."""
         return await self._runtime.write(
-            self._home(request.group_id), lambda shard, now: decide_any_leave(shard, request, now)
+            self._partition_of(request.group_id), lambda shard, now: decide_any_leave(shard, request, now)
         )
 
     def consumer_heartbeat(
         self, request: ConsumerGroupHeartbeatRequest, client: ClientInfo
     ) -> ConsumerGroupHeartbeatResponse | Pending[ConsumerGroupHeartbeatResponse]:
-        """At once where it changes nothing that has to be stored."""
+        """Answered at once if nothing has to be stored."""
         return self._runtime.submit(
-            self._home(request.group_id),
+            self._partition_of(request.group_id),
             lambda shard, now: decide_consumer_heartbeat(shard, request, client, now),
         )
 
@@ -197,14 +198,14 @@ class GroupCoordinator:
         )
 
     async def decide(self, group_id: str, decide: Callable[[GroupShard, Now], Decision[R]]) -> R:
-        """For kinds of groups that have their own shell: share groups."""
-        return await self._runtime.write(self._home(group_id), decide)
+        """For share groups, which have their own shell."""
+        return await self._runtime.write(self._partition_of(group_id), decide)
 
     async def ask(self, group_id: str, ask: Callable[[GroupShard], R]) -> R:
-        return await self._runtime.read(self._home(group_id), ask)
+        return await self._runtime.read(self._partition_of(group_id), ask)
 
     async def kind_of(self, group_id: str) -> str | None:
-        """Of a group whose members have epochs; None: it is a classic one, or there is none."""
+        """The type of a modern group; None if it is a classic one, or does not exist."""
 
         def ask(shard: GroupShard) -> str | None:
             group = shard.modern.get(group_id)
@@ -214,25 +215,25 @@ class GroupCoordinator:
 
     async def decide_everywhere(self, decide: Callable[[GroupShard, Now], Decision[None]]) -> None:
         for partition in self._runtime.active_partitions():
-            with suppress(KafkaError):  # logged where it failed, or not ours any more
+            with suppress(KafkaError):  # the append failed and was logged, or another broker leads it
                 await self._runtime.write(partition, decide)
 
     async def offset_commit(self, request: OffsetCommitRequest, api_version: int) -> OffsetCommitResponse:
-        """Topics have their names; a topic id is stored where it is given."""
+        """Topics must have names; topic ids are stored too if given."""
         return await self._runtime.write(
-            self._home_of_any(request.group_id), lambda shard, now: decide_commit(shard, request, api_version, now)
+            self._partition_of_any(request.group_id), lambda shard, now: decide_commit(shard, request, api_version, now)
         )
 
     def complete_transaction(self, partition: int, marker: EndMarker) -> Awaitable[None] | None:
-        """Write the end of a transaction: offsets committed in it count now, or never. None: it is committed."""
+        """Write a transaction marker: its offsets take effect, or are dropped. None: the marker is committed."""
         return self._runtime.submit(partition, lambda _, __: Decision(None, marker=marker))
 
     async def txn_offset_commit(
         self, request: TxnOffsetCommitRequest, producer: TransactionalProducer
     ) -> TxnOffsetCommitResponse:
-        """In a transaction that the group's partition of __consumer_offsets is known to be part of."""
+        """The group's partition of __consumer_offsets must already be part of the transaction."""
         return await self._runtime.write(
-            self._home(request.group_id), lambda shard, now: decide_txn_commit(shard, request, producer, now)
+            self._partition_of(request.group_id), lambda shard, now: decide_txn_commit(shard, request, producer, now)
         )
 
     async def offset_fetch(
@@ -245,7 +246,7 @@ class GroupCoordinator:
 
     async def offset_delete(self, request: OffsetDeleteRequest) -> OffsetDeleteResponse:
         return await self._runtime.write(
-            self._home(request.group_id), lambda shard, _: decide_delete_offsets(shard, request)
+            self._partition_of(request.group_id), lambda shard, _: decide_delete_offsets(shard, request)
         )
 
     async def describe(self, group_id: str) -> DescribedGroup:
@@ -271,12 +272,12 @@ class GroupCoordinator:
         return await self._runtime.write(partition, lambda shard, _: decide_delete_groups(shard, group_ids))
 
     async def on_topics_deleted(self, topics: Collection[str]) -> None:
-        """Their offsets go with them. What cannot be written now expires later."""
+        """Delete their offsets. Those that cannot be deleted now expire later."""
         await self.decide_everywhere(lambda shard, _: decide_topics_deleted(shard, topics))
 
 
 async def _alive_while_loading(answer: Pending[HeartbeatResponse]) -> HeartbeatResponse:
-    """As Kafka does: whether it is a member is not known yet, and its session begins when that is."""
+    """Like Kafka: nobody knows yet whether it is a member, and its session starts once the group is loaded."""
     try:
         return await answer
     except CoordinatorLoadInProgress:

@@ -24,7 +24,7 @@ def describe_group(store: GroupStore, group_id: str) -> DescribedGroup:
             error_code=GroupIdNotFound.code,
             error_message=f"Group {group_id} is not a classic group." if is_other else f"Group {group_id} not found.",
         )
-    # What a member offers is agreed upon only once the group is stable.
+    # The protocol is decided only once the group is stable.
     protocol = group.protocol if group.state is STABLE else None
     return DescribedGroup(
         group_id=group_id,
@@ -46,7 +46,7 @@ def describe_group(store: GroupStore, group_id: str) -> DescribedGroup:
 
 
 def list_groups(store: GroupStore, states: Iterable[str], types: Iterable[str]) -> list[ListedGroup]:
-    """Empty filters let everything through; upper and lower case are the same."""
+    """An empty filter matches everything; case does not matter."""
     wanted_states = {state.lower() for state in states}
     wanted_types = {kind.lower() for kind in types}
     return [

@@ -1,12 +1,12 @@
-"""Offsets that nobody will come back for, and groups that nothing is left of.
+"""Expires committed offsets, and deletes groups without members and offsets.
 
-    a group that never had members   an offset expires when it was committed long enough ago
-    a group without members          ... when the group has been empty long enough
-    a stable group of consumers      ... when it was committed long enough ago to a topic no longer subscribed to
+    a group that never had members   an offset expires when its commit is older than the retention
+    a group without members          ... when the group has been empty for longer than the retention
+    a stable classic consumer group  ... when its commit is older, and the group no longer subscribes to the topic
     a consumer group of KIP-848      the same, in every state
     any other                        offsets do not expire
 
-"Long enough" is the broker's retention, or the expiry that an old client asked for with its commit.
+The retention is offsets.retention.minutes, or what an old client asked for with its commit.
 """
 
 from typing import Any

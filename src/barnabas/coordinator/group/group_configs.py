@@ -1,4 +1,4 @@
-"""Settings of one group: what was set for it, within the bounds that the broker allows, or else the broker's own."""
+"""Settings of one group: its own configs, within the broker's bounds, or else the broker's configs."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -15,7 +15,7 @@ class GroupConfigs:
         configs_of: Callable[[str], Mapping[str, str]] = lambda _: _NOTHING_SET,
         cluster_configs: Callable[[], Mapping[str, str]] = lambda: _NOTHING_SET,
     ) -> None:
-        """`cluster_configs`: what was altered for all brokers while they run."""
+        """`cluster_configs`: the dynamic configs of all brokers."""
         self._settings = settings
         self._configs_of = configs_of
         self._cluster_configs = cluster_configs
@@ -76,6 +76,6 @@ class GroupConfigs:
         )
 
     def integer(self, group_id: str, name: str, default: int, bounds: tuple[int, int]) -> int:
-        """The bounds may have been narrowed after the value was set: it is brought within them."""
+        """Clamp the value: the bounds may have been narrowed after it was set."""
         value = self._configs_of(group_id).get(name)
         return default if value is None else min(max(int(value), bounds[0]), bounds[1])

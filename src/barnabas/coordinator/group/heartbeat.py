@@ -1,4 +1,4 @@
-"""Heartbeat: a member lives, and hears whether it has to join again. The hottest path of a coordinator."""
+"""Heartbeat: a member is alive, and learns whether it has to join again. The hottest path of a coordinator."""
 
 from typing import Final
 
@@ -8,7 +8,7 @@ from barnabas.wire.errors import IllegalGeneration, RebalanceInProgress, Unknown
 from barnabas.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 
 ALIVE: Final = HeartbeatResponse()
-"""One for all: it says nothing but that all is well."""
+"""One response object for all: it only says that there is no error."""
 
 
 def heartbeat(store: GroupStore, request: HeartbeatRequest, monotonic_ms: int) -> HeartbeatResponse:
@@ -20,7 +20,7 @@ def heartbeat(store: GroupStore, request: HeartbeatRequest, monotonic_ms: int) -
         raise IllegalGeneration(f"group {group.group_id} is in generation {group.generation}; join again")
     state = group.state
     if state is EMPTY:
-        raise UnknownMemberId(f"group {group.group_id} is empty")
+        raise UnknownMemberId(f"group {group.group_id} is empty; join again")
     store.timers.set(member.session_key, monotonic_ms + member.session_timeout_ms)
     if state is PREPARING_REBALANCE:
         raise RebalanceInProgress("a member joined or left; join again")

@@ -1,4 +1,4 @@
-"""Work that takes too long for the loop: a core hands it out with a decision, and decides again on what came of it."""
+"""Work that takes too long for the event loop: a decision starts it, and a second decision uses the result."""
 
 from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
@@ -8,8 +8,8 @@ from barnabas.coordinator.decision import Decision, Now
 
 class Job(NamedTuple):
     key: Hashable
-    """One at a time: while it runs, `GroupStore.jobs` has the key, and another of that key is not begun."""
+    """Only one job of a key runs at a time: `GroupStore.jobs` has the keys of running jobs."""
     run: Callable[[], Any]
-    """Pure: it works on values, in a thread, while the state goes on."""
+    """Runs in a worker thread on immutable values, while the state may change."""
     then: Callable[[Any, Any, Now], Decision[None]]
-    """Given the store of the partition as it is by then, and the result."""
+    """Gets the current state of the partition, and the result."""

@@ -1,9 +1,9 @@
-"""JoinGroup: who may join, under which id, and what that does to the group.
+"""JoinGroup: who may join, under which id, and whether that starts a rebalance.
 
-    unknown id, dynamic   version 4+: an id is handed out and the client comes back with it; before: joins at once
-    unknown id, static    a new static member, or the return of a known one under a new id (the old id is fenced)
-    pending id            joins
-    known id              joins again: a rebalance, unless a follower repeats what the group knows already
+    no id, dynamic   version 4+: the client gets an id and joins with it; before: it joins at once
+    no id, static    a new static member, or a known one that is back under a new id (the old id is fenced)
+    pending id       joins
+    known id         joins again: starts a rebalance, unless a follower repeats what the group knows already
 
 The response is parked until the group's rebalance is complete.
 """
@@ -37,8 +37,8 @@ _MILLISECOND = datetime.timedelta(milliseconds=1)
 JoinDecision = Decision[JoinGroupResponse]
 
 
-class MemberIdHandedOut(MemberIdRequired):
-    """Not a failure: the client shall join again with this id."""
+class MemberIdAssigned(MemberIdRequired):
+    """Not a failure: the client must join again with this id."""
 
     def __init__(self, member_id: str) -> None:
         super().__init__(f"join again as {member_id}")
@@ -47,7 +47,7 @@ class MemberIdHandedOut(MemberIdRequired):
 
 @dataclass(frozen=True, slots=True)
 class Joining:
-    """A JoinGroup request in the coordinator's terms."""
+    """A JoinGroup request, the same for all its versions."""
 
     group_id: str
     member_id: str
@@ -58,9 +58,9 @@ class Joining:
     protocol_type: str
     protocols: Protocols
     needs_member_id: bool
-    """From version 4 on, a dynamic member asks for its id before it joins (KIP-394)."""
+    """From version 4 on a dynamic member gets its id before it joins (KIP-394)."""
     can_skip_assignment: bool
-    """From version 9 on, a leader can be told that its assignment is not wanted (KIP-814)."""
+    """From version 9 on a leader can be told to skip the assignment (KIP-814)."""
 
     @classmethod
     def from_request(cls, request: JoinGroupRequest, client: ClientInfo, api_version: int) -> "Joining":
@@ -77,7 +77,7 @@ class Joining:
             group_instance_id=request.group_instance_id,
             client=client,
             session_timeout_ms=session_timeout_ms,
-            # Version 0 knows one timeout only.
+            # Version 0 has only one timeout.
             rebalance_timeout_ms=session_timeout_ms if rebalance_timeout_ms < 0 else rebalance_timeout_ms,
             protocol_type=request.protocol_type,
             protocols=protocols,
@@ -90,7 +90,7 @@ def check_session_timeout(store: GroupStore, joining: Joining) -> None:
     settings = store.settings
     if not settings.session_timeout_ms_min <= joining.session_timeout_ms <= settings.session_timeout_ms_max:
         raise InvalidSessionTimeout(
-            f"session.timeout.ms is {joining.session_timeout_ms}; this broker takes "
+            f"session.timeout.ms is {joining.session_timeout_ms}; this broker allows "
             f"{settings.session_timeout_ms_min} to {settings.session_timeout_ms_max}"
         )
 
@@ -100,10 +100,10 @@ def decide_join(store: GroupStore, joining: Joining, now: Now) -> JoinDecision:
     known = store.groups.get(joining.group_id)
     if known is None:
         return _join_new_group(store, joining, now)
-    if not _has_room(store, known, joining.member_id):
-        return _turn_away(store, known, joining.member_id, now)
+    if not _is_below_size_limit(store, known, joining.member_id):
+        return _refuse_full_group(store, known, joining.member_id, now)
     if not known.supports(joining.protocol_type, joining.protocols):
-        raise InconsistentGroupProtocol(f"no protocol that all members of group {known.group_id} support is offered")
+        raise InconsistentGroupProtocol(f"the member and group {known.group_id} have no assignor in common")
     if joining.member_id == UNKNOWN_MEMBER_ID:
         return _join_unknown(store, known, joining, now)
     return _join_known(store, known, joining, now)
@@ -120,29 +120,29 @@ def _join_new_group(store: GroupStore, joining: Joining, now: Now) -> JoinDecisi
     decision = _join_unknown(store, group, joining, now)
     decision.records.append(stored)
 
-    def take_back(error: KafkaError, failed: Now) -> Decision[None]:
+    def undo(error: KafkaError, failed: Now) -> Decision[None]:
         undone: Decision[None] = Decision(None)
         if store.groups.get(group.group_id) is group:
             store.discard(group, error, failed.wall_ms, undone)
         return undone
 
-    decision.on_failed = take_back
+    decision.on_failed = undo
     return decision
 
 
-def _has_room(store: GroupStore, group: ClassicGroup, member_id: str) -> bool:
+def _is_below_size_limit(store: GroupStore, group: ClassicGroup, member_id: str) -> bool:
     size_max = store.settings.group_size_max
     if group.state is EMPTY:
         return True
     member = group.members.get(member_id)
     if group.state is PREPARING_REBALANCE:
-        # The limit may have been lowered under a larger group: those who join first stay.
+        # The limit may have been lowered below the size of the group: the first to join stay.
         return (member is not None and member.awaiting_join is not None) or group.joined_count < size_max
     return member is not None or len(group.members) < size_max
 
 
-def _turn_away(store: GroupStore, group: ClassicGroup, member_id: str, now: Now) -> JoinDecision:
-    decision: JoinDecision = Decision(GroupMaxSizeReached(f"group {group.group_id} is full"))
+def _refuse_full_group(store: GroupStore, group: ClassicGroup, member_id: str, now: Now) -> JoinDecision:
+    decision: JoinDecision = Decision(GroupMaxSizeReached(f"group {group.group_id} is full; raise group.max.size"))
     store.remove_member(group, member_id, decision)
     maybe_complete_join(store, group, now, decision)
     return decision
@@ -162,22 +162,22 @@ def _join_unknown(store: GroupStore, group: ClassicGroup, joining: Joining, now:
         raise GroupMaxSizeReached(f"{len(group.pending_joins)} clients are joining group {group.group_id} already")
     group.pending_joins.add(member_id)
     store.timers.set(session_key(group.group_id, member_id), now.monotonic_ms + joining.session_timeout_ms)
-    return Decision(MemberIdHandedOut(member_id))
+    return Decision(MemberIdAssigned(member_id))
 
 
 def _join_known(store: GroupStore, group: ClassicGroup, joining: Joining, now: Now) -> JoinDecision:
     member_id = joining.member_id
     if member_id in group.pending_joins:
         if joining.group_instance_id is not None:
-            raise InvalidRequest("a static member does not join with an id that was handed out to a dynamic one")
+            raise InvalidRequest("a static member cannot join with the pending id of a dynamic one")
         return _add(store, group, joining, member_id, now)
     member = group.validated(member_id, joining.group_instance_id)
     if group.state is EMPTY:
         raise UnknownMemberId(f"group {group.group_id} is empty")
     unchanged = member.offers(joining.protocols)
     if unchanged and (
-        # It did not get the response it was sent, or it is a follower that only lost its way. A leader that joins a
-        # stable group again wants a new assignment: the topics have changed.
+        # Its response was lost, or it is a follower that joins again without a change. A leader that joins a
+        # stable group again wants a new assignment, because the topics have changed.
         group.state is COMPLETING_REBALANCE or (group.state is STABLE and member_id != group.leader_id)
     ):
         return Decision(group.join_response(member_id))
@@ -198,7 +198,7 @@ def _add(store: GroupStore, group: ClassicGroup, joining: Joining, member_id: st
     if group.state is PREPARING_REBALANCE and group.previous_state is EMPTY:
         group.new_member_added = True
     group.add(member, parked)
-    # It cannot send heartbeats before it knows its id, and a client that gave up joins again as another member.
+    # It cannot send heartbeats before it has its id, and a client that gave up joins again as a new member.
     store.timers.set(member.session_key, now.monotonic_ms + store.settings.new_member_join_timeout_ms)
     rebalance_or_complete(store, group, now, decision)
     return decision
@@ -232,12 +232,14 @@ def _update(
 def _replace_static(
     store: GroupStore, group: ClassicGroup, joining: Joining, old_id: str, member_id: str, now: Now
 ) -> JoinDecision:
-    """The static member is back under a new id. In a stable group whose protocol stays, nobody else need notice."""
+    """A static member is back under a new id. A stable group that keeps its protocol needs no rebalance."""
     parked: Parked[JoinGroupResponse] = Parked()
     decision: JoinDecision = Decision(parked)
     old = group.members[old_id]
     old_leader = group.leader_id
-    fenced = FencedInstanceId(f"another member has taken the place of {joining.group_instance_id}")
+    fenced = FencedInstanceId(
+        f"another member has joined as {joining.group_instance_id}; use another group.instance.id"
+    )
     store.dismiss(old, fenced, decision)
     store.timers.cancel(old.session_key)
     member = _member(group, joining, member_id)
@@ -247,7 +249,7 @@ def _replace_static(
     store.keep_session(member, now.monotonic_ms)
 
     if group.state is not STABLE or group.preferred_protocol() != group.protocol:
-        # While assignments are being made, the leader may have been told of the old id: all join again.
+        # The leader may be computing an assignment for the old id: all members join again.
         rebalance_or_complete(store, group, now, decision)
         return decision
 
@@ -255,7 +257,7 @@ def _replace_static(
     decision.records.append(group.record({each.member_id: each.assignment for each in group.members.values()}))
 
     def is_current() -> bool:
-        """A rebalance that began in the meantime answers instead."""
+        """Skipped if a rebalance began meanwhile: that answers the request."""
         return group.state is STABLE and group.generation == generation and member.awaiting_join is parked
 
     def answer(committed: Now) -> Decision[None]:
@@ -267,8 +269,8 @@ def _replace_static(
                 member_id, skip_assignment=joining.can_skip_assignment and member_id == group.leader_id
             )
             if not joining.can_skip_assignment:
-                # Such a client would assign anew if it heard that it leads. It is told the id that led before, which
-                # is its own old one: so it believes to follow, and fetches the assignment it had.
+                # Such a client would compute an assignment if it were the leader. It gets the leader's old id, which
+                # is its own: so it acts as a follower and fetches the assignment it had.
                 response = JoinGroupResponse(
                     generation_id=response.generation_id,
                     protocol_type=response.protocol_type,
@@ -279,7 +281,7 @@ def _replace_static(
             stored.release(parked, response)
         return stored
 
-    def take_back(error: KafkaError, failed: Now) -> Decision[None]:
+    def undo(error: KafkaError, failed: Now) -> Decision[None]:
         undone: Decision[None] = Decision(None)
         if group.members.get(member_id) is member:
             undone.release(group.unpark_join(member), error)
@@ -289,5 +291,5 @@ def _replace_static(
         return undone
 
     decision.on_committed = answer
-    decision.on_failed = take_back
+    decision.on_failed = undo
     return decision

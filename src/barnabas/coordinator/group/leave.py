@@ -1,4 +1,4 @@
-"""Members that go: by LeaveGroup, or because nothing was heard of them for their session timeout."""
+"""Members that leave: by LeaveGroup, or because their session has timed out."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from barnabas.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResp
 
 
 def decide_leave(store: GroupStore, request: LeaveGroupRequest, now: Now) -> Decision[LeaveGroupResponse]:
-    """Every member of the request has its own answer; an administrator names static members by instance id alone."""
+    """Each member of the request gets its own answer. Administrators name static members by instance id alone."""
     group = store.groups.get(request.group_id)
     size_before = 0 if group is None else len(group.members)
     parting: Decision[Any] = Decision(None)
@@ -33,10 +33,10 @@ def decide_leave(store: GroupStore, request: LeaveGroupRequest, now: Now) -> Dec
 def on_session_timer(store: GroupStore, group: ClassicGroup, member_id: str, now: Now, decision: Decision[Any]) -> None:
     member = group.members.get(member_id)
     if member is None:
-        # An id that was handed out and never used: nobody has to wait for it any longer.
+        # The id was assigned but never used: the rebalance no longer waits for it.
         group.pending_joins.discard(member_id)
         maybe_complete_join(store, group, now, decision)
-    elif not member.waits_for_us:
+    elif not member.has_parked_request:
         store.remove_member(group, member_id, decision)
         rebalance_or_complete(store, group, now, decision)
 

@@ -1,4 +1,4 @@
-"""One member of a classic group: who it is, what it offers, what it waits for."""
+"""One member of a classic group: its ids, its protocols, its parked requests."""
 
 from typing import Final, NamedTuple
 
@@ -8,7 +8,7 @@ from barnabas.wire.messages.join_group import JoinGroupResponse
 from barnabas.wire.messages.sync_group import SyncGroupResponse
 
 Protocols = dict[str, bytes]
-"""What a member can do, the most wanted first, with the metadata that the leader needs for each."""
+"""The protocols that a member supports, most preferred first, each with its metadata for the leader."""
 
 UNKNOWN_MEMBER_ID: Final = ""
 SESSION: Final = "session"
@@ -56,7 +56,7 @@ class Member:
         self.awaiting_join: Parked[JoinGroupResponse] | None = None
         self.awaiting_sync: Parked[SyncGroupResponse] | None = None
         self.is_new = False
-        """Its first JoinGroup is still parked: it may be given up although it waits for us."""
+        """Its first JoinGroup is still parked. Such a member can time out although it waits for us."""
         self.session_key = session_key(group_id, member_id)
 
     @classmethod
@@ -89,12 +89,12 @@ class Member:
         return self.group_instance_id is not None
 
     @property
-    def waits_for_us(self) -> bool:
-        """A member whose request is parked cannot send heartbeats, and is not missed for it."""
+    def has_parked_request(self) -> bool:
+        """A member with a parked request cannot send heartbeats, so its session does not time out."""
         return not self.is_new and (self.awaiting_join is not None or self.awaiting_sync is not None)
 
     def offers(self, protocols: Protocols) -> bool:
-        """Whether it offered exactly this before, in this order."""
+        """Whether these are exactly its protocols, in the same order."""
         return list(self.protocols.items()) == list(protocols.items())
 
     def vote(self, candidates: set[str]) -> str:

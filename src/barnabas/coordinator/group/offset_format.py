@@ -1,7 +1,7 @@
-"""Committed offsets as they are stored. By far the most frequent record: a commit of 100 partitions makes 100 of them.
+"""How committed offsets are stored. By far the most frequent record: a commit of 100 partitions makes 100 of them.
 
-`encode_offset` packs what is written every time (version 4) by hand, and `decode_offset` unpacks it so, in a fraction
-of the time that the declared format takes. Both have a plain twin, which serves all other versions.
+`encode_offset` and `decode_offset` handle the version that is always written (4) by hand, in a fraction of the time
+that the declared format takes. The plain versions of both handle all other versions.
 """
 
 import struct
@@ -37,12 +37,12 @@ class StoredOffset(Message, versions=(0, 4), flexible_since=4):
 
 _VERSION: Final = 4
 _EXPIRING_VERSION: Final = 1
-"""The only one that can say when an offset expires."""
+"""The only version that can store when an offset expires."""
 
 _KEY_TYPE: Final = OFFSET_COMMIT.to_bytes(2, "big")
 _VALUE_HEAD: Final = struct.Struct(">hqi")
 _PLAIN_VALUE: Final = struct.Struct(">hqiBq")
-"""Of a commit without metadata."""
+"""The bytes of empty metadata."""
 _int64: Final = struct.Struct(">q")
 _int32: Final = struct.Struct(">i")
 _NO_TAGS: Final = b"\0"
@@ -56,7 +56,7 @@ class CommittedOffset(NamedTuple):
     metadata: str
     commit_timestamp_ms: int
     expire_timestamp_ms: int = NO_TIMESTAMP
-    """Only where an old client asked for its own retention; otherwise the broker's rules hold."""
+    """Only set if an old client asked for its own retention; otherwise the broker's retention applies."""
     topic_id: uuid.UUID | None = None
 
 
@@ -128,7 +128,7 @@ def decode_offset_plainly(key: bytes, value: bytes | None) -> OffsetRecord:
 
 
 def _unpacked(value: bytes) -> CommittedOffset | None:
-    """None: it is not what `encode_offset` writes."""
+    """None if `encode_offset` has not written it."""
     if len(value) <= _VALUE_HEAD.size or value[_VALUE_HEAD.size] > 0x7F:
         return None
     version, offset, leader_epoch = _VALUE_HEAD.unpack_from(value)

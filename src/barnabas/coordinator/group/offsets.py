@@ -1,7 +1,7 @@
 """Committed offsets: commit, fetch, delete.
 
-A member commits in its group's generation. Whoever commits with generation -1 is an administrator or a consumer that
-assigns itself; the group must have no members then.
+A member commits in its group's generation. A commit with generation -1 comes from an administrator, or from a consumer
+that assigns its own partitions; the group must have no members then.
 """
 
 import datetime
@@ -56,14 +56,14 @@ from barnabas.wire.messages.offset_fetch import (
 
 _MILLISECOND: Final = datetime.timedelta(milliseconds=1)
 _GROUP_NOT_FOUND_SINCE: Final = 9
-"""The version of OffsetCommit that can say GROUP_ID_NOT_FOUND."""
+"""From this version of OffsetCommit on clients know GROUP_ID_NOT_FOUND."""
 _NO_OFFSET: Final = -1
 
 
 def decide_commit(
     store: GroupStore, request: OffsetCommitRequest, api_version: int, now: Now
 ) -> Decision[OffsetCommitResponse]:
-    """Topics come with their names; where ids are known too, they are stored beside them."""
+    """Topics must have names; topic ids are stored too if given."""
     group = store.groups.get(request.group_id)
     modern = store.modern.get(request.group_id)
     if modern is not None:
@@ -115,24 +115,24 @@ def _validate_commit(group: ClassicGroup, request: OffsetCommitRequest) -> None:
     if generation < 0 and group.state is EMPTY:
         return
     if generation < 0 and not request.member_id and request.group_instance_id is None:
-        raise UnknownMemberId(f"group {group.group_id} has members; only they commit its offsets")
+        raise UnknownMemberId(f"group {group.group_id} has members; only they can commit its offsets")
     group.validated(request.member_id, request.group_instance_id)
     if generation != group.generation:
         raise IllegalGeneration(f"group {group.group_id} is in generation {group.generation}; join again")
     if group.state is COMPLETING_REBALANCE:
-        # It knows the generation and not yet its assignment: there is nothing it could have consumed.
-        raise RebalanceInProgress("the assignment is not known yet")
+        # It has no assignment in this generation yet, so it cannot have consumed anything.
+        raise RebalanceInProgress("the group is rebalancing; commit when the member has its assignment")
 
 
 def fetch_offsets(
     store: GroupStore, request: OffsetFetchRequestGroup, *, require_stable: bool = False
 ) -> OffsetFetchResponseGroup:
-    """What is asked for, or all there is where topics are None. An offset that is not there is -1, not an error.
+    """The requested offsets, or all if `topics` is None. A missing offset is -1, not an error.
 
-    With `require_stable` an offset that an open transaction is about to change is an error: ask again.
+    With `require_stable` an offset that an open transaction is about to change is an error: try again.
     """
     modern = store.modern.get(request.group_id)
-    if isinstance(modern, ConsumerGroup):  # other kinds have no offsets, and that is no error
+    if isinstance(modern, ConsumerGroup):  # other types have no offsets, which is not an error
         check_fetch(modern, request.member_id, request.member_epoch)
     response = _fetch_committed(store, request)
     if require_stable and request.group_id in store.pending_offsets:
@@ -186,7 +186,7 @@ def _fetch_committed(store: GroupStore, request: OffsetFetchRequestGroup) -> Off
 
 
 def _of_same_topic(offset: CommittedOffset | None, topic_id: uuid.UUID | None) -> CommittedOffset | None:
-    """An offset committed to an earlier topic of that name means nothing in this one."""
+    """An offset that was committed for a deleted topic of the same name does not count."""
     if offset is None or topic_id is None or offset.topic_id is None or offset.topic_id == topic_id:
         return offset
     return None
@@ -228,7 +228,7 @@ def _with_offsets(store: GroupStore, group_id: str) -> ClassicGroup | ConsumerGr
     if group is None:
         raise GroupIdNotFound(f"there is no group {group_id}")
     if group.state is not EMPTY and not group.is_consumer_group:
-        raise NonEmptyGroup(f"group {group_id} has members, and what they consume is not known")
+        raise NonEmptyGroup(f"group {group_id} has members, and their subscriptions cannot be read; stop them first")
     return group
 
 

@@ -1,8 +1,8 @@
 """Offsets committed in transactions that are still open, by the producers that committed them.
 
-They become the group's offsets when the transaction is committed and are forgotten when it is aborted. What the log
-named last holds: an offset that was committed outside of the transaction after the pending one, or by another
-transaction, is not undone by it. `order` is the place in the log.
+They become the group's offsets when the transaction is committed and are dropped when it is aborted. The last commit in
+the log wins: a pending offset does not replace one that was committed later, outside of the transaction or in another
+one. `order` is the position in the log.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,7 +17,7 @@ class _Pending:
     def __init__(self, order: int, record: OffsetRecord) -> None:
         self.order = order
         self.record: OffsetRecord | None = record
-        """None: something newer has taken its place, and only the transaction is still to end."""
+        """None: a later commit has replaced it, and only the transaction still has to end."""
 
 
 Place = tuple[str, int]
@@ -28,7 +28,7 @@ class PendingOffsets:
     def __init__(self) -> None:
         self._order = count()
         self._by_group: dict[str, dict[Place, dict[int, _Pending]]] = {}
-        """By group, partition and producer; nothing in it is empty."""
+        """By group, partition and producer, without empty entries."""
         self._by_producer: dict[int, set[tuple[str, Place]]] = {}
 
     def __bool__(self) -> bool:
@@ -38,7 +38,7 @@ class PendingOffsets:
         return group_id in self._by_group
 
     def snapshot(self) -> dict[tuple[str, Place, int], OffsetRecord | None]:
-        """Everything, for comparison."""
+        """The whole state, for comparisons in tests."""
         return {
             (group_id, place, producer_id): pending.record
             for group_id, places in self._by_group.items()
@@ -62,12 +62,12 @@ class PendingOffsets:
         self._by_producer.setdefault(producer_id, set()).add((record.group_id, place))
 
     def supersede(self, group_id: str, topic: str, partition: int) -> None:
-        """An offset that counts at once was committed: those that are pending are older."""
+        """An offset was committed outside of a transaction: it replaces the pending ones, which are older."""
         for pending in self._by_group.get(group_id, {}).get((topic, partition), {}).values():
             pending.record = None
 
     def forget(self, group_id: str, topic: str, partition: int) -> None:
-        """The offset was deleted, and what is pending with it."""
+        """The offset was deleted, and the pending ones with it."""
         place = (topic, partition)
         for producer_id in self._by_group.get(group_id, {}).get(place, {}):
             places = self._by_producer[producer_id]
@@ -77,7 +77,7 @@ class PendingOffsets:
         self._remove(group_id, place)
 
     def end(self, producer_id: int, *, commit: bool) -> Iterator[OffsetRecord]:
-        """The transaction is over; the offsets that count from now on."""
+        """The transaction has ended. Returns the offsets that take effect."""
         committed = []
         for group_id, place in self._by_producer.pop(producer_id, ()):
             by_producer = self._by_group[group_id][place]

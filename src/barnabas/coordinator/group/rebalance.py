@@ -1,8 +1,8 @@
-"""The two halves of a rebalance: gather everybody's JoinGroup, then begin the next generation.
+"""The two phases of a rebalance: collect a JoinGroup of every member, then begin the next generation.
 
-A group that was empty waits `initial_rebalance_delay_ms` for more members, and again while new ones come; any other
-waits until all its members and all announced ones have joined, or the longest rebalance timeout among them has passed.
-Dynamic members that did not join in time are removed. Static ones stay: they are expected back.
+A group that was empty waits `initial_rebalance_delay_ms` for more members, and again while new ones join. Any other
+waits until all its members and all pending ones have joined, or until the longest of their rebalance timeouts. Dynamic
+members that did not join in time are removed. Static ones stay, since they are expected back.
 """
 
 from typing import Any
@@ -42,7 +42,7 @@ def prepare_rebalance(store: GroupStore, group: ClassicGroup, now: Now, decision
 
 
 def maybe_complete_join(store: GroupStore, group: ClassicGroup, now: Now, decision: Decision[Any]) -> None:
-    """If all have joined. The first rebalance of a group is not cut short: more members are to come."""
+    """Only if all have joined. The first rebalance of a group always waits its full delay for more members."""
     if group.state is PREPARING_REBALANCE and group.previous_state is not EMPTY and group.all_joined:
         complete_join(store, group, now, decision)
 
@@ -65,13 +65,13 @@ def complete_join(store: GroupStore, group: ClassicGroup, now: Now, decision: De
         store.remove_member(group, member.member_id, decision)
 
     if group.members and not group.elect_joined_leader():
-        # Only static members are left and none of them came. Their sessions will end or they will come.
+        # Only static members are left, and none has joined. They will join, or their sessions will time out.
         _wait_for_joins(store, group, group.rebalance_timeout_ms, now)
         return
     group.initial_delay = None
     group.begin_generation(now.wall_ms)
     if group.state is EMPTY:
-        # Should this not be stored, the old generation comes back with a new coordinator, and times out there.
+        # If storing this fails, a new coordinator loads the old generation, whose members time out there.
         decision.records.append(group.record({}))
         return
     for member in group.members.values():
@@ -83,7 +83,7 @@ def complete_join(store: GroupStore, group: ClassicGroup, now: Now, decision: De
 
 
 def on_sync_timer(store: GroupStore, group: ClassicGroup, now: Now, decision: Decision[Any]) -> None:
-    """Members that know the generation and never asked for their assignment are gone."""
+    """Remove members that joined but never sent SyncGroup."""
     if group.state in (COMPLETING_REBALANCE, STABLE) and group.pending_syncs:
         for member_id in list(group.pending_syncs):
             store.remove_member(group, member_id, decision)
@@ -98,7 +98,7 @@ def reset_assignments(
     _answer_syncs(store, group, error, now, decision)
 
 
-def hand_out_assignments(
+def set_assignments(
     store: GroupStore, group: ClassicGroup, assignment: dict[str, bytes], now: Now, decision: Decision[Any]
 ) -> None:
     for member in group.members.values():

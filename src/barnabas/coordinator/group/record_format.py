@@ -1,7 +1,7 @@
-"""Kinds of records in __consumer_offsets: a type, the format of the key, the formats of the value.
+"""The types of records in __consumer_offsets: a number, the format of the key, the formats of the value.
 
-Key: type (int16), then the body of the key. Value: version (int16), then the body; none is a tombstone. A kind's key
-class stands for the kind: a `StateRecord` is stored, found and replayed by the class of its key.
+Key: type (int16), then the body of the key. Value: version (int16), then the body; none is a tombstone. The class of
+the key identifies the type: a `StateRecord` is stored, found and replayed by it.
 """
 
 from collections.abc import Callable
@@ -25,10 +25,10 @@ class RecordFormat(NamedTuple):
     type_id: int
     key: type[Any]
     value: type[Any]
-    """In all its versions: any of them is read."""
+    """In all its versions, any of which can be read."""
     written_version: int = 0
     codec: ValueCodec | None = None
-    """Where the declared format does not say it all."""
+    """Only if the declared format is not enough."""
 
     def encode(self, record: StateRecord) -> KeyValue:
         key = self.type_id.to_bytes(2, "big") + encode(record.key)

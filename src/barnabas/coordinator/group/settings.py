@@ -8,7 +8,7 @@ INT32_MAX: Final = 2**31 - 1
 
 
 class MigrationPolicy(Enum):
-    """Whether groups with members may change their protocol; empty ones always may."""
+    """Whether groups with members may change their protocol. Empty ones always may."""
 
     DISABLED = "disabled"
     DOWNGRADE = "downgrade"
@@ -35,9 +35,9 @@ class GroupSettings:
     group_size_max: int = INT32_MAX
     """group.max.size"""
     new_member_join_timeout_ms: int = 5 * 60_000
-    """A new member cannot send heartbeats while its JoinGroup is parked; after this time it is given up."""
+    """A new member cannot send heartbeats while its JoinGroup is parked; after this time it is removed."""
     pending_members_max: int = 10_000
-    """Member ids handed out and not used yet, per group: they cost memory until their session would have ended."""
+    """Pending member ids per group: each costs memory until its session times out."""
 
     offset_metadata_bytes_max: int = 4_096
     """offset.metadata.max.bytes"""

@@ -1,4 +1,4 @@
-"""The core of a group coordinator for one partition, as the runtime drives it: records, time, loading and unloading."""
+"""The core of the group coordinator for one partition, driven by the runtime: records, timers, loading, unloading."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any
@@ -45,7 +45,7 @@ class GroupShard(GroupStore):
         if isinstance(record, OffsetRecord):
             self.replay_offset(record)
         elif isinstance(record, InTransaction):
-            if isinstance(record.record, OffsetRecord):  # nothing else is ever written in one
+            if isinstance(record.record, OffsetRecord):  # nothing else is written in transactions
                 self.replay_pending_offset(record.producer_id, record.record)
         elif isinstance(record, TransactionEnd):
             self.replay_transaction_end(record.producer_id, commit=record.commit)
@@ -55,7 +55,7 @@ class GroupShard(GroupStore):
             _REPLAYS[type(record.key)](self, record.key, record.value)
 
     def on_loaded(self, now: Now) -> Decision[None]:
-        """Bring the stored groups to life. Their members have a whole session timeout to be heard of."""
+        """Rebuild the classic groups in memory. Their members have a whole session timeout to send a heartbeat."""
         decision: Decision[None] = Decision(None)
         for group_id, stored in self.stored_groups.items():
             group = self.groups[group_id] = ClassicGroup.from_stored(group_id, stored)
@@ -82,7 +82,7 @@ class GroupShard(GroupStore):
         if kind in sessions.KINDS:
             return on_deadline(self, kind, group_id, member_id[0], now)
         if kind == share_heartbeat.SESSION:
-            return share_heartbeat.on_session_over(self, group_id, member_id[0])
+            return share_heartbeat.on_session_timeout(self, group_id, member_id[0])
         group = self.groups.get(group_id)
         if group is None:
             return decision

@@ -1,9 +1,9 @@
 """The state machine of a classic group.
 
-state                why it goes there
-Empty                no member is left; the offsets live on until they expire
-PreparingRebalance   a member joined, changed, left or failed: JoinGroup requests are parked until all are in
-CompletingRebalance  all have joined and know their generation: SyncGroup requests are parked until the leader's
+state                when
+Empty                it has no members; offsets are kept until they expire
+PreparingRebalance   a member joined, changed, left or failed: JoinGroup requests are parked until all have joined
+CompletingRebalance  all have joined and have the generation: SyncGroup requests are parked until the leader's
                      assignment is stored
 Stable               every member has its assignment
 Dead                 deleted, or the coordinator has moved
@@ -34,4 +34,4 @@ TRANSITIONS: Final[dict[GroupState, frozenset[GroupState]]] = {
     STABLE: frozenset({PREPARING_REBALANCE, DEAD}),
     DEAD: frozenset(),
 }
-"""Every transition there is."""
+"""All transitions."""

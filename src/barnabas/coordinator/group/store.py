@@ -1,12 +1,12 @@
-"""The state of one partition of __consumer_offsets: what the log says, and beside it what only memory knows.
+"""The state of one partition of __consumer_offsets: what is in the log, and what is in memory only.
 
-Durable, changed by `replay` and nothing else: `stored_groups`, `modern`, `offsets` and `pending_offsets`. Replaying the
-log gives them back. Soft, changed by decisions: `groups` with their members' parked requests, `timers`. A classic
-group's soft state runs ahead of its stored one (see `classic_group`), so replaying its own metadata does not touch it;
-a tombstone ends it, and an offset committed to an unknown group brings a memberless one into being. Modern groups
-(consumer groups of KIP-848, share groups) have no such second state.
+Durable, changed only by `replay`: `stored_groups`, `modern`, `offsets` and `pending_offsets`. In memory only, changed
+by decisions: `groups` with their members' parked requests, and `timers`. The in-memory state of a classic group is
+ahead of its stored one (see `classic_group`), so replaying its metadata does not change it; a tombstone removes it, and
+an offset committed to an unknown group creates one without members. Modern groups (consumer groups of KIP-848, share
+groups) have only durable state.
 
-A group id is in `groups` or in `modern`, never in both: whichever kind the log named last.
+A group id is in `groups` or in `modern`, never in both: the last record in the log decides.
 """
 
 import base64
@@ -36,7 +36,7 @@ from barnabas.coordinator.timers import Timers
 from barnabas.metadata.image import EMPTY_IMAGE
 from barnabas.wire.errors import KafkaError, UnknownMemberId
 
-# A member's id begins with its client's, and must fit into a stored record whatever the characters.
+# A member id begins with the client id, and must fit into a stored record even with multi-byte characters.
 PREFIX_CHARACTERS_MAX = TEXT_BYTES_MAX // 4 - 40
 
 OffsetsByTopic = dict[str, dict[int, CommittedOffset]]
@@ -61,9 +61,9 @@ class GroupStore:
         self.modern: dict[str, ModernGroup[Any]] = {}
         self.timers = Timers()
         self.jobs: set[Hashable] = set()
-        """Soft, kept by the shell: the keys of jobs under way."""
+        """In memory only, changed by the shell: the keys of running jobs."""
 
-    # Durable
+    # --- durable
 
     def replay_group(self, record: GroupRecord) -> None:
         if record.value is None:
@@ -74,11 +74,11 @@ class GroupStore:
         self.stored_groups[record.group_id] = record.value
         group = self.groups.get(record.group_id)
         if record.value.members and (group is None or not group.members):
-            # It was a consumer group until now: there is no soft state that could run ahead.
+            # It was a consumer group until now, so there is no in-memory state.
             self.groups[record.group_id] = ClassicGroup.from_stored(record.group_id, record.value)
 
     def put_modern(self, group: ModernGroup[Any]) -> None:
-        """The log names a modern group: what was there under its id, perhaps only for its offsets, is no more."""
+        """The group is a modern one from now on. A classic one of the same id is removed."""
         self.stored_groups.pop(group.group_id, None)
         self._end(group.group_id)
         self.modern[group.group_id] = group
@@ -98,7 +98,7 @@ class GroupStore:
         self._put_offset(record)
 
     def replay_pending_offset(self, producer_id: int, record: OffsetRecord) -> None:
-        if record.value is None:  # nobody deletes an offset in a transaction
+        if record.value is None:  # offsets are never deleted in a transaction
             return
         self.pending_offsets.put(producer_id, record)
         self._ensure_group(record.group_id)
@@ -125,20 +125,20 @@ class GroupStore:
         if not by_topic:
             self.offsets.pop(record.group_id, None)
 
-    # Soft
+    # --- in memory only
 
     def new_member_id(self, prefix: str) -> str:
         return f"{prefix[:PREFIX_CHARACTERS_MAX]}-{uuid.UUID(int=self._random.getrandbits(128), version=4)}"
 
     def new_modern_member_id(self) -> str:
-        """As Kafka's: a random UUID in 22 characters."""
+        """Like Kafka's: a random UUID in 22 characters."""
         return base64.urlsafe_b64encode(self._random.randbytes(16)).decode().rstrip("=")
 
     def keep_session(self, member: Member, monotonic_ms: int) -> None:
         self.timers.set(member.session_key, monotonic_ms + member.session_timeout_ms)
 
     def remove_member(self, group: ClassicGroup, member_id: str, decision: Decision[Any]) -> None:
-        """Out of the group, whether member or pending. What it waits for is answered: it may join anew."""
+        """Remove a member or a pending id, and answer its parked requests. It may join again."""
         self.timers.cancel(session_key(group.group_id, member_id))
         member = group.remove(member_id)
         if member is not None:
@@ -150,7 +150,7 @@ class GroupStore:
         decision.release(member.awaiting_sync, error)
 
     def discard(self, group: ClassicGroup, error: KafkaError, now_ms: int, decision: Decision[Any]) -> None:
-        """Forget the group and all who wait in it."""
+        """Remove the group, and answer its parked requests."""
         self.groups.pop(group.group_id, None)
         self.timers.cancel(group.join_key)
         self.timers.cancel(group.sync_key)
@@ -162,7 +162,7 @@ class GroupStore:
         group.transition_to(DEAD, now_ms)
 
     def _end(self, group_id: str) -> None:
-        """Only empty groups are deleted, so nobody waits in it; ids that were handed out become unknown."""
+        """Only empty groups are deleted, so there are no parked requests. Pending member ids become unknown."""
         group = self.groups.get(group_id)
         if group is not None:
             self.discard(

@@ -1,8 +1,8 @@
 """The records of __consumer_offsets, byte for byte Apache Kafka's.
 
-Written are the versions that Kafka 4.3 writes (classic groups 3; offsets 4, or 1 where the client asked for a retention
-of its own); all versions are read. The formats of modern groups stand with those groups. Records of other types belong
-to group kinds not served here and are skipped.
+Written in the versions that Kafka 4.3 writes (classic groups 3; offsets 4, or 1 if the client asked for its own
+retention); all versions are read. The formats of modern groups are in their packages. Records of other types belong to
+types of groups that are not supported, and are skipped.
 """
 
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 TEXT_BYTES_MAX: Final = 2**15 - 1
-"""What a string of these records may have in UTF-8. Requests of later versions can carry longer ones."""
+"""The longest string in UTF-8 that fits into these records. Requests of later versions can carry longer ones."""
 
 
 def fits(text: str | None) -> bool:
@@ -67,7 +67,7 @@ class StoredMember(Message, versions=(0, 4), flexible_since=4):
 
 
 class StoredGroup(Message, versions=(0, 4), flexible_since=4):
-    """A classic group as the log knows it: its last generation."""
+    """A classic group as it is stored: its last generation."""
 
     protocol_type: str = string()
     generation: int = int32()
@@ -106,7 +106,7 @@ def encode_record(record: GroupCoordinatorRecord) -> KeyValue:
 
 
 def encode_records(records: Sequence[GroupCoordinatorRecord]) -> list[KeyValue]:
-    # Mostly they are all offsets, a hundred and more.
+    # Usually all of them are offsets, often a hundred or more.
     return [encode_offset(record) if type(record) is OffsetRecord else encode_record(record) for record in records]
 
 

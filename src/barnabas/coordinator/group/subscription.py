@@ -1,8 +1,8 @@
-"""The consumers' own protocol inside JoinGroup and SyncGroup, as far as a coordinator looks into it.
+"""The consumer protocol inside JoinGroup and SyncGroup, as far as the coordinator reads it.
 
-A version begins with the fields of the one before it, so a version that is newer than we know is read as the newest
-that we know. To learn the topics of a classic group only the fields of version 0 are read, as in Kafka: some clients
-(kafka-go, platformatic/kafka) claim version 1 and leave out what it added.
+Each version adds fields at the end, so a version that is newer than we know is read as the newest one that we know. For
+the topics of a classic group only the fields of version 0 are read, as in Kafka: some clients (kafka-go,
+platformatic/kafka) claim version 1 and leave out the field that it added.
 """
 
 from typing import Final, TypeVar
@@ -36,22 +36,22 @@ class ProtocolAssignment(Message, versions=(0, _VERSION_MAX)):
 
 
 def subscribed_topics(subscription: bytes) -> tuple[str, ...]:
-    """Whatever version it claims to be. CorruptMessage if it is not a subscription."""
+    """Ignores the version. Raises CorruptMessage if it is not a subscription."""
     return _decode(Subscription, subscription, 0).topics
 
 
 def parse_subscription(subscription: bytes) -> Subscription:
-    """CorruptMessage if it is not a subscription."""
+    """Raises CorruptMessage if it is not a subscription."""
     return _decode(Subscription, subscription, min(_version(subscription), _VERSION_MAX))
 
 
 def parse_assignment(assignment: bytes) -> ProtocolAssignment:
-    """CorruptMessage if it is not an assignment."""
+    """Raises CorruptMessage if it is not an assignment."""
     return _decode(ProtocolAssignment, assignment, min(_version(assignment), _VERSION_MAX))
 
 
 def encode_assignment(assignment: ProtocolAssignment, subscription: bytes) -> bytes:
-    """In the version that the member subscribed with."""
+    """In the version of the member's subscription."""
     return encode_versioned(assignment, min(_version(subscription), _VERSION_MAX))
 
 

@@ -1,4 +1,4 @@
-"""SyncGroup: the leader brings everybody's assignment, the others come for theirs.
+"""SyncGroup: the leader sends the assignment of all members, and each member receives its own.
 
 Followers are parked until the leader's assignment is stored; then the group is stable and all are answered.
 """
@@ -6,9 +6,9 @@ Followers are parked until the leader's assignment is stored; then the group is 
 from barnabas.coordinator.decision import Decision, Now, Parked
 from barnabas.coordinator.group.classic_group import ClassicGroup
 from barnabas.coordinator.group.rebalance import (
-    hand_out_assignments,
     prepare_rebalance,
     reset_assignments,
+    set_assignments,
     sync_response,
 )
 from barnabas.coordinator.group.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE
@@ -28,12 +28,14 @@ SyncDecision = Decision[SyncGroupResponse]
 def decide_sync(store: GroupStore, request: SyncGroupRequest, now: Now) -> SyncDecision:
     group = store.groups.get(request.group_id)
     if group is None or group.state is EMPTY:
-        raise UnknownMemberId(f"there is no member in group {request.group_id}")
+        raise UnknownMemberId(f"group {request.group_id} has no members; join first")
     member = group.validated(request.member_id, request.group_instance_id)
     if request.generation_id != group.generation:
         raise IllegalGeneration(f"group {group.group_id} is in generation {group.generation}; join again")
     if _differ(request.protocol_type, group.protocol_type) or _differ(request.protocol_name, group.protocol):
-        raise InconsistentGroupProtocol(f"group {group.group_id} uses {group.protocol_type}/{group.protocol}")
+        raise InconsistentGroupProtocol(
+            f"group {group.group_id} uses {group.protocol_type}/{group.protocol}; join again"
+        )
     if group.state is PREPARING_REBALANCE:
         raise RebalanceInProgress("a member joined or left; join again")
 
@@ -56,30 +58,30 @@ def _store_assignment(
     store: GroupStore, group: ClassicGroup, request: SyncGroupRequest, decision: SyncDecision
 ) -> None:
     generation = group.generation
-    # Whoever is not named gets nothing; whoever is no member is not stored.
+    # Members without an assignment get an empty one; assignments of non-members are ignored.
     assignment = {each.member_id: each.assignment for each in request.assignments}
     decision.records.append(group.record(assignment))
 
     def is_current() -> bool:
-        """Somebody may have joined while the assignment was being stored: it is history then."""
+        """If a member joined while the assignment was being stored, it is out of date."""
         return group.state is COMPLETING_REBALANCE and group.generation == generation
 
-    def hand_out(now: Now) -> Decision[None]:
+    def send_assignments(now: Now) -> Decision[None]:
         stored: Decision[None] = Decision(None)
         if is_current():
-            hand_out_assignments(store, group, assignment, now, stored)
+            set_assignments(store, group, assignment, now, stored)
             group.transition_to(STABLE, now.wall_ms)
         return stored
 
-    def take_back(error: KafkaError, now: Now) -> Decision[None]:
+    def undo(error: KafkaError, now: Now) -> Decision[None]:
         failed: Decision[None] = Decision(None)
         if is_current():
             reset_assignments(store, group, error, now, failed)
             prepare_rebalance(store, group, now, failed)
         return failed
 
-    decision.on_committed = hand_out
-    decision.on_failed = take_back
+    decision.on_committed = send_assignments
+    decision.on_failed = undo
 
 
 def _differ(requested: str | None, current: str | None) -> bool:

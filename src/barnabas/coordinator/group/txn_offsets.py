@@ -1,8 +1,8 @@
-"""Offsets committed in a transaction: they count when it is committed, and its readers wait for that.
+"""Offsets committed in a transaction: they take effect when it is committed.
 
-A client of version 3 or later says which member of which generation it is, so that a consumer that was replaced cannot
-commit what it has processed; before, only the producer's epoch fences. Unlike other commits it is taken during a
-rebalance: the generation is still the member's own.
+From version 3 on a client sends its member id and generation, so that a consumer that was replaced cannot commit;
+before, only the producer epoch fences. Unlike other commits these are accepted during a rebalance, as long as the
+generation is still current.
 """
 
 from typing import Final

@@ -1,7 +1,7 @@
-"""What the leaders of share-partitions, and brokers over the wire, call: the state of all share-partitions here.
+"""The share coordinator, called by leaders of share-partitions and by the handlers of the share state APIs.
 
-A share-partition belongs to the partition of __share_group_state that its key's text hashes to. Errors are raised as
-KafkaErrors, for one share-partition at a time; whoever asks for several puts them together.
+A share-partition belongs to the partition of __share_group_state that its key's text hashes to. Every method is about
+one share-partition and raises KafkaErrors; the handlers collect the results of several.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from barnabas.wire.errors import InvalidGroupId, KafkaError, NotCoordinator
 logger = logging.getLogger(__name__)
 
 GROUP_ID_BYTES_MAX: Final = 2**15 - 1
-"""Of a key that is stored. Requests can carry longer ones."""
+"""The longest that fits into a stored key. Requests can carry longer ones."""
 
 
 class ShareCoordinator:
@@ -37,7 +37,7 @@ class ShareCoordinator:
         has_partition: Callable[[SharePartitionKey], bool],
     ) -> None:
         self.partition_count = partition_count
-        """Of __share_group_state. May be set until the first partition is loaded; afterwards state would get lost."""
+        """Of __share_group_state. Must not change once a partition is loaded: states would no longer be found."""
         self._clock = clock
         self._settings = settings
         self._log = PrunableLog(log)
@@ -53,7 +53,7 @@ class ShareCoordinator:
     def partition_for(self, key_text: str) -> int:
         return partition_of(key_text, self.partition_count)
 
-    def _home(self, key: SharePartitionKey) -> int:
+    def _partition_of(self, key: SharePartitionKey) -> int:
         if len(key.group_id) * 4 > GROUP_ID_BYTES_MAX and len(key.group_id.encode()) > GROUP_ID_BYTES_MAX:
             raise InvalidGroupId(f"the group id has more than {GROUP_ID_BYTES_MAX} bytes")
         return self.partition_for(key.as_text())
@@ -86,36 +86,36 @@ class ShareCoordinator:
         self._prune_timer = self._clock.call_later(self._settings.prune_interval_ms, prune)
 
     async def prune(self) -> None:
-        """Cut off what no share-partition needs any more."""
+        """Delete the records that no share-partition needs any more."""
         for partition in self._runtime.partitions():
             try:
                 await self._log.prune(partition)
             except KafkaError as error:
-                logger.warning("partition %d of the share-group state is cut later: %s", partition, error)
+                logger.warning("partition %d of the share-group state is pruned later: %s", partition, error)
 
     # --- state of share-partitions
 
     async def initialize(self, key: SharePartitionKey, *, state_epoch: int, start_offset: int) -> None:
         await self._runtime.write(
-            self._home(key),
+            self._partition_of(key),
             lambda shard, now: shard.initialize(key, state_epoch=state_epoch, start_offset=start_offset, now=now),
         )
 
     async def read(self, key: SharePartitionKey, *, leader_epoch: int) -> StateRead:
         return await self._runtime.write(
-            self._home(key), lambda shard, now: shard.read(key, leader_epoch=leader_epoch, now=now)
+            self._partition_of(key), lambda shard, now: shard.read(key, leader_epoch=leader_epoch, now=now)
         )
 
     async def write(self, key: SharePartitionKey, write: StateWrite) -> None:
-        await self._runtime.write(self._home(key), lambda shard, now: shard.write(key, write, now))
+        await self._runtime.write(self._partition_of(key), lambda shard, now: shard.write(key, write, now))
 
     async def delete(self, key: SharePartitionKey) -> None:
-        await self._runtime.write(self._home(key), lambda shard, _: shard.delete(key))
+        await self._runtime.write(self._partition_of(key), lambda shard, _: shard.delete(key))
 
     async def summary(self, key: SharePartitionKey) -> StateSummary:
-        return await self._runtime.read(self._home(key), lambda shard: shard.summary(key))
+        return await self._runtime.read(self._partition_of(key), lambda shard: shard.summary(key))
 
     async def on_topics_deleted(self, topic_ids: Collection[uuid.UUID]) -> None:
-        for partition in self._runtime.active_partitions():  # what is loading keeps state that nobody asks for
+        for partition in self._runtime.active_partitions():  # a loading one keeps state that is never read
             with suppress(NotCoordinator):
                 await self._runtime.write(partition, lambda shard, _: shard.on_topics_deleted(topic_ids))

@@ -1,7 +1,8 @@
-"""The state topic's log with an eye on what is redundant in it.
+"""The state topic's log, with the records at its start deleted once they are redundant.
 
-A share-partition needs its last snapshot and what came after. So everything before the oldest of the last snapshots is
-redundant, and is cut off as DeleteRecords does it. The topic is not compacted: that would keep one update of many.
+A share-partition needs its last snapshot and the updates after it. So everything before the oldest of the last
+snapshots is redundant, and is deleted as by DeleteRecords. The topic is not compacted: that would keep only the last
+update.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Sequence
@@ -24,10 +25,10 @@ class PositionedRecord(LoggedRecord, Protocol):
 
 
 class StateTopicLog(CoordinatorLog, Protocol):
-    """The records that it reads know their offset."""
+    """A log whose records, when read, have their offsets."""
 
     def end_offset(self, partition: int) -> int:
-        """Of the record that will be appended next."""
+        """The offset of the next record."""
 
     async def delete_before(self, partition: int, offset: int) -> None: ...
 

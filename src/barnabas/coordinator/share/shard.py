@@ -1,15 +1,15 @@
-"""The core of the share coordinator for one partition of __share_group_state: what is known of its share-partitions.
+"""The core of the share coordinator for one partition of __share_group_state: the states of its share-partitions.
 
-    initialize   a snapshot: a new state epoch, a start offset (or none yet), nothing in flight
-    read         by the share-partition's leader when it takes over; its leader epoch, if new, is written down
-    write        an update: ranges of offsets that changed; every so often a whole snapshot in its place
-    delete       a tombstone
+    initialize   stores a snapshot: a new state epoch, a start offset (or none yet), nothing in flight
+    read         by the share-partition's new leader; stores its leader epoch if that is new
+    write        stores an update, the ranges of offsets that changed; now and then a whole snapshot instead
+    delete       stores a tombstone
 
-Two epochs fence. A leader epoch below the last one comes from a broker that leads the partition no more. A state epoch
-below the last one comes from before the group's offsets were altered or deleted.
+Two epochs fence. An older leader epoch comes from a broker that no longer leads the partition. An older state epoch
+comes from before the group's offsets were altered or deleted.
 
-Share-partitions that nobody writes to are snapshotted from time to time as well (`COLD`), so that the log before them
-can go.
+Share-partitions without writes get a new snapshot from time to time as well (`COLD`), so that the log before it can be
+deleted.
 """
 
 from collections.abc import Callable, Collection, Hashable, Sequence
@@ -57,7 +57,7 @@ NEVER_INITIALIZED: Final = StateSummary(0, 0, START_OFFSET_UNKNOWN, DELIVERY_COM
 
 @dataclass(slots=True)
 class ShareState:
-    """Changed by `replay` and nothing else."""
+    """Changed only by `replay`."""
 
     snapshot_epoch: int
     state_epoch: int
@@ -69,7 +69,7 @@ class ShareState:
     batches: list[StateBatch] = field(default_factory=list)
     """Sorted, disjoint, none before the start offset, neighbours differ."""
     updates: int = 0
-    """Update records since the last snapshot that was due."""
+    """The number of update records since the last snapshot."""
 
     def snapshot(self) -> Snapshot:
         return Snapshot(
@@ -116,7 +116,7 @@ class ShareShard:
 
     def _replay_update(self, key: SharePartitionKey, known: ShareState | None, value: Update) -> None:
         if known is None:
-            # Its snapshot was cut off with the log before it. That loses the state epoch, and nothing of the state.
+            # Its snapshot was deleted from the start of the log. That loses the state epoch, but none of the state.
             known = self.states[key] = ShareState(
                 value.snapshot_epoch, 0, value.leader_epoch, value.start_offset, 0, 0, 0
             )
@@ -160,7 +160,9 @@ class ShareShard:
 
     def initialize(self, key: SharePartitionKey, *, state_epoch: int, start_offset: int, now: Now) -> Decision[None]:
         if state_epoch < NO_EPOCH or start_offset < START_OFFSET_UNKNOWN:
-            return Decision(InvalidRequest(f"state epoch {state_epoch}, start offset {start_offset} is no state"))
+            return Decision(
+                InvalidRequest(f"state epoch {state_epoch} with start offset {start_offset} is not a valid state")
+            )
         known = self.states.get(key)
         if known is not None and state_epoch != NO_EPOCH and known.state_epoch > state_epoch:
             return Decision(_fenced_state(known, state_epoch))
@@ -207,11 +209,13 @@ class ShareShard:
             return Decision(_unknown(key))
         if write.start_offset < START_OFFSET_UNKNOWN or write.delivery_complete_count < DELIVERY_COMPLETE_UNKNOWN:
             return Decision(
-                InvalidRequest(f"start offset {write.start_offset}, {write.delivery_complete_count} done is no state")
+                InvalidRequest(
+                    f"start offset {write.start_offset} with {write.delivery_complete_count} done is not a valid state"
+                )
             )
         for batch in write.batches:
             if not batch.is_possible:
-                return Decision(InvalidRequest(f"{batch} is no state"))
+                return Decision(InvalidRequest(f"{batch} is not a valid state batch"))
         return Decision(None, records=[self._record(key, known, write, known.leader_epoch, now)])
 
     def delete(self, key: SharePartitionKey) -> Decision[None]:

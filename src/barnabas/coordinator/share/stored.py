@@ -2,7 +2,7 @@
 
 Key: type (int16: 0 a snapshot, 1 an update), then group, topic id, partition. Value: version (int16), then the body; no
 value is a tombstone. A snapshot is a share-partition's whole state, an update is what changed since; so everything
-before the last snapshots can go.
+before the last snapshots can be deleted.
 """
 
 import uuid
@@ -120,7 +120,7 @@ def encode_record(record: ShareStateRecord) -> KeyValue:
 
 
 def decode_record(key: bytes, value: bytes | None) -> ShareStateRecord | None:
-    """None for a kind of record that is not known here."""
+    """None for an unknown type of record."""
     if len(key) < 2:
         raise CorruptMessage(f"a share coordinator's record has {len(key)} bytes where its type should be")
     kind = int.from_bytes(key[:2], "big", signed=True)
@@ -165,6 +165,6 @@ def _batches(stored: tuple[StoredBatch, ...]) -> tuple[StateBatch, ...]:
     for batch in stored:
         found = StateBatch(batch.first_offset, batch.last_offset, batch.delivery_state, batch.delivery_count)
         if not found.is_possible:
-            raise CorruptMessage(f"the share state of offsets {found.first_offset} to {found.last_offset} cannot be")
+            raise CorruptMessage(f"the share state of offsets {found.first_offset} to {found.last_offset} is not valid")
         batches.append(found)
     return tuple(batches)

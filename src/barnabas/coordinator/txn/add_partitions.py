@@ -1,7 +1,7 @@
-"""AddPartitionsToTxn and AddOffsetsToTxn: a partition becomes part of a transaction before anything is written to it.
+"""AddPartitionsToTxn and AddOffsetsToTxn: a partition joins a transaction before anything is written to it.
 
-The first partition begins the transaction. With transaction.version 2 the broker that gets a record adds its partition
-itself; older clients ask for that, and then the broker verifies.
+The first partition begins the transaction. With transaction.version 2 the broker that receives a record adds the
+partition itself; older clients add it, and the broker verifies that.
 """
 
 from collections.abc import Collection, Mapping
@@ -22,7 +22,7 @@ from barnabas.wire.errors import (
 
 
 class PartitionClaim(NamedTuple):
-    """Who says so, and for which partitions."""
+    """The producer, and the partitions it wants in its transaction."""
 
     transactional_id: str
     producer_id: int
@@ -35,7 +35,7 @@ def decide_add_partitions(
 ) -> Decision[None]:
     transaction = store.transactions.get(request.transactional_id)
     if transaction is not None and transaction.state in COMPLETING:
-        # Before the producer is looked at: the next transaction's may have an id that is not stored yet.
+        # Before the producer is checked: that of the next transaction may have an id that is not stored yet.
         raise still_completing(request.transactional_id)
     transaction = of_producer(request.transactional_id, transaction, request.producer_id, request.producer_epoch)
     partitions = transaction.partitions.union(request.partitions)
@@ -71,9 +71,9 @@ def of_producer(
     if transaction is None or transaction.producer_id != producer_id:
         raise InvalidProducerIdMapping(f"{producer_id} is not the producer id of {transactional_id}")
     if transaction.producer_epoch != producer_epoch:
-        raise ProducerFenced(f"{transactional_id} has epoch {transaction.producer_epoch} by now, not {producer_epoch}")
+        raise ProducerFenced(f"{transactional_id} is at epoch {transaction.producer_epoch}, not {producer_epoch}")
     return transaction
 
 
 def still_completing(transactional_id: str) -> ConcurrentTransactions:
-    return ConcurrentTransactions(f"the last transaction of {transactional_id} is still being completed")
+    return ConcurrentTransactions(f"the last transaction of {transactional_id} is still being completed; try again")

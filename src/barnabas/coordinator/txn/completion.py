@@ -1,7 +1,7 @@
-"""From the decision to the end: Prepare is stored, every partition gets its marker, Complete is stored.
+"""How a transaction ends: Prepare is stored, every partition gets its marker, Complete is stored.
 
-Once Prepare is committed there is no way back, and the shell sends the markers until all are written. After a crash in
-between they are sent again: to write a marker twice does no harm, since the second finds no transaction open.
+Once Prepare is committed the outcome is final, and the shell sends the markers until all are written. After a crash
+they are sent again: a second marker does no harm, since the transaction is no longer open in the partition.
 """
 
 from typing import NamedTuple
@@ -29,7 +29,7 @@ from barnabas.model import TopicPartition
 
 
 class Completion(NamedTuple):
-    """What the shell has to do for a transaction whose outcome is decided."""
+    """A transaction whose outcome is decided, for the shell to complete."""
 
     transactional_id: str
     marker: EndMarker
@@ -55,7 +55,7 @@ def prepared(
     next_producer_id: int = NO_PRODUCER_ID,
     now_ms: int,
 ) -> Transaction:
-    """The outcome of the transaction. With transaction.version 2 it takes the producer to its next epoch."""
+    """Decide the outcome. With transaction.version 2 the producer moves to its next epoch."""
     epoch, last_epoch = transaction.producer_epoch, transaction.last_producer_epoch
     if client_version >= EPOCH_BUMP_SINCE:
         epoch, last_epoch = min(epoch + 1, EPOCH_MAX), epoch
@@ -85,9 +85,9 @@ def completed(prepared: Transaction, now_ms: int) -> Transaction:
 
 
 def fenced(store: TransactionStore, transaction: Transaction, now: Now) -> Transaction | None:
-    """An ongoing transaction aborted against its producer's will: the producer's epoch is over.
+    """Abort an ongoing transaction and fence its producer.
 
-    None: the epochs of its id are used up, and there is no new id at hand.
+    None: the epochs of its producer id are used up, and no new producer id is available.
     """
     client_version = store.transaction_version()
     if client_version < EPOCH_BUMP_SINCE:
@@ -116,5 +116,5 @@ def decide_complete(store: TransactionStore, completion: Completion, now: Now) -
         or transaction.state not in COMPLETING
         or transaction.producer != (marker.producer_id, marker.producer_epoch)
     ):
-        return Decision(None)  # another round has completed it
+        return Decision(None)  # an earlier attempt has completed it
     return Decision(None, [store.record(completion.transactional_id, completed(transaction, now.wall_ms))])

@@ -1,8 +1,8 @@
-"""What handlers call: the transactions of all partitions of __transaction_state that this broker coordinates.
+"""The transaction coordinator: what handlers call, for all partitions of __transaction_state that this broker leads.
 
-An error of the whole request is raised as a KafkaError. While a transaction is being completed the next one cannot
-begin: Kafka has clients ask again, here they wait a little first. On one node markers are written at once, so that
-there is seldom anything to wait for.
+An error of the whole request is raised as a KafkaError. A transaction cannot begin while the last one is being
+completed: Kafka has clients try again, here a request waits a little first. On one node markers are written at once, so
+requests seldom wait.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ from barnabas.coordinator.ports import CoordinatorLog, ProducerIds, TransactionM
 from barnabas.coordinator.runtime import CoordinatorRuntime
 from barnabas.coordinator.txn.add_partitions import PartitionClaim, decide_add_partitions, verify_partitions
 from barnabas.coordinator.txn.completion import Completion, decide_complete
-from barnabas.coordinator.txn.describe import described, filter_of, listed, undescribed
+from barnabas.coordinator.txn.describe import describe_error, described, filter_of, listed
 from barnabas.coordinator.txn.end_txn import EndTxn, decide_end_txn
 from barnabas.coordinator.txn.init_producer_id import InitProducerId, ProducerIdNeeded, decide_init_producer_id
 from barnabas.coordinator.txn.marker_sender import MarkerSender
@@ -30,7 +30,7 @@ from barnabas.wire.messages import describe_transactions
 from barnabas.wire.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
 
 ATTEMPTS_MAX: Final = 3
-"""A transaction is completed, then another producer's is aborted: a third cannot be in the way but of ill luck."""
+"""A request may have to wait for a completion and then for the abort of another producer's transaction."""
 
 R = TypeVar("R")
 Results = Mapping[TopicPartition, KafkaError | None]
@@ -49,9 +49,9 @@ class TransactionCoordinator:
         transaction_version: Callable[[], int],
         partition_count: int,
     ) -> None:
-        """`clock` is for timeouts of transactions, `wait_clock` for the next attempt of what has failed."""
+        """`clock` is for transaction timeouts, `wait_clock` for pauses between retries."""
         self.partition_count = partition_count
-        """Of __transaction_state. May be set until the first partition is loaded."""
+        """Of __transaction_state. Must not change once a partition is loaded."""
         self._clock = clock
         self._settings = settings
         self._producer_ids = producer_ids
@@ -76,7 +76,7 @@ class TransactionCoordinator:
         return self._runtime.submit(partition, lambda shard, now: decide_complete(shard, completion, now))
 
     def expect(self, partition: int) -> None:
-        """This broker leads the partition now and will `load` it shortly."""
+        """This broker leads the partition and will `load` it shortly."""
         self._runtime.expect(partition)
 
     def has_held_requests(self, partition: int) -> bool:
@@ -84,12 +84,12 @@ class TransactionCoordinator:
         return self._runtime.has_held_requests(partition)
 
     async def load(self, partition: int, leader_epoch: int) -> None:
-        """This broker leads the partition now: read it, complete what was decided, and serve."""
+        """This broker leads the partition: read it, and complete the transactions that were decided."""
         self._sender.forget(partition)
         await self._runtime.load(partition, leader_epoch)
 
     def unload(self, partition: int) -> None:
-        """Another broker leads it now, and completes what was decided."""
+        """Another broker leads the partition, and completes the transactions that were decided."""
         self._sender.forget(partition)
         self._runtime.unload(partition)
 
@@ -99,7 +99,7 @@ class TransactionCoordinator:
         )
 
     async def end(self, request: EndTxn) -> ProducerIdAndEpoch:
-        """The id and epoch for the producer's next transaction. The outcome is durable; markers may still follow."""
+        """Returns the id and epoch for the next transaction. The outcome is durable; markers may still follow."""
         return await self._with_producer_ids(
             request.transactional_id, lambda shard, now: decide_end_txn(shard, request, now)
         )
@@ -114,12 +114,12 @@ class TransactionCoordinator:
         verify_only: bool,
         client_version: int = EPOCH_BUMP_SINCE,
     ) -> Results:
-        """The outcome for each partition; None is success. Added are all of them or none."""
+        """The error of each partition, or None. Either all are added, or none."""
         claim = PartitionClaim(transactional_id, producer_id, producer_epoch, partitions)
         try:
             if verify_only:
                 return await self._runtime.read(
-                    self._home(transactional_id), lambda shard: verify_partitions(shard, claim)
+                    self._partition_of(transactional_id), lambda shard: verify_partitions(shard, claim)
                 )
             await self._write(
                 transactional_id, lambda shard, now: decide_add_partitions(shard, claim, client_version, now)
@@ -137,17 +137,17 @@ class TransactionCoordinator:
         *,
         verify_only: bool = False,
     ) -> Results | None:
-        """As `add_partitions`, for who wants to go on without a pause. None: it takes one, so await that."""
+        """Like `add_partitions`, if that is possible without waiting. None: it is not, call `add_partitions`."""
         claim = PartitionClaim(transactional_id, producer_id, producer_epoch, partitions)
         try:
-            home = self._home(transactional_id)
-            if self._runtime.is_loading(home):
+            partition = self._partition_of(transactional_id)
+            if self._runtime.is_loading(partition):
                 return None
             if verify_only:
-                results = self._runtime.ask(home, lambda shard: verify_partitions(shard, claim))
+                results = self._runtime.ask(partition, lambda shard: verify_partitions(shard, claim))
                 return None if isinstance(results, Pending) else results
             outcome = self._runtime.submit(
-                home, lambda shard, now: decide_add_partitions(shard, claim, EPOCH_BUMP_SINCE, now)
+                partition, lambda shard, now: decide_add_partitions(shard, claim, EPOCH_BUMP_SINCE, now)
             )
         except ConcurrentTransactions:
             return None
@@ -156,7 +156,7 @@ class TransactionCoordinator:
         return None if isinstance(outcome, Pending) else dict.fromkeys(partitions)
 
     async def list(self, request: ListTransactionsRequest) -> ListTransactionsResponse:
-        """By all filters but the pattern, which takes a worker (`describe.ids_matching`)."""
+        """Applies all filters but the pattern, which is matched by a worker (`describe.ids_matching`)."""
         chosen, unknown_states = filter_of(request)
         now_ms = self._clock.now_ms()
         answers = await self._runtime.read_all(lambda shard: list(listed(shard, chosen, now_ms)))
@@ -168,12 +168,12 @@ class TransactionCoordinator:
     async def describe(self, transactional_id: str) -> describe_transactions.TransactionState:
         try:
             return await self._runtime.read(
-                self._home(transactional_id), lambda shard: described(shard, transactional_id)
+                self._partition_of(transactional_id), lambda shard: described(shard, transactional_id)
             )
         except KafkaError as error:
-            return undescribed(transactional_id, error.code)
+            return describe_error(transactional_id, error.code)
 
-    def _home(self, transactional_id: str) -> int:
+    def _partition_of(self, transactional_id: str) -> int:
         if not transactional_id:
             raise InvalidRequest("the transactional id is empty")
         if len(transactional_id.encode(errors="surrogatepass")) > TRANSACTIONAL_ID_BYTES_MAX:
@@ -181,7 +181,7 @@ class TransactionCoordinator:
         return partition_of(transactional_id, self.partition_count)
 
     async def _write(self, transactional_id: str, decide: Callable[[TransactionShard, Now], Decision[R]]) -> R:
-        partition = self._home(transactional_id)
+        partition = self._partition_of(transactional_id)
         for _ in range(ATTEMPTS_MAX - 1):
             try:
                 return await self._runtime.write(partition, decide)

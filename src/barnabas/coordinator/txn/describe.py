@@ -16,13 +16,13 @@ _NAMES = {state.value: state for state in State}
 
 
 class TransactionFilter(NamedTuple):
-    """Which transactions to list: all conditions hold, and an empty one holds for all."""
+    """Which transactions to list: all conditions must hold; an empty condition always does."""
 
     states: Collection[State] | None = None
     producer_ids: Collection[int] = ()
     running_longer_than_ms: int = -1
 
-    def admits(self, transaction: Transaction, now_ms: int) -> bool:
+    def matches(self, transaction: Transaction, now_ms: int) -> bool:
         if self.producer_ids and transaction.producer_id not in self.producer_ids:
             return False
         if self.states is not None and transaction.state not in self.states:
@@ -31,7 +31,7 @@ class TransactionFilter(NamedTuple):
 
 
 def filter_of(request: list_transactions.ListTransactionsRequest) -> tuple[TransactionFilter, list[str]]:
-    """And the states asked for that do not exist."""
+    """Also returns the requested states that do not exist."""
     states = None
     if request.state_filters:
         states = frozenset(_NAMES[name] for name in request.state_filters if name in _NAMES)
@@ -43,7 +43,7 @@ def listed(
     store: TransactionStore, chosen: TransactionFilter, now_ms: int
 ) -> Iterator[list_transactions.TransactionState]:
     for transactional_id, transaction in store.transactions.items():
-        if chosen.admits(transaction, now_ms):
+        if chosen.matches(transaction, now_ms):
             yield list_transactions.TransactionState(
                 transactional_id=transactional_id,
                 producer_id=transaction.producer_id,
@@ -52,20 +52,22 @@ def listed(
 
 
 def ids_matching(pattern: str, transactional_ids: Collection[str]) -> frozenset[str]:
-    """For a worker: those that match as a whole. InvalidRegularExpression if it is none, or takes too long."""
+    """For a worker: the ids that match entirely. Raises InvalidRegularExpression if the pattern is bad or slow."""
     from barnabas.coordinator.group.consumer.regex import Regex, TooMuchWork
 
     regex = Regex(pattern)
     try:
         return frozenset(each for each in transactional_ids if regex.matches(each))
     except TooMuchWork as error:
-        raise InvalidRegularExpression(f"the pattern {pattern[:200]} takes too long to match") from error
+        raise InvalidRegularExpression(
+            f"the pattern {pattern[:200]} takes too long to match; use a simpler one"
+        ) from error
 
 
 def described(store: TransactionStore, transactional_id: str) -> describe_transactions.TransactionState:
     transaction = store.transactions.get(transactional_id)
     if transaction is None:
-        return undescribed(transactional_id, TransactionalIdNotFound.code)
+        return describe_error(transactional_id, TransactionalIdNotFound.code)
     return describe_transactions.TransactionState(
         transactional_id=transactional_id,
         transaction_state=transaction.state.value,
@@ -80,7 +82,7 @@ def described(store: TransactionStore, transactional_id: str) -> describe_transa
     )
 
 
-def undescribed(transactional_id: str, code: ErrorCode) -> describe_transactions.TransactionState:
+def describe_error(transactional_id: str, code: ErrorCode) -> describe_transactions.TransactionState:
     return describe_transactions.TransactionState(
         transactional_id=transactional_id, error_code=code, transaction_start_time=_EPOCH
     )

@@ -6,9 +6,10 @@ Up to transaction.version 1 the same request may come again in the same epoch, a
     CompleteCommit, CompleteAbort the same outcome again is success, the other INVALID_TXN_STATE
     Empty                         INVALID_TXN_STATE
 
-From version 2 on every end takes the producer to its next epoch. So the epoch says what a request is: that of the open
-transaction, or one less than the current for a repeated request (or the last one of the producer id before, where
-epochs were used up). An abort where nothing was written is allowed: a client whose first write failed can't know.
+From version 2 on the producer moves to its next epoch with every end. So the epoch tells a request from its repetition:
+a request has the epoch of the open transaction, a repeated one has the epoch before (or the last epoch of the previous
+producer id, where epochs were used up). Aborting a transaction without writes is allowed: a client whose first write
+failed can't know whether it began one.
 """
 
 from typing import NamedTuple
@@ -45,7 +46,7 @@ class EndTxn(NamedTuple):
 
 
 Ended = Decision[ProducerIdAndEpoch | ProducerIdNeeded]
-"""With the id and epoch for the next transaction."""
+"""Responds with the id and epoch for the next transaction."""
 
 
 def decide_end_txn(store: TransactionStore, request: EndTxn, now: Now) -> Ended:
@@ -64,7 +65,7 @@ def decide_end_txn(store: TransactionStore, request: EndTxn, now: Now) -> Ended:
 
 def _end_with_epoch_bump(store: TransactionStore, request: EndTxn, transaction: Transaction | None, now: Now) -> Ended:
     if transaction is None:
-        raise InvalidProducerIdMapping(f"{request.transactional_id} is not known")
+        raise InvalidProducerIdMapping(f"{request.transactional_id} is not known; send InitProducerId first")
     if transaction.state in COMPLETING:
         raise still_completing(request.transactional_id)
     epoch, state = transaction.producer_epoch, transaction.state
@@ -79,7 +80,7 @@ def _end_with_epoch_bump(store: TransactionStore, request: EndTxn, transaction: 
     if transaction.producer_id != request.producer_id and not is_retry_of_last_epoch:
         raise InvalidProducerIdMapping(f"{request.producer_id} is not the producer id of {request.transactional_id}")
     if request.producer_epoch != epoch and not is_retry:
-        raise ProducerFenced(f"{request.transactional_id} has epoch {epoch} by now, not {request.producer_epoch}")
+        raise ProducerFenced(f"{request.transactional_id} is at epoch {epoch}, not {request.producer_epoch}")
     if is_retry:
         if state is (COMPLETE_COMMIT if request.commit else COMPLETE_ABORT):
             return Decision(transaction.producer)

@@ -1,11 +1,11 @@
-"""InitProducerId: a producer takes over a transactional id, and whoever had it before is fenced.
+"""InitProducerId: a producer takes over a transactional id, and the producer that had it before is fenced.
 
     Empty, CompleteCommit, CompleteAbort   the epoch goes up; where epochs are used up, a new producer id begins at 0
-    Ongoing                                the transaction is aborted first; the producer is to ask again
-    PrepareCommit, PrepareAbort            the producer is to ask again
+    Ongoing                                the transaction is aborted first; the producer tries again
+    PrepareCommit, PrepareAbort            the producer tries again
 
-A producer that says which id and epoch it has (it recovers from an error, or repeats a request whose answer got lost)
-is fenced unless that is the latest, or the one before where the latest answer may not have reached it.
+A producer may send the id and epoch that it has: it recovers from an error, or repeats a request whose answer was lost.
+It is fenced unless that is the latest epoch, or the one before, if the latest may not have reached it.
 """
 
 from typing import NamedTuple
@@ -40,7 +40,7 @@ class InitProducerId(NamedTuple):
 
 
 class ProducerIdNeeded(NamedTuple):
-    """Not an answer: the shell is to refill the producer ids and ask again."""
+    """Not an answer: the shell must refill the producer ids and decide again."""
 
 
 PRODUCER_ID_NEEDED = ProducerIdNeeded()
@@ -57,10 +57,12 @@ def decide_init_producer_id(
             return Decision(PRODUCER_ID_NEEDED)
         transaction = Transaction(producer_id, NO_EPOCH, timeout_ms, last_update_ms=now.wall_ms)
     if transaction.state in COMPLETING:
-        raise ConcurrentTransactions(f"the last transaction of {request.transactional_id} is still being completed")
+        raise ConcurrentTransactions(
+            f"the last transaction of {request.transactional_id} is still being completed; try again"
+        )
     expected = request.expected
     if expected is not None and not _is_known(transaction, expected):
-        raise ProducerFenced(f"{request.transactional_id} belongs to another producer by now")
+        raise ProducerFenced(f"another producer has taken over {request.transactional_id}")
     if transaction.state is ONGOING:
         return _abort_first(store, request.transactional_id, transaction, now)
     if transaction.is_epoch_exhausted and (expected is None or expected.producer_epoch == transaction.producer_epoch):
@@ -104,14 +106,14 @@ def _timeout_ms(store: TransactionStore, request: InitProducerId) -> int:
 def _is_known(transaction: Transaction, expected: ProducerIdAndEpoch) -> bool:
     if transaction.producer_epoch == NO_EPOCH or expected.producer_id == transaction.producer_id:
         return True
-    # Its epochs were used up, it was given a new id, and that answer may have got lost.
+    # Its epochs were used up, it got a new id, and that answer may have been lost.
     return expected.producer_id == transaction.previous_producer_id and expected.producer_epoch >= EPOCH_MAX - 1
 
 
 def _next_epoch(
     transactional_id: str, transaction: Transaction, expected: ProducerIdAndEpoch | None
 ) -> tuple[ProducerIdAndEpoch, int]:
-    """The producer, and the epoch that it had before."""
+    """The producer, and its previous epoch."""
     epoch = transaction.producer_epoch
     if expected is None:
         return ProducerIdAndEpoch(transaction.producer_id, epoch + 1), NO_EPOCH
@@ -119,7 +121,7 @@ def _next_epoch(
         return ProducerIdAndEpoch(transaction.producer_id, epoch + 1), epoch
     if expected.producer_epoch == transaction.last_producer_epoch:
         return transaction.producer, transaction.last_producer_epoch
-    raise ProducerFenced(f"{transactional_id} has epoch {epoch} by now, not {expected.producer_epoch}")
+    raise ProducerFenced(f"{transactional_id} is at epoch {epoch}, not {expected.producer_epoch}")
 
 
 def _abort_first(
@@ -129,7 +131,7 @@ def _abort_first(
     if aborted is None:
         return Decision(PRODUCER_ID_NEEDED)
     return Decision(
-        ConcurrentTransactions(f"the open transaction of {transactional_id} is being aborted; ask again"),
+        ConcurrentTransactions(f"the open transaction of {transactional_id} is being aborted; try again"),
         [store.record(transactional_id, aborted)],
         sends=[completion_of(store, transactional_id, aborted)],
     )

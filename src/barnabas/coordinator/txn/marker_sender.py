@@ -1,8 +1,8 @@
-"""Sends a transaction's markers to its partitions until all are written, then has it completed.
+"""Sends a transaction's markers to its partitions until all are written, then completes the transaction.
 
-Markers that are committed as soon as they are written (partitions of this broker's own) take no detour through the
-loop, unless there are very many. What fails is tried again with growing pauses, forever: the outcome is decided, and
-until the last marker is written the transaction's records stay invisible, or unskipped, where it is missing.
+Markers that are committed at once (those of this broker's own partitions) are written without a task, unless there are
+very many. Failed ones are retried forever, with growing pauses: the outcome is decided, and readers of committed
+records cannot pass the transaction in a partition until its marker is there.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from barnabas.wire.errors import (
 logger = logging.getLogger(__name__)
 
 WRITTEN_WITHOUT_PAUSE_MAX: Final = 100
-"""Some 30 us each: more would keep other clients waiting."""
+"""About 30 us each: more would delay other clients."""
 RETRY_MS_MIN: Final = 20
 RETRY_MS_MAX: Final = 1_000
 
@@ -34,10 +34,10 @@ _Write = tuple[TopicPartition, Awaitable[None]]
 
 
 class _Job:
-    __slots__ = ("completion", "finished", "home", "remaining", "retry_ms", "task", "timer")
+    __slots__ = ("completion", "finished", "remaining", "retry_ms", "state_partition", "task", "timer")
 
-    def __init__(self, home: int, completion: Completion) -> None:
-        self.home = home
+    def __init__(self, state_partition: int, completion: Completion) -> None:
+        self.state_partition = state_partition
         """The partition of __transaction_state."""
         self.completion = completion
         self.remaining = set(completion.partitions)
@@ -45,7 +45,7 @@ class _Job:
         self.timer: Timer | None = None
         self.task: asyncio.Task[None] | None = None
         self.finished: asyncio.Future[None] | None = None
-        """Made when somebody waits."""
+        """Created when a request waits for the completion."""
 
 
 class MarkerSender:
@@ -56,19 +56,19 @@ class MarkerSender:
         *,
         complete: Callable[[int, Completion], Pending[None] | None],
     ) -> None:
-        """`complete` stores that all markers are written."""
+        """`complete` stores that all markers have been written."""
         self._markers = markers
         self._clock = clock
         self._complete = complete
         self._jobs: dict[tuple[int, str], _Job] = {}
 
-    def send(self, home: int, completion: Completion) -> None:
-        job = self._jobs[home, completion.transactional_id] = _Job(home, completion)
+    def send(self, state_partition: int, completion: Completion) -> None:
+        job = self._jobs[state_partition, completion.transactional_id] = _Job(state_partition, completion)
         self._advance(job)
 
-    async def wait(self, home: int, transactional_id: str, timeout_ms: int) -> None:
-        """Until the transaction is completed, but no longer than this."""
-        job = self._jobs.get((home, transactional_id))
+    async def wait(self, state_partition: int, transactional_id: str, timeout_ms: int) -> None:
+        """Wait until the transaction is completed, or until the timeout."""
+        job = self._jobs.get((state_partition, transactional_id))
         if job is None:
             return
         if job.finished is None:
@@ -87,9 +87,9 @@ class MarkerSender:
             timer.cancel()
             job.finished.remove_done_callback(resume)
 
-    def forget(self, home: int) -> None:
-        """Another coordinator takes over, or this one begins anew."""
-        for key in [key for key in self._jobs if key[0] == home]:
+    def forget(self, state_partition: int) -> None:
+        """Stop sending: the partition is loaded again, here or by another coordinator."""
+        for key in [key for key in self._jobs if key[0] == state_partition]:
             job = self._jobs[key]
             self._end(job)
             if job.timer is not None:
@@ -98,7 +98,7 @@ class MarkerSender:
                 job.task.cancel()
 
     def _advance(self, job: _Job) -> None:
-        """One round over what remains, as far as it goes without waiting."""
+        """Send all remaining markers once, without waiting for those that take longer."""
         job.timer = None
         partitions = list(job.remaining)
         rest = partitions[WRITTEN_WITHOUT_PAUSE_MAX:]
@@ -125,7 +125,7 @@ class MarkerSender:
         self._finish_round(job)
 
     def _write(self, job: _Job, partition: TopicPartition) -> Awaitable[None] | None:
-        """None: there is nothing to wait for, whether it went well or not."""
+        """None: there is nothing to wait for, because it succeeded or failed at once."""
         try:
             written = self._markers.write(partition, job.completion.marker)
         except KafkaError as error:
@@ -146,24 +146,23 @@ class MarkerSender:
     def _failed(self, job: _Job, partition: TopicPartition, error: KafkaError) -> None:
         transactional_id = job.completion.transactional_id
         if isinstance(error, InvalidProducerEpoch):
-            # A later epoch exists only once this transaction was decided, and writes only once it is completed: the
-            # partition has had its marker.
-            logger.info("%s of %s is past its marker: %s", partition, transactional_id, error)
+            # A later epoch writes only after this transaction was completed: the partition already has its marker.
+            logger.info("%s already has the marker of %s: %s", partition, transactional_id, error)
             job.remaining.discard(partition)
         elif isinstance(error, TransactionCoordinatorFenced):
             logger.warning("another coordinator completes the transaction of %s: %s", transactional_id, error)
             self._end(job)
         else:
-            logger.info("the marker of %s for %s is sent again: %s", transactional_id, partition, error)
+            logger.info("sending the marker of %s to %s failed and is retried: %s", transactional_id, partition, error)
 
     def _finish_round(self, job: _Job) -> None:
-        if self._jobs.get((job.home, job.completion.transactional_id)) is not job:
+        if self._jobs.get((job.state_partition, job.completion.transactional_id)) is not job:
             return
         if job.remaining:
             self._retry(job)
             return
         try:
-            completed = self._complete(job.home, job.completion)
+            completed = self._complete(job.state_partition, job.completion)
         except KafkaError as error:
             self._not_completed(job, error)
             return
@@ -183,9 +182,9 @@ class MarkerSender:
 
     def _not_completed(self, job: _Job, error: KafkaError) -> None:
         if isinstance(error, NotCoordinator | CoordinatorLoadInProgress):
-            self._end(job)  # whoever loads the partition takes it up
+            self._end(job)  # the coordinator that loads the partition continues
         else:
-            logger.warning("the transaction of %s is completed later: %s", job.completion.transactional_id, error)
+            logger.warning("completing a transaction of %s is retried: %s", job.completion.transactional_id, error)
             self._retry(job)
 
     def _retry(self, job: _Job) -> None:
@@ -193,7 +192,7 @@ class MarkerSender:
         job.retry_ms = min(job.retry_ms * 2, RETRY_MS_MAX)
 
     def _end(self, job: _Job) -> None:
-        key = (job.home, job.completion.transactional_id)
+        key = (job.state_partition, job.completion.transactional_id)
         if self._jobs.get(key) is job:
             del self._jobs[key]
         if job.finished is not None and not job.finished.done():

@@ -16,6 +16,6 @@ class TransactionSettings:
     two_phase_commit: bool = False
     """transaction.two.phase.commit.enable"""
     commit_timeout_ms: int = 30_000
-    """request.timeout.ms: how long a record of the coordinator's may take to be committed."""
+    """request.timeout.ms: how long committing a record of the coordinator may take."""
     completion_wait_ms: int = 100
-    """add.partitions.to.txn.retry.backoff.max.ms: how long a request waits for the transaction before to complete."""
+    """add.partitions.to.txn.retry.backoff.max.ms: how long a request waits for the last transaction to complete."""

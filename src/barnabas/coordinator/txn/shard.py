@@ -1,4 +1,4 @@
-"""The core of a transaction coordinator for one partition, as the runtime drives it."""
+"""The core of the transaction coordinator for one partition, driven by the runtime."""
 
 from collections.abc import Hashable, Sequence
 
@@ -22,7 +22,7 @@ class TransactionShard(TransactionStore):
         return decode_record(key, value)
 
     def on_loaded(self, now: Now) -> Decision[None]:
-        """What was decided and not completed is taken up again: every marker is sent once more."""
+        """Completes the transactions that were decided: sends all their markers again."""
         decision: Decision[None] = Decision(None)
         for transactional_id, transaction in self.transactions.items():
             if transaction.state in COMPLETING:

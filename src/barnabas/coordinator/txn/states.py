@@ -3,11 +3,11 @@
 state           what it means
 Empty           a producer has its id and epoch; nothing was written with them
 Ongoing         partitions have been added; records may be written to them
-PrepareCommit   the outcome is decided and durable: markers go to every partition, whatever happens
+PrepareCommit   the outcome is decided and durable: markers are sent until every partition has one
 PrepareAbort    the same, with the other outcome
 CompleteCommit  every marker is written; the next transaction may begin
 CompleteAbort   the same, with the other outcome
-Dead            unused for so long that it is forgotten; its tombstone is all that is stored
+Dead            unused for too long: only a tombstone is stored
 PrepareEpochFence  a zombie's transaction is about to be aborted; known to Kafka's tools, and never stored
 """
 
@@ -16,7 +16,7 @@ from typing import Final
 
 
 class TransactionState(Enum):
-    """In the order of the numbers that stand for them in the log."""
+    """In the order of their numbers in the log."""
 
     EMPTY = "Empty"
     ONGOING = "Ongoing"
@@ -39,9 +39,9 @@ STATES: Final = tuple(TransactionState)
 STATE_NUMBERS: Final = {state: number for number, state in enumerate(STATES)}
 
 COMPLETING: Final = frozenset({PREPARE_COMMIT, PREPARE_ABORT})
-"""Decided, and not yet over: until it is, nobody may begin the next transaction."""
+"""Decided and not complete: the next transaction cannot begin yet."""
 IDLE: Final = frozenset({EMPTY, COMPLETE_COMMIT, COMPLETE_ABORT})
-"""No transaction is open. Only in these a transactional id may be forgotten."""
+"""No transaction is open. Only in these states may a transactional id expire."""
 
 TRANSITIONS: Final[dict[TransactionState, frozenset[TransactionState]]] = {
     EMPTY: frozenset({EMPTY, ONGOING, PREPARE_ABORT}),
@@ -51,5 +51,5 @@ TRANSITIONS: Final[dict[TransactionState, frozenset[TransactionState]]] = {
     COMPLETE_COMMIT: frozenset({EMPTY, ONGOING, PREPARE_ABORT}),
     COMPLETE_ABORT: frozenset({EMPTY, ONGOING, PREPARE_ABORT}),
 }
-"""Every transition there is. From where nothing was written to PrepareAbort: an abort with transaction.version 2 gives
-the producer its next epoch even so."""
+"""All transitions. Empty and Complete lead to PrepareAbort: with transaction.version 2 an abort moves the producer to
+its next epoch even if nothing was written."""

@@ -1,7 +1,7 @@
 """The state of one partition of __transaction_state.
 
-Durable, changed by `replay` and nothing else: `transactions`, and `ongoing`, which follows from it. Everything about a
-transactional id is in its last record, so replaying the log gives the same. Soft: `timers`.
+Durable, changed only by `replay`: `transactions`, and `ongoing`, which is derived from it. The last record of a
+transactional id has its whole state. In memory only: `timers`.
 """
 
 from collections.abc import Callable
@@ -29,20 +29,20 @@ class TransactionStore:
     ) -> None:
         """`transaction_version` is the finalised level of the feature."""
         self.coordinator_epoch = coordinator_epoch
-        """The epoch in which this broker leads the partition: markers carry it, and fence an earlier coordinator's."""
+        """The leader epoch of the partition. Markers carry it, so those of an earlier coordinator are fenced."""
         self.settings = settings
         self.producer_ids = producer_ids
         self.transaction_version = transaction_version
         self.transactions: dict[str, Transaction] = {}
         self.ongoing: dict[str, None] = {}
-        """The ids whose transaction is Ongoing: the only ones that a timeout can end."""
+        """The ids whose transaction is Ongoing: only these can time out."""
         self.timers = Timers()
 
     def record(self, transactional_id: str, transaction: Transaction | None) -> TransactionRecord:
         return TransactionRecord(transactional_id, transaction, value_version(self.transaction_version()))
 
     def producer_id_after(self, transaction: Transaction) -> int | None:
-        """The id that follows where the next epoch is the last; -1 where epochs are left; None: `refill` first."""
+        """A new id if the next epoch is the last one, -1 if epochs are left, None if `refill` is needed first."""
         return self.producer_ids.take() if transaction.is_epoch_exhausted else NO_PRODUCER_ID
 
     def replay(self, record: TransactionRecord) -> None:

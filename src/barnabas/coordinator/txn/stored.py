@@ -16,14 +16,14 @@ from barnabas.wire.errors import CorruptMessage
 from barnabas.wire.schema import Message, array, int8, int16, int32, int64, string
 
 TRANSACTIONAL_ID_BYTES_MAX: Final = 2**15 - 1
-"""What the key has room for. Requests of later versions can carry longer ones."""
+"""The longest that fits into a key. Requests of later versions can carry longer ones."""
 
 
 class TransactionRecord(NamedTuple):
     transactional_id: str
     value: Transaction | None
     version: int = 1
-    """Of the value, as it is to be written."""
+    """The version to write the value in."""
 
 
 class TransactionKey(Message, versions=(0, 0), flexible_since=1):
@@ -69,7 +69,7 @@ _VERSION_BYTES: Final = {version: version.to_bytes(2, "big") for version in VALU
 
 
 def value_version(transaction_version: int) -> int:
-    """Which version is written at a level of the feature."""
+    """The version to write at a level of transaction.version."""
     return 1 if transaction_version >= 1 else 0
 
 

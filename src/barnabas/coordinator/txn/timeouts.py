@@ -1,7 +1,7 @@
-"""Transactions that take too long, and transactional ids that nobody uses any more.
+"""Aborts transactions that take too long, and removes transactional ids that are no longer used.
 
-Both are looked for now and then, as in Kafka: the first every 10 seconds, the second every hour. Where there are many,
-some are taken at a time: a thousand producers may have died together.
+Both are checked periodically, as in Kafka: the first every 10 seconds, the second every hour. If there are many, for
+example because a thousand producers died together, they are handled in batches.
 """
 
 from typing import Final
@@ -13,17 +13,17 @@ from barnabas.coordinator.txn.store import EXPIRY, TIMEOUTS, TransactionStore
 from barnabas.coordinator.txn.transaction import TIMEOUT_MS_NEVER, Transaction
 
 PRODUCER_ID_WAIT_MS: Final = 100
-"""How soon to look again where a new producer id is needed first."""
+"""The next check when a new producer id is needed first."""
 ABORTED_AT_ONCE_MAX: Final = 20
-"""Some 200 us each, with their markers."""
+"""About 200 us each, with their markers."""
 EXPIRED_AT_ONCE_MAX: Final = 1_000
-"""Some 5 us each."""
+"""About 5 us each."""
 REST_MS: Final = 5
-"""How soon to go on where there are more."""
+"""The pause before the next batch."""
 
 
 def decide_timeouts(store: TransactionStore, now: Now) -> Decision[None]:
-    """Abort what is overdue. The epoch goes with it, so whatever its producer still does comes too late."""
+    """Abort overdue transactions. Their producers are fenced by a new epoch."""
     decision: Decision[None] = Decision(None, atomic=False)
     for transactional_id in store.ongoing:
         transaction = store.transactions[transactional_id]

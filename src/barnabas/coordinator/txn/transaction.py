@@ -1,6 +1,6 @@
-"""What is known of a transactional id: its producer, and the transaction that it has open or ended last.
+"""The state of a transactional id: its producer, and its open or last transaction.
 
-A value. A decision makes the next one with `moved_to`, the log keeps it, and `replay` puts it in the place of the last.
+Immutable. A decision makes the next state with `moved_to`, the log stores it, and `replay` replaces the last one.
 """
 
 from typing import Any, Final, NamedTuple
@@ -13,12 +13,12 @@ NO_EPOCH: Final = -1
 NO_TIMESTAMP: Final = -1
 
 EPOCH_MAX: Final = 2**15 - 1
-"""Kept for fencing: no producer is ever given it."""
+"""Reserved for fencing: no producer gets it."""
 TIMEOUT_MS_NEVER: Final = 2**31 - 1
-"""The timeout of a transaction that an outer one ends, not the clock."""
+"""The timeout of a transaction in a two-phase commit: it never times out."""
 
 EPOCH_BUMP_SINCE: Final = 2
-"""The transaction.version from which on every transaction has an epoch of its own."""
+"""From this transaction.version on, every transaction has its own epoch."""
 
 
 class ProducerIdAndEpoch(NamedTuple):
@@ -36,11 +36,11 @@ class Transaction(NamedTuple):
     last_update_ms: int = NO_TIMESTAMP
     previous_producer_id: int = NO_PRODUCER_ID
     next_producer_id: int = NO_PRODUCER_ID
-    """While it completes: the id that follows, where the epochs of this one are used up."""
+    """While it completes: the next producer id, if the epochs of this one are used up."""
     client_version: int = 0
-    """The transaction.version that the client acted by, which says how the transaction ends."""
+    """The transaction.version that the client uses, which decides how the transaction ends."""
     last_producer_epoch: int = NO_EPOCH
-    """The epoch before the last bump, by which a repeated request is known. In memory only, as in Kafka."""
+    """The epoch before the last bump, to recognise repeated requests. In memory only, as in Kafka."""
 
     @property
     def is_epoch_exhausted(self) -> bool:

@@ -1,1 +1,1 @@
-"""Share-partitions: one partition's records handed out to the members of a share group, one by one and only once."""
+"""Share-partitions: deliver the records of one partition to the members of a share group, record by record."""

@@ -1,4 +1,4 @@
-"""One acquire while it goes on: how much it may still take, and what it took, in pieces that a client can handle."""
+"""The state of one acquire call: how many records it may still take, and those it has taken, in batches."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,7 +14,7 @@ class Acquiring:
         self._exact = exact
 
     def end_of(self, first: int, last: int) -> int:
-        """Where a piece that begins at `first` ends: at the limit, or with the batch in which the limit falls."""
+        """The end of a batch that begins at `first`: the limit, or the end of the record batch that contains it."""
         limit = first + self.records_left - 1
         if limit >= last or self._exact:
             return min(limit, last)
@@ -35,7 +35,7 @@ class Acquiring:
                 self.taken.append(Acquired(piece_first, piece_last, delivery_count))
 
     def _pieces(self, first: int, last: int) -> Iterator[OffsetRange]:
-        """Of about the batch size each, cut between batches: what a client acknowledges together."""
+        """Of about the batch size each, split between record batches: what a client acknowledges together."""
         if self._exact or last - first < self._batch_size:
             yield OffsetRange(first, last)
             return

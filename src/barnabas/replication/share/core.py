@@ -1,23 +1,22 @@
-"""What becomes of each record of a share-partition: the core, without clock, log or event loop.
+"""The delivery state of each record of a share-partition: the core, without clock, log or event loop.
 
-    AVAILABLE     may be handed out
-    ACQUIRED      one member has it, until it acknowledges, its lock times out or its session ends
-    ACKNOWLEDGED  done: never handed out again
-    ARCHIVED      done without success: rejected, delivered too often, not there (any more), not to be seen
+    AVAILABLE     can be delivered
+    ACQUIRED      locked by a member, until it acknowledges, the lock times out or its session ends
+    ACKNOWLEDGED  done: never delivered again
+    ARCHIVED      done without success: rejected, delivered too often, deleted, or not visible to the group
 
     AVAILABLE --acquire--> ACQUIRED --accept--> ACKNOWLEDGED
                            ACQUIRED --reject, gap--> ARCHIVED
                            ACQUIRED --release, lock timeout, session end--> AVAILABLE, or ARCHIVED at the delivery limit
                            ACQUIRED --renew--> ACQUIRED, for another lock duration
 
-What a member acknowledges is a `Transition`: marked, then persisted, then committed; or rolled back. Until then nobody
-can have the records. Only then is the member answered, so what was accepted is not handed out again after a crash. A
-lock timeout does not wait: if its write is lost, the record is available after the crash as well.
+An acknowledgement is a `Transition`: marked, then persisted, then committed or rolled back. Until then no other member
+can acquire the records. The member is answered after that, so an accepted record is not delivered again after a crash.
+A lock timeout does not wait for the write: if that is lost, the record is available after the crash as well.
 
-Two places know what a queue is beyond this. `acquire` alone decides which records are eligible: what it is told is
-ineligible (aborted, control records) is archived in passing. `_after` alone decides what becomes of a record that a
-member has finished with, and so knows each record that ends. Dead letters, time to live, delay and priority are
-decisions of these two.
+Two places decide beyond this. `acquire` decides which records are eligible: ineligible ones (aborted, control records)
+are archived at once. `_state_after` decides the state of a record once its delivery has been acknowledged. Dead
+letters, time to live, delay and priority belong into these two.
 """
 
 import heapq
@@ -49,25 +48,25 @@ ARCHIVED: Final = DeliveryState.ARCHIVED
 
 
 DELIVERY_COUNT_MAX: Final = 2**15 - 1
-"""What is stored of it. No limit is that high, but a state may have been written by somebody else."""
+"""The largest that can be stored. No limit is that high, but the state may come from another broker."""
 
 SPANS_MAX: Final = 200
-"""How many spans one call gives out, gives back or lets expire: a few milliseconds' work. Whoever calls goes on."""
+"""How many spans one call acquires, releases or expires: a few milliseconds of work. The caller calls again."""
 
 
 @dataclass(slots=True, eq=False)
 class Transition:
-    """States that are to be persisted. Two transitions are never equal."""
+    """State changes that have to be persisted. No two transitions are equal."""
 
     batches: list[StateBatch]
 
 
 class SharePartitionCore:
     def __init__(self, start_offset: int, persisted: Iterable[StateBatch] = ()) -> None:
-        """As it was persisted. What lies between the batches was in somebody's hands, or never handed out."""
+        """From the persisted state. Offsets between its batches are available."""
         self._window = Window(start_offset)
         self._locks: list[tuple[int, int, int]] = []
-        """A heap of (deadline, first, last). Some are out of date: the spans know better."""
+        """A heap of (deadline, first, last). Entries may be out of date: the spans have the current deadlines."""
         self._delivery_complete = 0
         self._available_from = start_offset
         """No span before this offset is available."""
@@ -83,12 +82,12 @@ class SharePartitionCore:
 
     @property
     def end_offset(self) -> int:
-        """The first offset that was never handed out."""
+        """The first offset that was never acquired."""
         return self._window.end_offset
 
     @property
     def delivery_complete_count(self) -> int:
-        """How many records in flight are done, or will be once their transition is persisted."""
+        """How many records in flight are done, or will be when their transition is persisted."""
         return self._delivery_complete
 
     @property
@@ -96,10 +95,10 @@ class SharePartitionCore:
         return self._window.spans
 
     def next_lock_deadline_ms(self) -> int | None:
-        """No lock times out before."""
+        """No lock times out before this time."""
         return self._locks[0][0] if self._locks else None
 
-    # --- handing out
+    # --- acquiring
 
     def next_fetch_offset(self) -> int:
         for span in self._window.from_offset(self._available_from):
@@ -125,9 +124,9 @@ class SharePartitionCore:
         limits: ShareLimits,
         now_ms: int,
     ) -> list[Acquired]:
-        """Lock records for a member, out of the batches that were read from `fetch_offset` on.
+        """Lock records for a member, from the batches that were read from `fetch_offset` on.
 
-        `exact` takes no more than `records_max`; otherwise the batch in which the limit falls is taken whole.
+        `exact` takes at most `records_max`; otherwise the whole record batch that contains the limit is taken.
         """
         if not data or records_max <= 0 or data[-1].last < self.start_offset:
             return []
@@ -140,7 +139,7 @@ class SharePartitionCore:
             if records_left <= 0:
                 return []
         if data[0].first > fetch_offset:
-            self._archive_available(fetch_offset, data[0].first - 1)  # compacted away, or never there
+            self._archive_available(fetch_offset, data[0].first - 1)  # removed by compaction, or never written
             self._fill_to(data[0].first, ARCHIVED)
         for gone in ineligible:
             self._archive_available(gone.first, gone.last)
@@ -157,7 +156,7 @@ class SharePartitionCore:
     def _acquire_again(
         self, acquiring: Acquiring, member: str, first: int, last: int, limits: ShareLimits, deadline_ms: int
     ) -> bool:
-        """Records that came back. False: what was found is enough, or must not be in larger company."""
+        """Acquire released records. False: enough were found, or they must be delivered in a smaller batch."""
         position = max(first, self._available_from)
         while acquiring.records_left > 0:
             if len(acquiring.taken) >= SPANS_MAX:
@@ -166,11 +165,11 @@ class SharePartitionCore:
             if span is None or span.first > last:
                 return True
             begin, end = max(span.first, position), min(span.last, last)
-            is_throttled = span.count >= limits.throttled_from
+            is_throttled = span.count >= limits.suspect_from
             if is_throttled:
                 if acquiring.taken:
                     return False
-                end = min(end, begin + self._company(span, end - begin + 1, limits) - 1)
+                end = min(end, begin + self._batch_size_for_suspect(span, end - begin + 1, limits) - 1)
             end, count = acquiring.end_of(begin, end), min(span.count + 1, DELIVERY_COUNT_MAX)
             self._lock(begin, end, member, count, deadline_ms)
             acquiring.take(begin, end, count)
@@ -179,16 +178,16 @@ class SharePartitionCore:
             position = end + 1
         return True
 
-    def _company(self, span: Span, size: int, limits: ShareLimits) -> int:
-        """How many suspects go out together: half as many with every delivery, and at last each alone."""
+    def _batch_size_for_suspect(self, span: Span, size: int, limits: ShareLimits) -> int:
+        """How many suspected records are delivered together: half as many with every delivery, finally each alone."""
         if limits.delivery_count_limit > THROTTLED_FROM_MIN and span.count >= limits.delivery_count_limit - 1:
             return 1
-        return max(1, size >> (span.count - limits.throttled_from + 1))
+        return max(1, size >> (span.count - limits.suspect_from + 1))
 
     def _acquire_new(
         self, acquiring: Acquiring, member: str, last: int, ineligible: Sequence[OffsetRange], deadline_ms: int
     ) -> None:
-        """Records beyond the window, up to the last one that was read."""
+        """Acquire records after the window, up to the last one that was read."""
         for gone in (*ineligible, None):
             eligible_to = last if gone is None else min(gone.first - 1, last)
             first = self.end_offset
@@ -207,12 +206,12 @@ class SharePartitionCore:
             span.state, span.count, span.member, span.lock_deadline_ms = ACQUIRED, count, member, deadline_ms
         self._window.join(first, last)
 
-    # --- getting back
+    # --- acknowledging
 
     def acknowledge(
         self, member: str, acknowledgements: Iterable[Acknowledgement], limits: ShareLimits, now_ms: int
     ) -> Transition:
-        """All or nothing: InvalidRecordState where a record is not this member's to acknowledge."""
+        """All or nothing: raises InvalidRecordState if a record is not acquired by this member."""
         runs = [run for batch in acknowledgements for run in self._checked(member, batch, limits)]
         transition = Transition([])
         for first, last, kind in runs:
@@ -224,9 +223,9 @@ class SharePartitionCore:
 
     def _checked(self, member: str, batch: Acknowledgement, limits: ShareLimits) -> Iterator[tuple[int, int, int]]:
         if batch.last < self.start_offset:
-            return  # gone with the head of the log; nobody needs it acknowledged
+            return  # deleted from the start of the log; the acknowledgement does not matter
         if batch.first >= self.end_offset or batch.last >= self.end_offset:
-            raise InvalidRequest(f"offsets {batch.first} to {batch.last} were never handed out")
+            raise InvalidRequest(f"offsets {batch.first} to {batch.last} were never delivered")
         for first, last, kind in batch.runs():
             first = max(first, self.start_offset)
             if first > last:
@@ -241,20 +240,20 @@ class SharePartitionCore:
                 if span.pending is not None:
                     raise InvalidRecordState(f"offsets {span.first} to {span.last} are being acknowledged already")
                 if span.member != member:
-                    raise InvalidRecordState(f"offsets {span.first} to {span.last} are another member's")
+                    raise InvalidRecordState(f"offsets {span.first} to {span.last} are acquired by another member")
             yield first, last, kind
 
     def release(self, member: str, limits: ShareLimits) -> Transition:
-        """The member is gone: some of what it has, others may have. Nothing: it has nothing more."""
+        """Release records of a member that has left. An empty transition: it has none left."""
         transition = Transition([])
         held = (span for span in self._window.spans if span.member == member and span.pending is None)
         self._begin(transition, islice(held, SPANS_MAX), RELEASE, limits)
         return transition
 
     def expire(self, limits: ShareLimits, now_ms: int) -> list[StateBatch]:
-        """Locks that timed out: records are available at once; what is to be persisted is returned.
+        """Release records whose locks have timed out. They are available at once; returns the batches to persist.
 
-        If there are many, the next deadline is still one that has passed.
+        If there are too many for one call, the next deadline is in the past.
         """
         batches: list[StateBatch] = []
         while self._locks and self._locks[0][0] <= now_ms and len(batches) < SPANS_MAX:
@@ -264,14 +263,14 @@ class SharePartitionCore:
                     heapq.heappush(self._locks, (deadline_ms, span.first, last))
                     break
                 if span.state is ACQUIRED and span.pending is None and span.lock_deadline_ms <= now_ms:
-                    self._change(span, self._after(RELEASE, span.count, limits))
+                    self._change(span, self._state_after(RELEASE, span.count, limits))
                     batches.append(StateBatch(span.first, span.last, span.state, span.count))
             self._window.join(first, last)
         self._advance()
         return batches
 
-    def _after(self, kind: int, count: int, limits: ShareLimits) -> DeliveryState:
-        """What a record becomes with which somebody has finished."""
+    def _state_after(self, kind: int, count: int, limits: ShareLimits) -> DeliveryState:
+        """The state of a record once its delivery has been acknowledged."""
         if kind == ACCEPT:
             return ACKNOWLEDGED
         if kind == RELEASE and count < limits.delivery_count_limit:
@@ -284,17 +283,17 @@ class SharePartitionCore:
         heapq.heappush(self._locks, (deadline_ms, first, last))
         self._window.join(first, last)
 
-    # --- states that wait for the persister
+    # --- transitions
 
     def _begin(self, transition: Transition, spans: Iterable[Span], kind: int, limits: ShareLimits) -> None:
         for span in spans:
-            span.pending, span.target = transition, self._after(kind, span.count, limits)
+            span.pending, span.target = transition, self._state_after(kind, span.count, limits)
             if span.target.is_final:
                 self._delivery_complete += len(span)
             transition.batches.append(StateBatch(span.first, span.last, span.target, span.count))
 
     def commit(self, transition: Transition) -> None:
-        """It is persisted."""
+        """The transition is persisted."""
         for span in self._pending(transition):
             if span.target.is_final:
                 self._delivery_complete -= len(span)
@@ -304,7 +303,7 @@ class SharePartitionCore:
         self._advance()
 
     def roll_back(self, transition: Transition) -> None:
-        """It could not be persisted: the member has the records as before, or may have lost them by now."""
+        """The transition could not be persisted: the member still holds the records, unless their locks timed out."""
         for span in self._pending(transition):
             if span.target.is_final:
                 self._delivery_complete -= len(span)
@@ -327,7 +326,7 @@ class SharePartitionCore:
     # --- the log
 
     def on_log_start(self, log_start_offset: int) -> None:
-        """Records before it are gone, whoever has them."""
+        """Records before it are deleted, acquired or not."""
         if log_start_offset <= self.start_offset:
             return
         if log_start_offset < self.end_offset:
@@ -337,7 +336,7 @@ class SharePartitionCore:
             self._window = Window(log_start_offset)
             self._available_from = log_start_offset
 
-    # --- keeping count
+    # --- counts
 
     def _append(self, span: Span) -> None:
         self._add(span)
@@ -363,7 +362,7 @@ class SharePartitionCore:
         self._window.join(first, last)
 
     def _change(self, span: Span, state: DeliveryState) -> None:
-        """To a state in which nobody has it."""
+        """Change to a state without a lock."""
         if state.is_final and not span.is_final:
             self._delivery_complete += len(span)
         span.state = span.target = state
@@ -372,7 +371,7 @@ class SharePartitionCore:
             self._available_from = min(self._available_from, span.first)
 
     def _advance(self) -> None:
-        """The start offset goes to the first record that is not done."""
+        """Move the start offset to the first record that is not done."""
         start = self.start_offset
         for span in self._window.spans:
             if not span.is_final or span.pending is not None:

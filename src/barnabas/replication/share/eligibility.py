@@ -1,7 +1,8 @@
-"""Which of the batches that were read may be handed out, as offsets.
+"""Finds the offsets that may be delivered in the batches that were read.
 
-Control records are nobody's. Where a group reads committed records only, those of aborted transactions are not for it
-either; the reading itself ends at the last stable offset. A batch has one fate: its records are not decoded.
+Control batches are not delivered. If the group reads committed records only, batches of aborted transactions are not
+either; reading ends at the last stable offset anyway. A batch is delivered or not as a whole: its records are not
+decoded.
 """
 
 from collections.abc import Sequence
@@ -18,8 +19,8 @@ class ReadBatches(NamedTuple):
     batches: list[Batch]
 
 
-def look_at(records: bytes, aborted: Sequence[AbortedTransaction]) -> ReadBatches:
-    """`records`: batches as they were read; the last may be cut off."""
+def find_ineligible(records: bytes, aborted: Sequence[AbortedTransaction]) -> ReadBatches:
+    """`records`: batches as read from the log; the last one may be incomplete."""
     by_producer: dict[int, list[AbortedTransaction]] = {}
     for transaction in aborted:
         by_producer.setdefault(transaction.producer_id, []).append(transaction)
@@ -42,7 +43,7 @@ def _is_aborted(header: BatchHeader, by_producer: dict[int, list[AbortedTransact
 
 
 def batches_with(acquired: Sequence[Acquired], batches: Sequence[Batch]) -> bytes:
-    """The bytes of the batches from the first acquired record to the last. Clients pass over the rest."""
+    """The batches from the first acquired record to the last. Clients skip records they have not acquired."""
     first, last = acquired[0].first, acquired[-1].last
     return b"".join(
         batch.data for batch in batches if batch.header.last_offset >= first and batch.header.base_offset <= last

@@ -1,4 +1,4 @@
-"""What a share-partition needs from elsewhere: somebody who remembers its state."""
+"""Interfaces that a share-partition depends on."""
 
 from typing import Protocol
 
@@ -6,7 +6,7 @@ from barnabas.model.share import SharePartitionKey, StateRead, StateWrite
 
 
 class StatePersister(Protocol):
-    """KafkaError: it is not remembered, or not known to be."""
+    """Raises KafkaError if the state was not stored, or may not have been."""
 
     async def read(self, key: SharePartitionKey, *, leader_epoch: int) -> StateRead: ...
 
@@ -14,7 +14,7 @@ class StatePersister(Protocol):
 
 
 class ShareWatcher(Protocol):
-    """A share fetch that waits."""
+    """A waiting ShareFetch."""
 
     def wake(self) -> None:
-        """There may be records now: look again."""
+        """There may be records now: check again."""

@@ -1,4 +1,4 @@
-"""What holds for a share group: its own configs, or the broker's where it has none."""
+"""The settings of a share group: its own configs, or the broker's defaults."""
 
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -7,7 +7,7 @@ from barnabas.replication.share.terms import ShareLimits
 
 
 class OffsetReset(NamedTuple):
-    """Where a group begins to read: share.auto.offset.reset."""
+    """Where a new group starts: share.auto.offset.reset."""
 
     strategy: str
     duration_ms: int = 0

@@ -1,11 +1,11 @@
 """One share-partition while this broker leads its partition: the core, with a log, a clock and a persister.
 
-    LOADING  its state is being read; tried again as long as the share coordinator is not ready
-    ACTIVE   records are handed out and come back
-    FENCED   another leader has taken over, its state was replaced, or the topic is gone; a new object begins anew
+    LOADING  its state is being read, and retried while the share coordinator is not available
+    ACTIVE   records are acquired and acknowledged
+    FENCED   there is a new leader, its state was replaced, or the topic was deleted; a new object takes over
 
-Writes go to the persister one at a time. What comes meanwhile goes together with the next one, so a slow disk makes
-fewer and larger writes, and they cannot overtake one another.
+State is written one write at a time. Changes that arrive during a write are combined in the next one. So a slow disk
+causes fewer and larger writes, and writes cannot overtake each other.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from barnabas.log.log_slice import LogSlice
 from barnabas.model.share import START_OFFSET_UNKNOWN, SharePartitionKey, StateBatch, StateWrite
 from barnabas.replication.partition import Partition
 from barnabas.replication.share.core import SharePartitionCore, Transition
-from barnabas.replication.share.eligibility import batches_with, look_at
+from barnabas.replication.share.eligibility import batches_with, find_ineligible
 from barnabas.replication.share.ports import ShareWatcher, StatePersister
 from barnabas.replication.share.rules import BY_DURATION, EARLIEST, OffsetReset, ShareRules
 from barnabas.replication.share.terms import Acknowledgement, Acquired
@@ -40,20 +40,20 @@ logger = logging.getLogger(__name__)
 RETRY_MS_MIN: Final = 20
 RETRY_MS_MAX: Final = 2_000
 READ_BYTES_MAX: Final = 1 << 20
-"""Of one partition for one answer. What a member can take is counted in records, and known only after reading."""
+"""Read from one partition for one answer. How many records a member can take is known only after reading."""
 
 _NOT_READY: Final = (NotCoordinator, CoordinatorNotAvailable, CoordinatorLoadInProgress)
 _REPLACED: Final = (FencedLeaderEpoch, FencedStateEpoch, NotLeaderOrFollower, UnknownTopicOrPartition)
 
 
-class Handed(NamedTuple):
+class Acquisition(NamedTuple):
     acquired: list[Acquired]
     records: bytes
 
 
-class _Unwritten(NamedTuple):
+class _PendingWrite(NamedTuple):
     transition: Transition | None
-    """None: the state has changed already, and nobody waits."""
+    """None: the state has changed already, and no request waits."""
     batches: list[StateBatch]
     written: "asyncio.Future[None]"
 
@@ -70,7 +70,7 @@ class SharePartition:
         rules: Callable[[], ShareRules],
         on_fenced: Callable[["SharePartition"], None],
     ) -> None:
-        """`clock` is for record locks, `wait_clock` for the next attempt of what has failed."""
+        """`clock` is for record locks, `wait_clock` for pauses between retries."""
         self.key = key
         self.partition = partition
         self.leader_epoch = partition.leader_epoch
@@ -83,7 +83,7 @@ class SharePartition:
         self._core: SharePartitionCore | None = None
         self._state_epoch = 0
         self._watchers: set[ShareWatcher] = set()
-        self._unwritten: list[_Unwritten] = []
+        self._pending_writes: list[_PendingWrite] = []
         self._writing: asyncio.Task[None] | None = None
         self._lock_timer: Timer | None = None
         self._lock_timer_ms = 0
@@ -99,11 +99,11 @@ class SharePartition:
                 await self._read_state()
                 break
             except _NOT_READY as error:
-                logger.debug("%s is loaded later: %s", self.key, error)
+                logger.debug("loading %s is retried: %s", self.key, error)
                 await self._pause(retry_ms)
                 retry_ms = min(retry_ms * 2, RETRY_MS_MAX)
             except InvalidRequest as error:
-                # Nobody of the group is to read it: its offsets were deleted, or its coordinator has not begun it.
+                # The group does not read it: its offsets were deleted, or it is not initialised yet.
                 self._load_error = UnknownTopicOrPartition(f"{self.key} has no state: {error}")
                 self.fence()
             except KafkaError as error:
@@ -121,7 +121,7 @@ class SharePartition:
         state = await self._persister.read(self.key, leader_epoch=self.leader_epoch)
         start_offset = state.start_offset
         if start_offset == START_OFFSET_UNKNOWN:
-            # Written down before the first record goes out: after a crash the group must begin where it began.
+            # Stored before the first record is delivered: after a crash the group must start at the same offset.
             start_offset = self._first_offset(self._rules().offset_reset)
             begin = StateWrite(state.state_epoch, self.leader_epoch, start_offset, 0, ())
             await self._persister.write(self.key, begin)
@@ -147,17 +147,17 @@ class SharePartition:
             timer.cancel()
 
     def check(self) -> None:
-        """KafkaError: a client should look elsewhere, or again."""
+        """Raises the KafkaError for clients if the share-partition cannot be used."""
         if self._load_error is not None:
             raise self._load_error
         if self.is_fenced:
-            raise NotLeaderOrFollower(f"{self.key} is led by another")
+            raise NotLeaderOrFollower(f"another broker leads {self.key}; refresh the metadata")
         self.partition.check_leader(self.leader_epoch)
 
-    # --- handing out
+    # --- acquiring
 
     def locate(self, max_bytes: int, *, at_least_one_batch: bool) -> LogSlice | None:
-        """Where the records are that can be acquired next; None: there are none now."""
+        """The position of the next records to acquire; None if there are none now."""
         core = self._core
         if core is None or self.is_fenced:
             return None
@@ -174,23 +174,23 @@ class SharePartition:
                 at_least_one_batch=at_least_one_batch,
             )
         except OffsetOutOfRange as error:
-            # The log ends before what the group has read of it: there is nothing to read until it has grown again.
-            logger.debug("%s is ahead of its log: %s", self.key, error)
+            # The group has read further than the log now reaches: there is nothing to read until the log has grown.
+            logger.debug("%s is ahead of the log: %s", self.key, error)
             return None
 
     def acquire(
         self, member: str, read_from: int, records: bytes, *, records_max: int, batch_size: int, exact: bool
-    ) -> Handed:
-        """Lock what is available in records that were read from an offset on."""
+    ) -> Acquisition:
+        """Lock the available records among those that were read."""
         core = self._core
         if core is None or self.is_fenced:
-            return Handed([], b"")
+            return Acquisition([], b"")
         rules = self._rules()
         log = self.partition.log
         aborted = (
             log.aborted_transactions(read_from, log.last_stable_offset) if rules.read_committed and records else ()
         )
-        read = look_at(records, aborted)
+        read = find_ineligible(records, aborted)
         acquired = core.acquire(
             member,
             read.data,
@@ -203,25 +203,25 @@ class SharePartition:
             now_ms=self._clock.monotonic_ms(),
         )
         self._arm()
-        return Handed(acquired, batches_with(acquired, read.batches) if acquired else b"")
+        return Acquisition(acquired, batches_with(acquired, read.batches) if acquired else b"")
 
     @property
     def next_fetch_offset(self) -> int:
         return -1 if self._core is None else self._core.next_fetch_offset()
 
-    # --- getting back
+    # --- acknowledging
 
     async def acknowledge(self, member: str, acknowledgements: Sequence[Acknowledgement]) -> None:
-        """Done when it is remembered."""
+        """Returns when it is stored."""
         self.check()
         if self._core is None:
-            raise NotLeaderOrFollower(f"{self.key} is being loaded: its records are nobody's now")
+            raise NotLeaderOrFollower(f"{self.key} is loading, so its records are not acquired; fetch again")
         transition = self._core.acknowledge(member, acknowledgements, self._rules().limits, self._clock.monotonic_ms())
         self._arm()
         await self._persist(transition)
 
     async def release(self, member: str) -> None:
-        """The member's session is over."""
+        """The member's session has ended."""
         while self._core is not None and not self.is_fenced:
             transition = self._core.release(member, self._rules().limits)
             if not transition.batches:
@@ -235,33 +235,33 @@ class SharePartition:
     # --- writing
 
     def _write_soon(self, transition: Transition | None, batches: list[StateBatch]) -> "asyncio.Future[None]":
-        unwritten = _Unwritten(transition, batches, asyncio.get_running_loop().create_future())
-        self._unwritten.append(unwritten)
+        pending = _PendingWrite(transition, batches, asyncio.get_running_loop().create_future())
+        self._pending_writes.append(pending)
         if self._writing is None:
             self._writing = asyncio.ensure_future(self._write())
-        return unwritten.written
+        return pending.written
 
     async def _write(self) -> None:
-        now: list[_Unwritten] = []
+        now: list[_PendingWrite] = []
         try:
-            while self._unwritten and self._core is not None:
-                now, self._unwritten = self._unwritten, []
+            while self._pending_writes and self._core is not None:
+                now, self._pending_writes = self._pending_writes, []
                 error = await self._write_state(self._core, [batch for one in now for batch in one.batches])
                 self._settle(self._core, now, error)
                 if isinstance(error, _REPLACED):
                     self.fence()
         except Exception:
-            logger.exception("the records in flight of %s are read anew: this is a defect of Barnabas", self.key)
+            logger.exception("the state of %s is loaded again: this is a defect of Barnabas", self.key)
             self.fence()
         finally:
             self._writing = None
-            unanswered, self._unwritten = [*now, *self._unwritten], []
+            unanswered, self._pending_writes = [*now, *self._pending_writes], []
             for one in unanswered:
                 if one.transition is not None and not one.written.done():
-                    one.written.set_exception(NotLeaderOrFollower(f"{self.key} is read anew: fetch again"))
+                    one.written.set_exception(NotLeaderOrFollower(f"{self.key} is loaded again; fetch again"))
 
     async def _write_state(self, core: SharePartitionCore, batches: list[StateBatch]) -> KafkaError | None:
-        """Why it could not be written; None: it was."""
+        """Returns the error if it could not be written."""
         state = StateWrite(
             self._state_epoch, self.leader_epoch, core.start_offset, core.delivery_complete_count, tuple(batches)
         )
@@ -274,11 +274,11 @@ class SharePartition:
             return KafkaError(f"the state of {self.key} cannot be written: {error}")
         return None
 
-    def _settle(self, core: SharePartitionCore, written: list[_Unwritten], error: KafkaError | None) -> None:
+    def _settle(self, core: SharePartitionCore, written: list[_PendingWrite], error: KafkaError | None) -> None:
         for one in written:
             if one.transition is None:
                 if error is not None:
-                    logger.warning("timed out locks of %s are not written down: %s", self.key, error)
+                    logger.warning("timed out locks of %s were not stored: %s", self.key, error)
             elif error is None:
                 core.commit(one.transition)
             else:
@@ -288,11 +288,11 @@ class SharePartition:
             if error is None or one.transition is None:
                 one.written.set_result(None)
             else:
-                one.written.set_exception(_told(error))
+                one.written.set_exception(_to_member_error(error))
         self._arm()
         self._wake()
 
-    # --- locks that time out
+    # --- lock timeouts
 
     def _arm(self) -> None:
         deadline_ms = None if self._core is None or self.is_fenced else self._core.next_lock_deadline_ms()
@@ -327,7 +327,7 @@ class SharePartition:
             watcher.wake()
 
     def fence(self) -> None:
-        """No longer ours: nothing is handed out or remembered any more."""
+        """Stop: nothing is acquired or stored any more."""
         if self.is_fenced:
             return
         self.is_fenced = True
@@ -338,7 +338,7 @@ class SharePartition:
         self._wake()
 
     async def settle(self) -> None:
-        """Wait for what is being written."""
+        """Wait for the running write."""
         if self._loading is not None:
             self._loading.cancel()
         pending = [task for task in (self._loading, self._writing) if task is not None]
@@ -346,8 +346,8 @@ class SharePartition:
             await asyncio.wait(pending)
 
 
-def _told(error: KafkaError) -> KafkaError:
-    """A member knows nothing of the share coordinator: to it, the state that was replaced is a leader that changed."""
+def _to_member_error(error: KafkaError) -> KafkaError:
+    """Members do not know the share coordinator. To them a replaced state looks like a changed leader."""
     if isinstance(error, FencedLeaderEpoch | FencedStateEpoch):
         return NotLeaderOrFollower(str(error))
     if isinstance(error, _NOT_READY):

@@ -1,4 +1,4 @@
-"""All share-partitions that this broker leads, made when a member first asks for one."""
+"""All share-partitions that this broker leads, each created when a member first fetches from it."""
 
 import uuid
 from collections.abc import Callable
@@ -32,7 +32,7 @@ class SharePartitions:
         return len(self._partitions)
 
     def get(self, group_id: str, topic_id: uuid.UUID, topic: str, index: int) -> SharePartition:
-        """KafkaError where this broker does not lead the partition."""
+        """Raises KafkaError if this broker does not lead the partition."""
         key = SharePartitionKey(group_id, topic_id, index)
         partition = self._replicas.get(topic, index)
         partition.check_leader()
@@ -63,7 +63,7 @@ class SharePartitions:
             del self._partitions[partition.key]
 
     def forget_group(self, group_id: str) -> None:
-        """Nobody of the group is left: what is persisted is all there is to know."""
+        """The group has no members left: keep only the persisted state."""
         for partition in self.of_group(group_id):
             partition.fence()
 

@@ -1,18 +1,18 @@
-"""The words in which a share-partition is spoken to and answers."""
+"""The value types of the share-partition interface."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 GAP, ACCEPT, RELEASE, REJECT, RENEW = range(5)
-"""How a record may be acknowledged. A gap is an offset without a record."""
+"""The acknowledge types. A gap is an offset without a record."""
 
 THROTTLED_FROM_MIN: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
 class ShareLimits:
-    """What holds for a group: its own configs, or the broker's."""
+    """The limits of a group: its own configs, or the broker's."""
 
     delivery_count_limit: int = 5
     """share.delivery.count.limit"""
@@ -24,8 +24,8 @@ class ShareLimits:
     """share.renew.acknowledge.enable"""
 
     @property
-    def throttled_from(self) -> int:
-        """A record delivered this often may be what kills its consumers: it is handed out in smaller company."""
+    def suspect_from(self) -> int:
+        """A record that was delivered this often may be crashing its consumers: it is delivered in smaller batches."""
         return max(THROTTLED_FROM_MIN, -(-self.delivery_count_limit // 2))
 
 

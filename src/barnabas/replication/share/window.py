@@ -1,10 +1,9 @@
-"""The records in flight: every offset from the start offset to the end offset, in spans that have the same fate.
+"""The records in flight: all offsets from the start offset to the end offset, in spans of the same state.
 
-    start_offset <= every span < end_offset; spans are contiguous: one begins at the start, one ends at the end
+    start_offset <= every span < end_offset; spans are contiguous and cover the whole window
 
-A span is cut where a decision concerns a part of it, and grows together with its neighbour when nothing tells them
-apart any more. So a window of ten thousand records that were fetched and accepted in batches is a handful of spans, and
-one whose every second record was rejected is still only a list.
+A span is split if only a part of it changes, and merged with its neighbour when both are in the same state. So a window
+of ten thousand records that were fetched and accepted in batches is a handful of spans.
 """
 
 from bisect import bisect_right
@@ -14,7 +13,7 @@ from barnabas.model.share import DeliveryState
 
 
 class Span:
-    """Offsets first to last, inclusive. `member` holds them, until `lock_deadline_ms`, while they are acquired."""
+    """Offsets first to last, inclusive. While they are acquired, `member` has locked them until `lock_deadline_ms`."""
 
     __slots__ = ("count", "first", "last", "lock_deadline_ms", "member", "pending", "state", "target")
 
@@ -23,11 +22,11 @@ class Span:
         self.last = last
         self.state = state
         self.count = count
-        """How often these records were handed out."""
+        """The delivery count of these records."""
         self.member: str | None = None
         self.lock_deadline_ms = 0
         self.pending: object | None = None
-        """The transition that has to be persisted before `target` becomes the state."""
+        """The transition that must be persisted before `target` becomes the state."""
         self.target = state
 
     def __len__(self) -> int:
@@ -51,14 +50,14 @@ class Span:
         return self.state.is_final or (self.pending is not None and self.target.is_final)
 
     def cut(self, offset: int) -> "Span":
-        """Keep what is before the offset, and return the rest."""
+        """Split the span: keep the part before the offset, and return the rest."""
         rest = Span(offset, self.last, self.state, self.count)
         rest.member, rest.lock_deadline_ms = self.member, self.lock_deadline_ms
         rest.pending, rest.target = self.pending, self.target
         self.last = offset - 1
         return rest
 
-    def is_like(self, other: "Span") -> bool:
+    def has_same_state(self, other: "Span") -> bool:
         return (
             self.state is other.state
             and self.count == other.count
@@ -89,13 +88,13 @@ class Window:
         return self._spans
 
     def overlapping(self, first: int, last: int) -> list[Span]:
-        """The spans that have an offset in the range; their ends may stick out."""
+        """The spans that overlap the range; they may extend beyond it."""
         begin = max(bisect_right(self._firsts, first) - 1, 0)
         end = bisect_right(self._firsts, last)
         return [span for span in self._spans[begin:end] if span.last >= first]
 
     def within(self, first: int, last: int) -> list[Span]:
-        """As `overlapping`, with the spans cut at both ends of the range."""
+        """Like `overlapping`, with the spans split at both ends of the range."""
         self._cut(first)
         self._cut(last + 1)
         return self.overlapping(first, last)
@@ -113,7 +112,7 @@ class Window:
         self._firsts.append(span.first)
 
     def begin_at(self, offset: int) -> None:
-        """Forget all before the offset, whatever its state."""
+        """Remove everything before the offset, in any state."""
         self._cut(offset)
         keep = bisect_right(self._firsts, offset - 1)
         del self._spans[:keep], self._firsts[:keep]
@@ -129,12 +128,12 @@ class Window:
             self._firsts.insert(index + 1, offset)
 
     def join(self, first: int, last: int) -> None:
-        """Let spans in and around the range grow together where they are alike."""
+        """Merge equal neighbours in and around the range."""
         begin = max(bisect_right(self._firsts, first) - 2, 0)
         end = min(bisect_right(self._firsts, last) + 1, len(self._spans))
         joined: list[Span] = []
         for span in self._spans[begin:end]:
-            if joined and joined[-1].is_like(span):
+            if joined and joined[-1].has_same_state(span):
                 joined[-1].last = span.last
             else:
                 joined.append(span)

@@ -1,1 +1,1 @@
-"""Consumer groups of KIP-848: the coordinator assigns, and members reconcile what they have with it, one by one."""
+"""Consumer groups of KIP-848: the coordinator assigns partitions, and members reconcile with the target one by one."""

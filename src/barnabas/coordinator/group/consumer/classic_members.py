@@ -1,8 +1,8 @@
-"""Members of the classic protocol in a consumer group: JoinGroup, SyncGroup, Heartbeat and LeaveGroup served for them.
+"""Members of the classic protocol in a consumer group: their JoinGroup, SyncGroup, Heartbeat and LeaveGroup.
 
-To such a member the group looks like a classic one in which it is never the leader: its member epoch is its generation,
-a rebalance is a heartbeat that says so, JoinGroup reconciles as a heartbeat of the new protocol does and is answered
-at once, and SyncGroup tells the partitions. What the member has it says in its subscription.
+To such a member the group looks like a classic one in which it is never the leader. Its member epoch is its generation.
+A heartbeat tells it to join again; JoinGroup reconciles like a heartbeat of the new protocol and is answered at once;
+SyncGroup returns the partitions. The member reports the partitions it owns in its subscription.
 """
 
 from dataclasses import replace
@@ -11,16 +11,16 @@ from typing import Any
 from barnabas.coordinator.decision import Decision, Now
 from barnabas.coordinator.group.consumer import records
 from barnabas.coordinator.group.consumer.group import ConsumerGroup
-from barnabas.coordinator.group.consumer.heartbeat import check_room, reconcile
+from barnabas.coordinator.group.consumer.heartbeat import check_group_size, reconcile
 from barnabas.coordinator.group.consumer.leave import remove_members
-from barnabas.coordinator.group.consumer.member import ClassicFacts, ConsumerMember, MemberState
+from barnabas.coordinator.group.consumer.member import ClassicMemberState, ConsumerMember, MemberState
 from barnabas.coordinator.group.consumer.migration import becomes_classic_with, downgrade_with, protocol_topics
 from barnabas.coordinator.group.consumer.sessions import JOIN, SYNC, expect_join, keep_session
 from barnabas.coordinator.group.consumer.static_members import known_member, replaced
 from barnabas.coordinator.group.consumer.subscriptions import RegexChange, update_epoch, update_regexes
 from barnabas.coordinator.group.consumer.target import Target, update_target
 from barnabas.coordinator.group.heartbeat import ALIVE
-from barnabas.coordinator.group.join import Joining, MemberIdHandedOut
+from barnabas.coordinator.group.join import Joining, MemberIdAssigned
 from barnabas.coordinator.group.member import UNKNOWN_MEMBER_ID
 from barnabas.coordinator.group.settings import MigrationPolicy
 from barnabas.coordinator.group.store import GroupStore
@@ -53,14 +53,14 @@ def decide_classic_join(
     subscription = _accepted(store, group, joining)
     is_unknown = joining.member_id == UNKNOWN_MEMBER_ID
     member_id = store.new_modern_member_id() if is_unknown else joining.member_id
-    check_room(store, group, joining.member_id)
+    check_group_size(store, group, joining.member_id)
     if is_unknown and joining.needs_member_id and joining.group_instance_id is None:
-        return Decision(MemberIdHandedOut(member_id))
+        return Decision(MemberIdAssigned(member_id))
     decision: Decision[JoinGroupResponse] = Decision(JoinGroupResponse())
     existing = group.static_member(joining.group_instance_id)
     downgrade = becomes_classic_with(store, group, existing)
     before = _identified(group, joining, member_id, decision)
-    member = _told(before, joining, subscription)
+    member = _updated_member(before, joining, subscription)
     if member != before:
         decision.records.append(records.member_metadata(group.group_id, member))
     regex_change = update_regexes(store, group, before, member, now, decision)
@@ -110,7 +110,9 @@ def _accepted(store: GroupStore, group: ConsumerGroup, joining: Joining) -> Subs
     try:
         return parse_subscription(next(iter(joining.protocols.values())))
     except CorruptMessage:
-        raise InconsistentGroupProtocol("the member's first protocol has no subscription of a consumer") from None
+        raise InconsistentGroupProtocol(
+            "the metadata of the member's first protocol is not a consumer subscription"
+        ) from None
 
 
 def _identified(group: ConsumerGroup, joining: Joining, member_id: str, decision: Decision[Any]) -> ConsumerMember:
@@ -122,7 +124,7 @@ def _identified(group: ConsumerGroup, joining: Joining, member_id: str, decision
     return group.members.get(member_id) or ConsumerMember(member_id=member_id)
 
 
-def _told(before: ConsumerMember, joining: Joining, subscription: Subscription) -> ConsumerMember:
+def _updated_member(before: ConsumerMember, joining: Joining, subscription: Subscription) -> ConsumerMember:
     return replace(
         before,
         instance_id=before.instance_id if joining.group_instance_id is None else joining.group_instance_id,
@@ -131,7 +133,7 @@ def _told(before: ConsumerMember, joining: Joining, subscription: Subscription) 
         subscribed_topic_names=frozenset(subscription.topics),
         subscribed_topic_regex="",
         client=joining.client,
-        classic=ClassicFacts(joining.session_timeout_ms, tuple(joining.protocols.items())),
+        classic=ClassicMemberState(joining.session_timeout_ms, tuple(joining.protocols.items())),
     )
 
 
@@ -149,9 +151,11 @@ def decide_classic_sync(
 ) -> Decision[SyncGroupResponse]:
     member, classic = _classic(group, request.member_id, request.group_instance_id, request.generation_id)
     if request.protocol_type not in (None, CONSUMER_PROTOCOL_TYPE):
-        raise InconsistentGroupProtocol(f"the group's protocol type is {CONSUMER_PROTOCOL_TYPE}")
+        raise InconsistentGroupProtocol(f"the group's protocol type is {CONSUMER_PROTOCOL_TYPE}; join again")
     if request.protocol_name not in (None, classic.protocol):
-        raise InconsistentGroupProtocol(f"the member was told to use {classic.protocol} when it joined")
+        raise InconsistentGroupProtocol(
+            f"the member must use {classic.protocol}, which it got when it joined; join again"
+        )
     if group.target_epoch > member.member_epoch and member.state is not MemberState.UNREVOKED_PARTITIONS:
         expect_join(store, group.group_id, member, now.monotonic_ms)
         raise RebalanceInProgress(f"A new rebalance is triggered in group {group.group_id}; join again")
@@ -184,19 +188,19 @@ def classic_heartbeat(
 
 def _classic(
     group: ConsumerGroup, member_id: str, instance_id: str | None, generation: int
-) -> tuple[ConsumerMember, ClassicFacts]:
+) -> tuple[ConsumerMember, ClassicMemberState]:
     member = known_member(group, member_id, instance_id)
     if member.classic is None:
         raise UnknownMemberId(f"Member {member_id} does not use the classic protocol.")
     if generation != member.member_epoch:
-        raise IllegalGeneration(f"generation {generation} is not {member.member_epoch}, which the member is in")
+        raise IllegalGeneration(f"the member is in generation {member.member_epoch}, not {generation}; join again")
     return member, member.classic
 
 
 def decide_classic_leave(
     store: GroupStore, group: ConsumerGroup, request: LeaveGroupRequest, now: Now
 ) -> Decision[LeaveGroupResponse]:
-    """Whatever protocol the members speak: an administrator removes them so."""
+    """For members of either protocol: an administrator can remove both."""
     leaving: dict[str, ConsumerMember] = {}
     responses = []
     for identity in request.members:

@@ -1,4 +1,4 @@
-"""A consumer group as ConsumerGroupDescribe tells it."""
+"""A consumer group as ConsumerGroupDescribe returns it."""
 
 import uuid
 from collections.abc import Iterable, Mapping
@@ -11,7 +11,7 @@ from barnabas.wire.errors import GroupIdNotFound
 from barnabas.wire.messages.consumer_group_describe import Assignment, DescribedGroup, Member, TopicPartitions
 
 _CLASSIC, _CONSUMER = 0, 1
-"""Types of members."""
+"""Member types."""
 
 
 def describe_consumer_group(store: GroupStore, group_id: str) -> DescribedGroup:

@@ -3,7 +3,7 @@
 state         when
 Empty         it has no members
 Assigning     the target assignment is older than the group epoch
-Reconciling   not all members have come to the target assignment
+Reconciling   not all members have reached the target assignment
 Stable        all have
 Dead          deleted
 """
@@ -28,7 +28,7 @@ class ConsumerGroupState(Enum):
 class ResolvedRegex(NamedTuple):
     topics: frozenset[str]
     version: int
-    """Of the metadata log: topics made later have not been looked at."""
+    """An offset in the metadata log: topics created after it have not been matched."""
     timestamp_ms: int
 
 
@@ -44,19 +44,19 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
         self.static_members: dict[str, str] = {}
         """Member ids by group instance id; every value is a key of `members`."""
         self.owners: dict[uuid.UUID, dict[int, str]] = {}
-        """Who has a partition, or has yet to give it up. At most one member has it."""
+        """The member that owns a partition, or has yet to revoke it. At most one does."""
         self.regexes: dict[str, int] = {}
-        """How many members subscribe with a regular expression."""
+        """How many members subscribe with each regular expression."""
         self.resolved: dict[str, ResolvedRegex] = {}
         self.assignors: dict[str, int] = {}
-        """How many members ask for a server-side assignor."""
+        """How many members ask for each server-side assignor."""
         self.classic_protocols: dict[str, int] = {}
-        """How many of the members that speak the classic protocol support one of its assignors."""
+        """How many members of the classic protocol support each of its assignors."""
         self.classic_size = 0
         self.has_partition_metadata = False
-        """Whether Kafka 4.0 left a record that is to be deleted."""
+        """Whether Kafka 4.0 left a record that must be deleted."""
 
-    # What is so
+    # --- queries
 
     @property
     def state(self) -> ConsumerGroupState:
@@ -83,7 +83,7 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
         return self.owners.get(topic_id, {}).get(partition)
 
     def topics_of(self, member: ConsumerMember) -> frozenset[str]:
-        """The names of all topics it subscribes to, as far as its regular expression is resolved."""
+        """The topics it subscribes to by name, and those that its regular expression has been resolved to."""
         resolved = self.resolved.get(member.regex, NOTHING_RESOLVED).topics
         return member.subscribed_topic_names | resolved if resolved else member.subscribed_topic_names
 
@@ -98,7 +98,7 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
         return any(self.classic_protocols.get(name, 0) == self.classic_size for name in protocols)
 
     def waits_for_others(self, member: ConsumerMember) -> bool:
-        """Whether a partition that it shall have has not been given up yet."""
+        """Whether another member still has to revoke a partition of its target."""
         return member.state is MemberState.UNRELEASED_PARTITIONS and any(
             partition not in member.assigned.get(topic_id, {}) and self.owner(topic_id, partition) is not None
             for topic_id, partitions in self.target_of(member.member_id).items()
@@ -106,13 +106,13 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
         )
 
     def preferred_assignor(self, before: ConsumerMember | None, after: ConsumerMember | None) -> str | None:
-        """What most members ask for, once `after` has taken the place of `before`."""
+        """The assignor that most members ask for, with `after` in place of `before`."""
         counts = dict(self.assignors)
         add_counts(counts, _assignor(before), -1)
         add_counts(counts, _assignor(after), 1)
         return max(counts, key=counts.__getitem__, default=None)
 
-    # What happens
+    # --- changes
 
     def put(self, member: ConsumerMember) -> None:
         before = self.members.get(member.member_id)
@@ -153,7 +153,7 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
         for topic_id, partitions in owned.items():
             owners = self.owners.get(topic_id, {})
             for partition in partitions:
-                # After a compaction the log may show a later owner before the end of an earlier one.
+                # After compaction a later owner may come before the revocation of an earlier one in the log.
                 if owners.get(partition) == member_id:
                     del owners[partition]
             if not owners:

@@ -1,11 +1,11 @@
-"""ConsumerGroupHeartbeat: the one request by which members join, live, change, give up partitions and leave.
+"""ConsumerGroupHeartbeat: the request with which members join, stay alive, change, revoke partitions and leave.
 
     epoch 0       joins, or joins again after it was fenced
-    epoch > 0     lives in that epoch; may tell a changed subscription, and which partitions it has
+    epoch > 0     is alive in that epoch; may send a changed subscription, and the partitions it owns
     epoch -1, -2  leaves; -2: a static member that will be back
 
-In order: who is it, has its subscription changed, has the group epoch, has the target assignment, and what does all
-that mean for the partitions of this member.
+In this order: identify the member, update its subscription, the group epoch and the target assignment, then reconcile
+the member with its target.
 """
 
 import datetime
@@ -55,9 +55,9 @@ def decide_consumer_heartbeat(
     decision: HeartbeatDecision = Decision(ConsumerGroupHeartbeatResponse())
     joins = request.member_epoch == JOIN_EPOCH
     group = _group(store, request.group_id, joins, now, decision)
-    check_room(store, group, request.member_id)
+    check_group_size(store, group, request.member_id)
     before = _identified(store, group, request, joins, decision)
-    member = _told(before, request, client)
+    member = _updated_member(before, request, client)
     if member != before:
         decision.records.append(records.member_metadata(group.group_id, member))
     names_changed = member.subscribed_topic_names != before.subscribed_topic_names
@@ -97,7 +97,7 @@ def decide_consumer_heartbeat(
 
 
 def _group(store: GroupStore, group_id: str, joins: bool, now: Now, decision: Decision[Any]) -> ConsumerGroup:
-    """As it is, or as it will be once the decision's records are replayed."""
+    """The group, or a new one as it will be after the decision's records are replayed."""
     group = store.modern.get(group_id)
     if isinstance(group, ConsumerGroup):
         return group
@@ -111,7 +111,7 @@ def _group(store: GroupStore, group_id: str, joins: bool, now: Now, decision: De
     return upgraded(store, group_id, now, decision)
 
 
-def check_room(store: GroupStore, group: ConsumerGroup, member_id: str) -> None:
+def check_group_size(store: GroupStore, group: ConsumerGroup, member_id: str) -> None:
     size_max = store.settings.consumer_group_size_max
     if len(group.members) >= size_max and member_id not in group.members:
         raise GroupMaxSizeReached(f"The consumer group has reached its maximum capacity of {size_max} members.")
@@ -124,7 +124,7 @@ def _identified(
     joins: bool,
     decision: Decision[Any],
 ) -> ConsumerMember:
-    """The member as it was before this request."""
+    """The member before this request."""
     if not joins:
         member = known_member(group, request.member_id, request.instance_id)
         check_epoch(member, request.member_epoch, request.topic_partitions)
@@ -137,8 +137,10 @@ def _identified(
     return group.members.get(member_id) or ConsumerMember(member_id=member_id)
 
 
-def _told(before: ConsumerMember, request: ConsumerGroupHeartbeatRequest, client: ClientInfo) -> ConsumerMember:
-    """With what the request tells; null means that nothing has changed. Who sends this speaks the new protocol."""
+def _updated_member(
+    before: ConsumerMember, request: ConsumerGroupHeartbeatRequest, client: ClientInfo
+) -> ConsumerMember:
+    """The member with the fields of the request; null means unchanged. It now speaks the new protocol."""
     names, timeout_ms = request.subscribed_topic_names, request.rebalance_timeout // _MILLISECOND
     return replace(
         before,

@@ -1,6 +1,6 @@
-"""Members that go: by a heartbeat that says so, or because they missed a deadline. The group epoch grows with it.
+"""Members that leave, by a heartbeat or because they missed a deadline. The group epoch grows.
 
-Where only members of the classic protocol are left, the group becomes a classic one again (`migration`).
+If only members of the classic protocol are left, the group becomes a classic one again (`migration`).
 """
 
 from collections.abc import Sequence
@@ -37,14 +37,14 @@ def decide_consumer_leave(
         ConsumerGroupHeartbeatResponse(member_id=request.member_id, member_epoch=request.member_epoch)
     )
     if request.instance_id is not None and request.member_epoch == STATIC_LEAVE_EPOCH:
-        decision.records.append(records.current_assignment(group.group_id, _away(member)))
+        decision.records.append(records.current_assignment(group.group_id, _without_revocations(member)))
     else:
         remove_members(store, group, [member], now, decision)
     return decision
 
 
-def _away(member: ConsumerMember) -> ConsumerMember:
-    """It has stopped consuming: what it was to give up it has given up, the rest waits for its return."""
+def _without_revocations(member: ConsumerMember) -> ConsumerMember:
+    """It has stopped consuming, so its revocations are done; its other partitions wait for its return."""
     return replace(
         member,
         member_epoch=STATIC_LEAVE_EPOCH,

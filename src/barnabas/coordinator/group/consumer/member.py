@@ -1,7 +1,7 @@
-"""One member of a consumer group, as a value: every change makes another one.
+"""One member of a consumer group. Immutable: every change makes a new object.
 
-What it subscribes to comes from the member; what it has is what the coordinator has granted it, and what it has been
-told to give up and has not yet. Both count as its own: nobody else gets such a partition before it is released.
+The subscription comes from the member. Its partitions are those that the coordinator has assigned to it, and those that
+it must revoke and has not yet. It owns both: no other member gets such a partition before it is revoked.
 """
 
 import uuid
@@ -22,7 +22,7 @@ from barnabas.coordinator.group.member import ClientInfo, Protocols
 from barnabas.coordinator.group.modern.topics import shared_names
 
 OwnedPartitions = Mapping[uuid.UUID, Mapping[int, int]]
-"""By topic id, partitions with the member epoch since which the member has them. Never changed after it was made."""
+"""By topic id: partitions, each with the member epoch since which the member owns it. Immutable."""
 
 NOTHING: Final[OwnedPartitions] = {}
 UNKNOWN_CLIENT: Final = ClientInfo("", "")
@@ -30,30 +30,30 @@ UNKNOWN_CLIENT: Final = ClientInfo("", "")
 JOIN_EPOCH: Final = 0
 LEAVE_EPOCH: Final = -1
 STATIC_LEAVE_EPOCH: Final = -2
-"""A static member says that it will be back: its partitions are kept for it until its session ends."""
+"""A static member has left and will be back: its partitions are kept for it until its session ends."""
 
 
 class MemberState(IntEnum):
     STABLE = 0
-    """It has what the target assignment of its epoch gives it."""
+    """It owns its target assignment."""
     UNREVOKED_PARTITIONS = 1
-    """It has been told to give up partitions, and has not said that it did."""
+    """It must revoke partitions, and has not reported that it did."""
     UNRELEASED_PARTITIONS = 2
-    """It waits for partitions that others have not given up."""
+    """It waits for partitions that other members have not revoked yet."""
     UNKNOWN = 127
-    """Stored by a version that knows more."""
+    """Stored by a newer version."""
 
     @classmethod
     def of(cls, value: int) -> "MemberState":
         return cls(value) if value in cls._value2member_map_ else cls.UNKNOWN
 
 
-class ClassicFacts(NamedTuple):
-    """Of a member that speaks the classic protocol: what it needs besides."""
+class ClassicMemberState(NamedTuple):
+    """Additional state of a member of the classic protocol."""
 
     session_timeout_ms: int
     protocols: tuple[tuple[str, bytes], ...]
-    """The most wanted first. A consumer group has no common protocol: each member is told its own first."""
+    """Most preferred first. A consumer group has no common protocol: each member gets its own first one."""
 
     @property
     def protocol(self) -> str:
@@ -72,7 +72,7 @@ class ConsumerMember:
     member_id: str
     member_epoch: int = JOIN_EPOCH
     previous_member_epoch: int = -1
-    """The answer that told the member its epoch may have been lost: then it comes with this one."""
+    """Accepted too: the answer with the current epoch may have been lost."""
     state: MemberState = MemberState.STABLE
     instance_id: str | None = None
     rack_id: str | None = None
@@ -83,18 +83,18 @@ class ConsumerMember:
     server_assignor: str | None = None
     assigned: OwnedPartitions = field(default_factory=dict)
     pending_revocation: OwnedPartitions = field(default_factory=dict)
-    classic: ClassicFacts | None = None
+    classic: ClassicMemberState | None = None
 
     def is_reconciled_to(self, target_epoch: int) -> bool:
         return self.state is MemberState.STABLE and self.member_epoch == target_epoch
 
     @property
     def regex(self) -> str:
-        """The empty string where there is none."""
+        """The empty string if there is none."""
         return self.subscribed_topic_regex or ""
 
     def owns(self, topic_id: uuid.UUID | None, partition: int) -> int | None:
-        """The member epoch since which it has the partition, also if it is to give it up; None if it has it not."""
+        """The member epoch since which it owns the partition, also if it must revoke it; None if it does not own it."""
         if topic_id is None:
             return None
         since = self.assigned.get(topic_id, {}).get(partition)
@@ -110,7 +110,7 @@ class ConsumerMember:
             pending_revocation=NOTHING,
         )
 
-    # As it is stored
+    # --- stored form
 
     def with_metadata(self, metadata: MemberMetadata) -> "ConsumerMember":
         stored, classic = metadata
@@ -125,7 +125,7 @@ class ConsumerMember:
             server_assignor=stored.server_assignor,
             classic=None
             if classic is None
-            else ClassicFacts(
+            else ClassicMemberState(
                 classic.session_timeout_ms, tuple((each.name, each.metadata) for each in classic.supported_protocols)
             ),
         )

@@ -1,12 +1,13 @@
-"""Groups that change their protocol while their members go on consuming.
+"""Groups that change their protocol while their members keep consuming.
 
-Up: a classic group becomes a consumer group when the first member of the new protocol joins it. Its generation becomes
-the group epoch, and everybody has what it had: nobody stops. Members of the classic protocol stay (`classic_members`).
+Upgrade: a classic group becomes a consumer group when the first member of the new protocol joins it. Its generation
+becomes the group epoch, and all members keep their partitions. Members of the classic protocol stay
+(`classic_members`).
 
-Down: when the last member of the new protocol leaves, or a static one comes back with the classic protocol, the group
-becomes a classic one, and its members rebalance.
+Downgrade: when the last member of the new protocol leaves, or a static one comes back with the classic protocol, the
+group becomes a classic one, and its members rebalance.
 
-Empty groups change without further ado. What else is allowed says `group.consumer.migration.policy`.
+Empty groups can always change. For others `group.consumer.migration.policy` decides.
 """
 
 import logging
@@ -18,7 +19,7 @@ from barnabas.coordinator.decision import Decision, Now
 from barnabas.coordinator.group.classic_group import ClassicGroup
 from barnabas.coordinator.group.consumer import records
 from barnabas.coordinator.group.consumer.group import ConsumerGroup
-from barnabas.coordinator.group.consumer.member import ClassicFacts, ConsumerMember, since_epoch
+from barnabas.coordinator.group.consumer.member import ClassicMemberState, ConsumerMember, since_epoch
 from barnabas.coordinator.group.consumer.sessions import keep_session, watch_removal
 from barnabas.coordinator.group.member import Member
 from barnabas.coordinator.group.modern.partitions import NO_PARTITIONS, Partitions
@@ -40,11 +41,11 @@ from barnabas.wire.errors import CorruptMessage, GroupIdNotFound, RebalanceInPro
 logger = logging.getLogger(__name__)
 
 
-# Up
+# --- upgrade
 
 
 def upgraded(store: GroupStore, group_id: str, now: Now, decision: Decision[Any]) -> ConsumerGroup:
-    """The consumer group in place of whatever is there, as it will be once the decision's records are replayed."""
+    """The consumer group that replaces any group of this id, as the decision's records will make it."""
     classic = store.groups.get(group_id)
     if classic is None:
         return ConsumerGroup(group_id)
@@ -69,7 +70,7 @@ def upgraded(store: GroupStore, group_id: str, now: Now, decision: Decision[Any]
             dismissed.release(parked, RebalanceInProgress("the group has become a consumer group; join again"))
         return dismissed
 
-    # Not before: should this not be stored, the classic group goes on, and with it those who wait.
+    # Only once it is stored: otherwise the classic group continues, with its parked requests.
     decision.on_committed = dismiss
     decision.records += [GroupRecord(group_id, None), *_records_of(group)]
     for upgraded_member in group.members.values():
@@ -111,7 +112,7 @@ def _consumer_group(catalog: TopicCatalog, classic: ClassicGroup) -> ConsumerGro
                 client=member.client,
                 subscribed_topic_names=frozenset(subscription.topics),
                 assigned=since_epoch(partitions, epoch),
-                classic=ClassicFacts(member.session_timeout_ms, tuple(member.protocols.items())),
+                classic=ClassicMemberState(member.session_timeout_ms, tuple(member.protocols.items())),
             )
         )
     group.metadata_hash = catalog.hash_of(group.names_subscribed)
@@ -146,7 +147,7 @@ def _records_of(group: ConsumerGroup) -> list[Any]:
     ]
 
 
-# Down
+# --- downgrade
 
 
 def becomes_classic_without(store: GroupStore, group: ConsumerGroup, leaving: Collection[ConsumerMember]) -> bool:
@@ -156,7 +157,7 @@ def becomes_classic_without(store: GroupStore, group: ConsumerGroup, leaving: Co
 
 
 def becomes_classic_with(store: GroupStore, group: ConsumerGroup, replaced: ConsumerMember | None) -> bool:
-    """Whether only `replaced` speaks the new protocol: it comes back with the classic one."""
+    """Whether `replaced`, which comes back with the classic protocol, is the only one with the new protocol."""
     return (
         replaced is not None
         and replaced.classic is None
@@ -188,7 +189,7 @@ def downgrade_with(
     *,
     rebalance: bool,
 ) -> None:
-    """The records that replace the static member by the `joining` one are in the decision already."""
+    """The decision already has the records that replace the static member by the `joining` one."""
     staying = [member for member in group.members.values() if member.member_id != replaced.member_id]
     decision.records += records.group_removal(group, [*(member.member_id for member in staying), joining.member_id])
     holders = {joining.member_id: replaced.member_id}
@@ -205,7 +206,7 @@ def _downgrade(
     *,
     rebalance: bool,
 ) -> None:
-    """`holders` says under whose id a member's target is stored, where that is not its own."""
+    """`holders` maps a member to the id under which its target is stored, if that is not its own."""
     group_id = group.group_id
     classic = ClassicGroup(group_id, now.wall_ms)
     classic.generation = group.group_epoch
@@ -266,7 +267,7 @@ def _assignment(catalog: TopicCatalog, target: Partitions, subscription: bytes) 
 def protocol_topics(
     catalog: TopicCatalog, partitions: Iterable[tuple[uuid.UUID, Iterable[int]]]
 ) -> tuple[ProtocolTopic, ...]:
-    """By name, as the classic protocol has it; topics that are no more have none."""
+    """By name, as in the classic protocol; deleted topics are left out."""
     by_id = catalog.topics.by_id
     return tuple(
         ProtocolTopic(topic=by_id[topic_id].name, partitions=tuple(sorted(indexes)))

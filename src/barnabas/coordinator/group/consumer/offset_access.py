@@ -1,7 +1,7 @@
 """Who may commit and fetch the offsets of a modern group.
 
-A member commits in its epoch. It may also come with an older one, since which it has had the partitions: the answer
-that would have told it the new one is still under way. An administrator commits while the group has no members.
+A member commits with its epoch, or with an older one, if it has owned the partitions since then: the answer with the
+new epoch may still be on its way. An administrator can commit while the group has no members.
 """
 
 import uuid
@@ -20,7 +20,7 @@ from barnabas.wire.errors import (
 )
 
 _COMMIT_VERSION_MIN: Final = 9
-"""Of OffsetCommit: before, nobody can be told what is wrong with an epoch."""
+"""From this version of OffsetCommit on clients know STALE_MEMBER_EPOCH."""
 _NO_EPOCH: Final = -1
 
 
@@ -58,7 +58,7 @@ def check_commit(
 
 
 def check_txn_commit(group: ModernGroup[Any], committer: Committer, topics: Iterable[CommittedTopic]) -> None:
-    """In a transaction the producer's epoch fences, so a client may keep silent about the member."""
+    """The producer epoch fences transactions, so a client may leave out the member."""
     group = as_consumer_group(group)
     if committer.epoch < 0 and not group.members:
         return
@@ -67,7 +67,7 @@ def check_txn_commit(group: ModernGroup[Any], committer: Committer, topics: Iter
     try:
         _check_epoch(group.member(committer.member_id), committer.epoch, topics)
     except StaleMemberEpoch as error:
-        raise IllegalGeneration(str(error)) from None  # TxnOffsetCommit has no other word for it
+        raise IllegalGeneration(str(error)) from None  # the only fitting error that TxnOffsetCommit has
 
 
 def _check_epoch(member: ConsumerMember, epoch: int, topics: Iterable[CommittedTopic]) -> None:

@@ -1,7 +1,7 @@
-"""`range`: of every topic each subscriber gets one run of partitions, all in the same order of members.
+"""`range`: each subscriber of a topic gets a contiguous range of its partitions, in the same order of members.
 
-So topics with equally many partitions and subscribers are assigned alike, which joins by key need. Not sticky: who has
-what follows from the members' names alone (static members by their instance id, before all others).
+So topics with the same number of partitions and subscribers are assigned alike, as joins by key need it. Not sticky:
+the assignment depends only on the member ids (for static members, which come first, on their instance ids).
 """
 
 import uuid

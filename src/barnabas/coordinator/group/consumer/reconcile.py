@@ -1,11 +1,11 @@
-"""One step of a member towards the target assignment.
+"""One step of a member towards its target assignment.
 
-    gives up    what it has and shall not have: it is told so, and keeps it until it says that it has stopped
-    waits       for what it shall have and another member has not given up
-    gets        what it shall have and nobody else has
+    revokes     partitions that are not in its target: it owns them until it reports that it has stopped
+    waits       for partitions in its target that another member has not revoked yet
+    gets        partitions in its target that no member owns
 
-It stays in its epoch until it has given up everything; then it comes to the epoch of the target, in which it gets the
-rest bit by bit. So there is never a moment at which two members have a partition.
+It stays in its epoch until all revocations are done. Then it moves to the target epoch, in which it gets the remaining
+partitions as they become free. So two members never own the same partition.
 """
 
 import uuid
@@ -24,7 +24,7 @@ from barnabas.wire.errors import FencedMemberEpoch
 from barnabas.wire.messages.consumer_group_heartbeat import TopicPartitions
 
 Reported = Iterable[TopicPartitions] | None
-"""What the member says it has; None: it did not say, and nothing has changed for it."""
+"""The partitions the member reports; None if it reports none, because nothing has changed."""
 
 
 def reconciled(
@@ -37,7 +37,7 @@ def reconciled(
     subscription_changed: bool,
     reported: Reported,
 ) -> ConsumerMember:
-    """The member as it is after this heartbeat; `topic_ids` is what it subscribes to now."""
+    """The member after this heartbeat; `topic_ids` are its current subscriptions."""
     if member.is_reconciled_to(target_epoch) and not subscription_changed:
         return member
     epoch = member.member_epoch
@@ -48,7 +48,9 @@ def reconciled(
             return _without_unsubscribed(member, topic_ids, reported) if subscription_changed else member
         case MemberState.UNKNOWN:
             if reported is None or tuple(reported):
-                raise FencedMemberEpoch("the member's state is not known here; it must give up all and join again")
+                raise FencedMemberEpoch(
+                    "the stored state of the member is not known here; it must abandon its partitions and join again"
+                )
             epoch = target_epoch
     return _next(group, member, epoch, target_epoch, target, topic_ids, reported)
 
@@ -96,7 +98,7 @@ def _next(
 def _without_unsubscribed(
     member: ConsumerMember, topic_ids: frozenset[uuid.UUID], reported: Reported
 ) -> ConsumerMember:
-    """Before a new target comes: what it no longer subscribes to goes at once."""
+    """Revoke partitions of topics it no longer subscribes to, without waiting for a new target."""
     gone = {topic_id: owned for topic_id, owned in member.assigned.items() if topic_id not in topic_ids}
     if not gone:
         return member

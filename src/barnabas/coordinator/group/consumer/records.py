@@ -1,4 +1,4 @@
-"""The records by which a consumer group changes."""
+"""Makes the records of a consumer group."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def regex(group_id: str, expression: str, resolved: ResolvedRegex | None) -> Sta
 
 
 def member_removal(group_id: str, member_id: str) -> tuple[StateRecord, StateRecord, StateRecord]:
-    """In this order: a member without partitions, without a target, and then no member."""
+    """Tombstones in this order: current assignment, target assignment, member."""
     return (
         StateRecord(ConsumerGroupCurrentMemberAssignmentKey(group_id=group_id, member_id=member_id), None),
         StateRecord(ConsumerGroupTargetAssignmentMemberKey(group_id=group_id, member_id=member_id), None),
@@ -80,7 +80,7 @@ def member_removal(group_id: str, member_id: str) -> tuple[StateRecord, StateRec
 
 
 def group_removal(group: ConsumerGroup, member_ids: Iterable[str] | None = None) -> list[StateRecord]:
-    """`member_ids` where they are not the group's: a member has been replaced by records that come before."""
+    """`member_ids`: if earlier records of the same decision have replaced a member."""
     group_id = group.group_id
     ids = list(group.members if member_ids is None else member_ids)
     by_member = [member_removal(group_id, member_id) for member_id in ids]

@@ -1,9 +1,9 @@
-"""Which topics a regular expression stands for, in time linear in the length of their names.
+"""Matches topics with a regular expression, in time linear in the length of their names.
 
-Python's own engine backtracks: `(a+)+b` takes minutes over a name of forty letters, and it holds the whole process
-meanwhile. A pattern comes from a client. So the pattern becomes a program of a few instructions (Thompson), all of its
-threads walk over a name together, and the sets of threads that have been seen are remembered with what each character
-makes of them. What remains is bounded twice: the length of a program, and the work that one resolution may take.
+Patterns come from clients, and Python's own engine backtracks: `(a+)+b` takes minutes on a name of forty letters, and
+blocks the whole process. So a pattern is compiled to a small program (Thompson's construction), all threads of the
+program advance over a name together, and sets of threads are cached with their transitions (a lazy DFA). The length of
+a program and the work for one resolution are both bounded.
 """
 
 import logging
@@ -28,11 +28,11 @@ logger = logging.getLogger(__name__)
 PROGRAM_SIZE_MAX: Final = 3_000
 """Nested counts multiply: `((a{100}){100}){100}` would have a million instructions."""
 WORK_MAX: Final = 20_000_000
-"""Instructions looked at for one pattern, some seconds of a worker. Ordinary patterns need one per new situation."""
+"""Instructions executed for one pattern: a few seconds of a worker. Ordinary patterns need far fewer."""
 REMEMBERED_MAX: Final = 20_000
 
 _START, _END, _OTHER, _WORD = "start", "end", "other", "word"
-"""What is beside a place in a name."""
+"""The characters before and after a position in a name."""
 
 
 class _Split(NamedTuple):
@@ -51,7 +51,7 @@ Threads = frozenset[int]
 
 
 class TooMuchWork(Exception):
-    """The pattern is legal, and nobody can wait for it."""
+    """The pattern is valid, but takes too long."""
 
 
 class Regex:
@@ -59,17 +59,17 @@ class Regex:
         self.pattern = pattern
         self._program: list[_Instruction] = []
         self._compiled = 0
-        """Nodes, not instructions: a repeated nothing has none of these."""
+        """Counts nodes, not instructions: an empty group that is repeated has no instructions."""
         self._compile(parse(pattern))
         self._program.append(_MATCH)
         self._remembered: dict[tuple[Threads, str, str], Threads] = {}
         self._work = 0
 
     def matches(self, name: str) -> bool:
-        """The whole name."""
-        threads = self._closure((0,), _START, _beside(name, 0))
+        """Whether the whole name matches."""
+        threads = self._closure((0,), _START, _neighbours(name, 0))
         for position, char in enumerate(name):
-            threads = self._step(threads, char, _beside(name, position + 1))
+            threads = self._step(threads, char, _neighbours(name, position + 1))
             if not threads:
                 return False
         return len(self._program) - 1 in threads
@@ -108,7 +108,7 @@ class Regex:
             raise TooMuchWork
         return frozenset(reached)
 
-    # From a tree to a program
+    # --- compiling
 
     def _compile(self, node: Node) -> None:
         self._compiled += 1
@@ -134,41 +134,41 @@ class Regex:
                 else:
                     self._compile_up_to(repeated, most - least)
 
-    def _hole(self) -> int:
+    def _reserve(self) -> int:
         self._program.append(_Split(0, 0))
         return len(self._program) - 1
 
-    def _fill(self, hole: int, first: int, second: int) -> None:
-        self._program[hole] = _Split(first, second)
+    def _fill(self, place: int, first: int, second: int) -> None:
+        self._program[place] = _Split(first, second)
 
     def _compile_choice(self, nodes: tuple[Node, ...]) -> None:
         ends = []
         for each in nodes[:-1]:
-            split = self._hole()
+            split = self._reserve()
             self._compile(each)
-            ends.append(self._hole())
+            ends.append(self._reserve())
             self._fill(split, split + 1, len(self._program))
         self._compile(nodes[-1])
         for end in ends:
             self._fill(end, len(self._program), len(self._program))
 
     def _compile_any_number(self, node: Node) -> None:
-        split = self._hole()
+        split = self._reserve()
         self._compile(node)
-        back = self._hole()
+        back = self._reserve()
         self._fill(back, split, split)
         self._fill(split, split + 1, len(self._program))
 
     def _compile_up_to(self, node: Node, count: int) -> None:
         splits = []
         for _ in range(count):
-            splits.append(self._hole())
+            splits.append(self._reserve())
             self._compile(node)
         for split in splits:
             self._fill(split, split + 1, len(self._program))
 
 
-def _beside(name: str, position: int) -> str:
+def _neighbours(name: str, position: int) -> str:
     if position >= len(name):
         return _END
     return _WORD if name[position] in WORD else _OTHER
@@ -186,18 +186,20 @@ def _holds(kind: str, before: str, after: str) -> bool:
 
 @lru_cache(maxsize=256)
 def compile_regex(pattern: str) -> str:
-    """The pattern itself, once it is known to be valid; InvalidRegularExpression otherwise."""
+    """Returns the pattern if it is valid. Raises InvalidRegularExpression otherwise."""
     Regex(pattern)
     return pattern
 
 
 def matching(pattern: str, names: Iterable[str]) -> list[str]:
-    """Runs in a worker. A stored pattern that is not valid here, or takes too long, stands for no topic."""
+    """Runs in a worker. A stored pattern that is not valid here, or takes too long, matches no topic."""
     try:
         regex = Regex(pattern)
         return [name for name in names if regex.matches(name)]
     except InvalidRegularExpression as error:
-        logger.warning("a group subscribes to no topic: %s", error)
+        logger.warning("a subscription matches no topic: %s", error)
     except TooMuchWork:
-        logger.warning("a group subscribes to no topic: `%s` takes too long to match; use a simpler one", pattern[:200])
+        logger.warning(
+            "a subscription matches no topic: `%s` takes too long to match; use a simpler one", pattern[:200]
+        )
     return []

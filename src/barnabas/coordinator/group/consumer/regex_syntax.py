@@ -1,7 +1,7 @@
-"""The syntax of regular expressions that select topics: RE2's, as Kafka takes it.
+"""Parses the regular expressions that select topics: RE2's syntax, as in Kafka.
 
-That is Perl's without what needs backtracking: no backreferences, no look-around, no possessive quantifiers. A topic's
-name has only 65 different characters, so a class of characters, however it is written, is a set of some of those.
+That is Perl's syntax without backreferences, look-around and possessive quantifiers, which need backtracking. Topic
+names have only 65 different characters, so every character class is a set of those.
 """
 
 import unicodedata
@@ -11,15 +11,15 @@ from barnabas.wire.errors import InvalidRegularExpression
 
 LETTERS_AND_DIGITS: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 ALPHABET: Final = frozenset(LETTERS_AND_DIGITS + "._-")
-"""What the names of topics are made of."""
+"""The characters of topic names."""
 
 WORD: Final = ALPHABET - frozenset(".-")
 DIGITS: Final = frozenset("0123456789")
 
 REPEAT_MAX: Final = 1_000
-"""RE2's."""
+"""RE2's limit."""
 DEPTH_MAX: Final = 100
-"""Of groups within groups: far more than anybody reads, far less than the stack takes."""
+"""Of nested groups: far more than anyone writes, far less than the stack allows."""
 
 
 class Chars(NamedTuple):
@@ -28,7 +28,7 @@ class Chars(NamedTuple):
 
 class Assertion(NamedTuple):
     kind: str
-    """One of: start, end, boundary, no boundary. Names have one line, so lines start and end where the text does."""
+    """One of: start, end, boundary, no boundary. Names are single lines, so ^ and $ match only at the ends."""
 
 
 class Sequence(NamedTuple):
@@ -85,7 +85,7 @@ _CATEGORIES: Final = frozenset(
 
 
 def parse(pattern: str) -> Node:
-    """InvalidRegularExpression, with what is wrong."""
+    """Raises InvalidRegularExpression that says what is wrong."""
     return _Parser(pattern).parse()
 
 
@@ -97,7 +97,7 @@ class _Parser:
         self._ignores_case = False
         self._names: set[str] = set()
         self._brace_end = -1
-        """Where the last brace ended that is no operator."""
+        """The end of the last brace that is not an operator."""
 
     def parse(self) -> Node:
         node = self._choice()
@@ -149,7 +149,7 @@ class _Parser:
             start = self._position
             operator = self._operator()
             if operator is not None:
-                # After a group that only sets flags it belongs to what stands before the group, as in RE2.
+                # After a group that only sets flags, the operator applies to what is before the group, as in RE2.
                 if not nodes:
                     raise self._error(f"missing argument to repetition operator: `{self._pattern[start]}`")
                 nodes[-1] = self._repeated(nodes[-1], operator, start)
@@ -163,7 +163,7 @@ class _Parser:
         return quoted
 
     def _atom(self) -> Node | None:
-        """None: a group that only sets flags."""
+        """None if the group only sets flags."""
         char = self._next()
         match char:
             case "(":
@@ -213,7 +213,7 @@ class _Parser:
         return node
 
     def _flags(self) -> bool:
-        """Whether a group follows; otherwise the flags hold for the rest of the group they stand in."""
+        """Whether a group follows; otherwise the flags apply to the rest of the enclosing group."""
         sets = True
         while True:
             char = self._next()
@@ -223,12 +223,12 @@ class _Parser:
                 sets = False
             elif char in ":)":
                 return char == ":"
-            elif char not in "msU":  # lines, newlines and greed make no difference to whether a name matches
+            elif char not in "msU":  # multi-line, dot-all and greediness do not affect whether a name matches
                 raise self._error("invalid or unsupported Perl syntax")
 
     def _repeated(self, node: Node, operator: tuple[int, int | None], start: int) -> Node:
         self._skip("?")
-        # RE2/J takes a brace that is no operator for half of one, and so do we.
+        # RE2/J treats a brace that is not an operator as a repetition here, and so do we.
         if self._operator() is not None or self._brace_end == start:
             raise self._error("invalid nested repetition operator")
         return Repeat(node, *operator)
@@ -242,7 +242,7 @@ class _Parser:
         end = self._pattern.find("}", self._position)
         least, comma, most = self._pattern[self._position + 1 : max(end, 0)].partition(",")
         if not _is_number(least) or not (most == "" or _is_number(most)):
-            return None  # then it is a brace like any other character
+            return None  # then it is a literal brace
         if len(least) > 4 or len(most) > 4:
             raise self._error("invalid repeat count")
         low, high = int(least), int(most) if most else (None if comma else int(least))
@@ -269,7 +269,7 @@ class _Parser:
             if not digits or len(digits) > 6 or not frozenset(digits) <= _POSIX["xdigit"] or int(digits, 16) > 0x10FFFF:
                 raise self._error("invalid escape sequence")
             return chr(int(digits, 16))
-        # A single digit would be a backreference.
+        # A single digit is a backreference.
         if char == "0" or (
             char in _OCTAL_DIGITS and self._pattern[self._position : self._position + 1] in _OCTAL_DIGITS
         ):

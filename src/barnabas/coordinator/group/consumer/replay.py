@@ -1,4 +1,4 @@
-"""Replay of a consumer group's records: those of all modern groups, and its own."""
+"""Replays the records of a consumer group."""
 
 from collections.abc import Callable
 from typing import Any, Final

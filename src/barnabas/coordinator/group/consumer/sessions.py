@@ -1,10 +1,10 @@
-"""The deadlines of a consumer group's members. They are soft: after a load every member has its time anew.
+"""The deadlines of a consumer group's members. In memory only: after loading, every deadline starts again.
 
-    session     nothing was heard of the member
-    rebalance   it was told to give up partitions and has not said that it did
-    join, sync  a classic member was told to join again, or has joined, and did not come (for its assignment)
+    session     the member has sent no heartbeat
+    rebalance   it must revoke partitions, and has not reported that it did
+    join, sync  a classic member was told to join again, or has joined, and has not sent JoinGroup or SyncGroup
 
-Whoever misses one is removed.
+A member that misses a deadline is removed.
 """
 
 from collections.abc import Iterable
@@ -32,7 +32,7 @@ def keep_session(store: GroupStore, group_id: str, member: ConsumerMember, monot
 
 
 def watch_revocation(store: GroupStore, group_id: str, member: ConsumerMember, monotonic_ms: int) -> None:
-    """Classic members have the join deadline instead."""
+    """Classic members have a join deadline instead."""
     if member.classic is not None:
         return
     key = (REBALANCE, group_id, member.member_id)
@@ -54,7 +54,7 @@ def forget(store: GroupStore, group_id: str, member_id: str) -> None:
 
 
 def watch_removal(store: GroupStore, group_id: str, members: Iterable[ConsumerMember], decision: Decision[Any]) -> None:
-    """Whoever could not be removed, because that could not be stored, is tried again after another session."""
+    """If the removal could not be stored, it is tried again after another session timeout."""
 
     def removed(_: Now) -> Decision[None]:
         group = store.modern.get(group_id)

@@ -1,4 +1,4 @@
-"""Who a member is: by its id, and for a static one by its instance id too; and whether its epoch is the one it has."""
+"""Identifies members by member id and instance id, and checks their epochs."""
 
 from dataclasses import replace
 from typing import Any
@@ -30,7 +30,7 @@ def known_member(group: ConsumerGroup, member_id: str, instance_id: str | None) 
 
 
 def check_epoch(member: ConsumerMember, epoch: int, reported: Reported) -> None:
-    """The previous epoch is good too, for a member that did not hear of the new one and so has nothing from it."""
+    """The previous epoch is accepted too if the member has nothing of the new one: the answer may be lost."""
     if epoch == member.member_epoch:
         return
     if epoch > member.member_epoch:
@@ -56,7 +56,7 @@ def _has_only(assigned: OwnedPartitions, reported: Reported) -> bool:
 def replacing(
     group: ConsumerGroup, existing: ConsumerMember, member_id: str, decision: Decision[Any]
 ) -> ConsumerMember:
-    """A static member joins: it takes the place, the target and the partitions of the one that left for a while."""
+    """A static member is back: it takes over the target and the partitions of its old member id."""
     if existing.classic is None and existing.member_epoch != STATIC_LEAVE_EPOCH:
         raise UnreleasedInstanceId(
             f"Static member {member_id} with instance id {existing.instance_id} cannot join the group because the "

@@ -1,11 +1,11 @@
 """The records of a consumer group, as Kafka stores them.
 
 ConsumerGroupMetadata            the group epoch, and the hash of the topics subscribed to
-ConsumerGroupMemberMetadata      who a member is, and what it subscribes to
-ConsumerGroupTargetAssignment... what each member shall have, and the group epoch this was computed for
-ConsumerGroupCurrentMember...    what a member has, the epoch it has come to, and what it has yet to give up
-ConsumerGroupRegularExpression   the topics that a regular expression stands for
-ConsumerGroupPartitionMetadata   what Kafka 4.0 stored in place of the hash: only ever deleted
+ConsumerGroupMemberMetadata      the ids of a member, and its subscription
+ConsumerGroupTargetAssignment... the target of each member, and the group epoch it was computed for
+ConsumerGroupCurrentMember...    the epoch and the partitions of a member, and those it has yet to revoke
+ConsumerGroupRegularExpression   the topics that a regular expression matches
+ConsumerGroupPartitionMetadata   stored by Kafka 4.0 instead of the hash; only deleted here
 """
 
 import uuid
@@ -59,7 +59,7 @@ class StoredClassicProtocol(Message, versions=(0, 0), flexible_since=0):
 
 
 class StoredClassicMember(Message, versions=(0, 0), flexible_since=0):
-    """What is known of a member that speaks the classic protocol."""
+    """Additional fields of a member of the classic protocol."""
 
     session_timeout_ms: int = int32()
     supported_protocols: tuple[StoredClassicProtocol, ...] = array(StoredClassicProtocol)
@@ -77,10 +77,10 @@ class StoredMemberMetadata(Message, versions=(0, 0), flexible_since=0):
 
 
 class MemberMetadata(NamedTuple):
-    """Kafka has the second in the first, as a tagged struct that may be null.
+    """Kafka stores the second in the first, as a nullable tagged struct.
 
-    Tag 0 holds 0 for null, or 1 and the struct. It is always written: Kafka reads its absence as an empty struct, and
-    so would take the member for one of the classic protocol.
+    Tag 0 holds 0 for null, or 1 and the struct. It is always written: if it were missing, Kafka would read an empty
+    struct, and take the member for one of the classic protocol.
     """
 
     facts: StoredMemberMetadata
@@ -99,7 +99,7 @@ def encode_member_metadata(value: MemberMetadata) -> bytes:
 
 
 def decode_member_metadata(stored: bytes) -> MemberMetadata:
-    facts = decode_versioned(StoredMemberMetadata, stored)  # without tags, which it does not know
+    facts = decode_versioned(StoredMemberMetadata, stored)  # without the tags, which it does not declare
     position = len(encode_versioned(facts, 0).removesuffix(_NO_TAGS))
     try:
         count, position = read_uvarint(stored, position)
@@ -141,7 +141,7 @@ class StoredOwnedPartitions(Message, versions=(0, 0), flexible_since=0):
     topic_id: uuid.UUID | None = uuid_field()
     partitions: tuple[int, ...] = array("int32")
     assignment_epochs: tuple[int, ...] | None = array("int32", None, tag=0)
-    """Since which member epoch it has each of them, in the same order. Kafka before 4.3 did not store it."""
+    """The member epoch since which it owns each partition, in the same order. New in Kafka 4.3."""
 
 
 class StoredCurrentAssignment(Message, versions=(0, 0), flexible_since=0):

@@ -1,10 +1,10 @@
-"""What a group subscribes to, and the group epoch that follows from it.
+"""The subscriptions of a group, and the group epoch, which grows when they change.
 
-The epoch grows when a member's subscription changes, when a regular expression comes to mean other topics, and when
-topics subscribed to come, go or grow, which their hash tells (`modern.topics`).
+The epoch grows when a member's subscription changes, when a regular expression matches other topics, and when
+subscribed topics are created, deleted or get more partitions, which changes their hash (`modern.topics`).
 
-Regular expressions are matched off the loop, all of a group's at once: when one is new, when there are new topics, and
-now and then anyway. Until one is resolved for the first time it stands for no topic.
+All regular expressions of a group are matched together, in a worker: when one is new, when there are new topics, and
+periodically. Until it is resolved for the first time, a regular expression matches no topic.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
@@ -23,13 +23,13 @@ from barnabas.coordinator.group.stored import TEXT_BYTES_MAX, fits
 from barnabas.wire.errors import InvalidRegularExpression
 
 REFRESH_INTERVAL_MS_MIN: Final = 10_000
-"""New topics may come in great numbers: they are matched in batches."""
+"""Many topics may be created one after another: they are matched in batches."""
 
 
 class RegexChange(Enum):
     NONE = "none"
     UNRESOLVED = "unresolved"
-    """Another expression, and what it means is not known yet."""
+    """The regular expression has changed, and is not resolved yet."""
     RESOLVED = "resolved"
 
 
@@ -126,13 +126,13 @@ def _take_over(
 def subscribed_names(
     group: ConsumerGroup, replaced: Iterable[tuple[ConsumerMember | None, ConsumerMember | None]]
 ) -> set[str]:
-    """All topics that the group subscribes to, once members have been replaced (before, after) or removed."""
+    """The subscribed topics of the group after members were replaced (before, after) or removed."""
     counts = dict(group.names_subscribed)
     regexes = dict(group.regexes)
     for before, after in replaced:
         for member, step in ((before, -1), (after, 1)):
             if member is not None:
-                # One that joins for the first time is nobody before.
+                # A new member subscribed to nothing before.
                 add_counts(counts, member.subscribed_topic_names, step)
                 if member.regex and (step > 0 or member.regex in regexes):
                     add_counts(regexes, (member.regex,), step)
@@ -152,7 +152,7 @@ def update_epoch(
     changed: bool,
     decision: Decision[Any],
 ) -> int:
-    """The group epoch after this: a new one if the subscription has `changed`, or the topics have."""
+    """The next group epoch if the subscriptions have `changed` or the topics have, otherwise the current one."""
     version = store.catalog.version
     if not changed and not group.needs_topic_check(version):
         return group.group_epoch

@@ -1,7 +1,7 @@
-"""The target assignment: computed when it is older than the group epoch, at once or, for large groups, off the loop.
+"""The target assignment: computed when it is older than the group epoch, at once or, for large groups, in a worker.
 
-Not more often than the assignment interval allows: while members come one after another, their group epochs are many
-and the assignments few. A heartbeat meanwhile is answered from the assignment there is.
+Not more often than the assignment interval allows: while many members join one after another, there are many group
+epochs but few assignments. Meanwhile heartbeats are answered with the current assignment.
 """
 
 import uuid
@@ -22,9 +22,9 @@ from barnabas.coordinator.group.store import GroupStore
 ASSIGNORS: Final[dict[str, Assignor]] = {"uniform": assign_uniform, "range": assign_range}
 
 SIZE_AT_ONCE_MAX: Final = 4_000
-"""The size (`GroupSpec.size`) up to which an assignment is computed on the loop: some 5 ms with its records.
+"""The size (`GroupSpec.size`) up to which an assignment is computed on the event loop: about 5 ms with its records.
 
-Beyond it members hear of their assignment with the heartbeat after the next.
+Members of larger groups get their assignment with a later heartbeat.
 """
 
 
@@ -42,7 +42,7 @@ def update_target(
     now: Now,
     decision: Decision[Any],
 ) -> Target:
-    """The target of `member`, which is to take the place of `before` or of a static member under another id."""
+    """The target of `member`, which replaces `before`, or a static member with another id."""
     current = Target(group.target_epoch, group.target_of(_target_holder(group, member)))
     if group.target_epoch >= group_epoch or not _is_due(store, group, now) or _key(group.group_id) in store.jobs:
         return current
@@ -57,7 +57,7 @@ def update_target(
 
 
 def _target_holder(group: ConsumerGroup, member: ConsumerMember) -> str:
-    """A static member that is back under a new id has the target of the old one."""
+    """A static member that is back under a new id has the target of its old id."""
     return group.static_members.get(member.instance_id or "", member.member_id)
 
 
@@ -97,7 +97,7 @@ def target_records(
     epoch: int,
     now: Now,
 ) -> list[Any]:
-    """Of those whose target has changed; also of a new member that gets nothing."""
+    """Records for members whose target has changed, and for new members with an empty one."""
     changed: list[Any] = []
     for member_id in members:
         target = targets.get(member_id, NO_PARTITIONS)
@@ -112,12 +112,12 @@ def _key(group_id: str) -> Hashable:
 
 def _computed_later(group_id: str, epoch: int, spec: GroupSpec, name: str) -> Job:
     def then(store: GroupStore, targets: Mapping[str, Partitions], now: Now) -> Decision[None]:
-        # Records that are lost on the way leave an older target epoch behind, and so the next assignment.
+        # If records are lost, the stored target epoch stays older, so the assignment is computed again.
         done: Decision[None] = Decision(None, atomic=False)
         group = store.modern.get(group_id)
         if isinstance(group, ConsumerGroup) and group.target_epoch < epoch:
-            # Who left in the meantime gets nothing, who came is given its share by the next assignment: until then an
-            # older epoch than the group's is better than none, or a group that always changes would never have one.
+            # Members that left meanwhile are skipped; those that joined get their share with the next assignment. An
+            # out-of-date target is better than none: a group that changes all the time would never have one.
             members = {member_id: member for member_id, member in spec.members.items() if member_id in group.members}
             done.records += target_records(group, members, targets, epoch, now)
         return done

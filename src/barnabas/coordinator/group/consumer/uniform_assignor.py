@@ -1,7 +1,7 @@
-"""`uniform`: members get equally many partitions, and keep what they have as far as that allows. The default.
+"""`uniform`: members get the same number of partitions, and keep theirs as far as possible. The default.
 
-Where all subscribe to the same topics, two passes suffice: everybody keeps up to its share, what is over goes to those
-who have less. Otherwise see `uniform_mixed`.
+If all members subscribe to the same topics, two passes are enough: each member keeps up to its share, and the rest goes
+to those that have less. Otherwise see `uniform_mixed`.
 """
 
 import uuid
@@ -31,7 +31,7 @@ def _assign_alike(spec: GroupSpec) -> Mapping[str, Partitions]:
         free += released
         takes_extra = extra > 0
         if share > 0 and takes_extra and len(spec.members) - position > extra:
-            # It has room for the extra partition, and there are enough others who may have more already.
+            # It may keep an extra partition as long as not enough other members have one.
             share -= 1
             takes_extra = False
         if share > 0:
@@ -64,7 +64,7 @@ def _unassigned(spec: GroupSpec, counts: Mapping[uuid.UUID, int]) -> list[tuple[
 def _keep(
     target: Partitions, topic_ids: frozenset[uuid.UUID], share: int
 ) -> tuple[Partitions, list[tuple[uuid.UUID, int]], int]:
-    """What stays of a target, what becomes free, and how much of the share is left. The same object if all stays."""
+    """The kept part of a target, the freed partitions, and the open share. The same object if all are kept."""
     kept: dict[uuid.UUID, frozenset[int]] = {}
     released: list[tuple[uuid.UUID, int]] = []
     for topic_id, partitions in target.items():

@@ -1,8 +1,8 @@
-"""`uniform` where members subscribe to different topics.
+"""`uniform` for members that subscribe to different topics.
 
-1. Everybody keeps what it has of topics that it still subscribes to.
-2. What nobody has goes to the subscriber with the least, topic by topic; first those with the most partitions per
-   subscriber, which are the hardest to spread.
+1. Every member keeps its partitions of topics that it still subscribes to.
+2. Topic by topic, unassigned partitions go to the subscriber with the fewest; first the topics with the most partitions
+   per subscriber, which are the hardest to spread.
 3. Topic by topic, partitions move from the subscriber with the most to the one with the least, until the two
    differ by one at most. One topic's moves may unbalance another's, so this is repeated, up to `ROUNDS_MAX` times.
 """
@@ -21,13 +21,13 @@ _NOBODY = -1
 def assign_mixed(spec: GroupSpec) -> Mapping[str, Partitions]:
     board = _Board(spec)
     for topic_id in board.topic_order:
-        board.hand_out(topic_id)
+        board.assign(topic_id)
     board.balance()
     return board.result()
 
 
 class _Board:
-    """Who has which partition, by the members' positions, and how much each has."""
+    """The owner of each partition, by member index, and the number of partitions of each member."""
 
     def __init__(self, spec: GroupSpec) -> None:
         self._spec = spec
@@ -45,13 +45,13 @@ class _Board:
                     owners = self._owners[topic_id]
                     for partition in partitions:
                         owners[partition] = position
-        self.topic_order = sorted(self._subscribers, key=self._hardest_first)
+        self.topic_order = sorted(self._subscribers, key=self._sort_key)
 
-    def _hardest_first(self, topic_id: uuid.UUID) -> tuple[float, int, int]:
+    def _sort_key(self, topic_id: uuid.UUID) -> tuple[float, int, int]:
         subscribers = len(self._subscribers[topic_id])
         return -self._spec.partition_counts[topic_id] / subscribers, subscribers, topic_id.int
 
-    def hand_out(self, topic_id: uuid.UUID) -> None:
+    def assign(self, topic_id: uuid.UUID) -> None:
         owners = self._owners[topic_id]
         free = [partition for partition, owner in enumerate(owners) if owner == _NOBODY]
         if not free:
@@ -92,7 +92,7 @@ class _Board:
             moved = True
             self._sizes[taker] = size + 1
             self._sizes[giver] = -negative_size - 1
-            # Givers have more than takers all the while, so none of them is looked for in the other heap.
+            # Givers always have more than takers, so no member is in both heaps.
             heapq.heapreplace(least, (size + 1, rank, taker))
             if owned[giver]:
                 heapq.heapreplace(most, (negative_size + 1, negative_rank, giver))
@@ -101,7 +101,7 @@ class _Board:
         return moved
 
     def _by_load(self, topic_id: uuid.UUID) -> list[tuple[int, int, int]]:
-        """A heap of subscribers by size; among equals, the order is theirs at the beginning."""
+        """A heap of subscribers by number of partitions; ties keep the original order."""
         ordered = sorted((self._sizes[position], position) for position in self._subscribers[topic_id])
         return [(size, rank, position) for rank, (size, position) in enumerate(ordered)]
 

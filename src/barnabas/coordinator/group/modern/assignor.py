@@ -1,6 +1,6 @@
-"""What an assignor is given and what it gives back.
+"""The input and the output of an assignor.
 
-An assignor is a pure function of `GroupSpec`. It may run in a worker: nothing in a spec changes after it was made.
+An assignor is a pure function of `GroupSpec`. It may run in a worker, so a spec is immutable.
 """
 
 import uuid
@@ -12,9 +12,9 @@ from barnabas.coordinator.group.modern.partitions import Partitions
 
 class MemberSpec(NamedTuple):
     topic_ids: frozenset[uuid.UUID]
-    """What it subscribes to, as far as it exists."""
+    """The existing topics that it subscribes to."""
     target: Partitions
-    """What it was to have so far."""
+    """Its target assignment so far."""
     instance_id: str | None = None
     rack_id: str | None = None
 
@@ -24,11 +24,11 @@ class GroupSpec(NamedTuple):
     is_homogeneous: bool
     """Whether all members subscribe to the same topics."""
     partition_counts: Mapping[uuid.UUID, int]
-    """Of every topic that a member subscribes to."""
+    """Of every subscribed topic."""
 
     @property
     def size(self) -> int:
-        """How much there is to do, in partitions. A member costs as much as 20: it may need a record of its own."""
+        """The amount of work, in partitions. A member counts as 20, since it may need a record of its own."""
         return sum(self.partition_counts.values()) + 20 * len(self.members)
 
 

@@ -1,8 +1,8 @@
-"""The state that all modern groups have, in memory. Only replay changes it, apart from what is marked as soft.
+"""The state that all modern groups have. Only replay changes it, except fields that are in memory only.
 
-group epoch    grows whenever the subscriptions or the topics they name have changed
+group epoch    grows whenever the subscriptions or the subscribed topics change
 target epoch   the group epoch for which the target assignment was computed; target_epoch <= group_epoch
-member epoch   the target epoch that the member has come to
+member epoch   the target epoch that the member has reached
 """
 
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
@@ -15,7 +15,7 @@ NOT_CHECKED: Final = -1
 
 
 class ModernMember(Protocol):
-    """A value: a changed member is another object."""
+    """Immutable: a changed member is a new object."""
 
     @property
     def member_id(self) -> str: ...
@@ -34,35 +34,35 @@ M = TypeVar("M", bound=ModernMember)
 
 class ModernGroup(Generic[M]):
     kind: ClassVar[str]
-    """The type of group, as ListGroups tells it."""
+    """The type of the group, as in ListGroups."""
     protocol_type: ClassVar[str]
 
     def __init__(self, group_id: str) -> None:
         self.group_id = group_id
         self.group_epoch = INITIAL_EPOCH
         self.metadata_hash = 0
-        """Of the topics subscribed to, as of the group epoch."""
+        """Of the subscribed topics, at the group epoch."""
         self.members: dict[str, M] = {}
         self.target_epoch = INITIAL_EPOCH
         self.target_timestamp_ms = 0
-        """When the target assignment was computed; 0: that is not known."""
+        """When the target assignment was computed; 0 if unknown."""
         self.targets: dict[str, Partitions] = {}
-        """What each member shall have: no partition appears twice, and every key is or was a member."""
+        """The target assignment: no partition appears twice, and every key is or was a member."""
         self.names_subscribed: dict[str, int] = {}
         """How many members subscribe to a topic by its name."""
 
         self.checked_version = NOT_CHECKED
-        """Soft: the catalog's version at which the metadata hash was compared last."""
+        """In memory only: the catalog version of the last comparison of the metadata hash."""
         self.checked_epoch = INITIAL_EPOCH
-        """Soft: the group epoch that came out of it. Should that not be stored, it is to be compared again."""
+        """In memory only: the resulting group epoch. If storing that fails, the hash is compared again."""
 
     @property
     def state_name(self) -> str:
-        """As administrators see it."""
+        """The state that administrators see."""
         raise NotImplementedError
 
     def removal_records(self) -> list[Any]:
-        """The end of the group."""
+        """The tombstones that delete the group."""
         raise NotImplementedError
 
     def needs_topic_check(self, catalog_version: int) -> bool:
@@ -98,7 +98,7 @@ class ModernGroup(Generic[M]):
 
 
 def add_counts(counts: dict[str, int], names: "frozenset[str] | tuple[str, ...]", step: int) -> None:
-    """Names that nobody counts any more disappear."""
+    """Names whose count drops to zero are removed."""
     for name in names:
         count = counts.get(name, 0) + step
         if count:

@@ -1,4 +1,4 @@
-"""Partitions by topic id: what a member shall have, and what it has."""
+"""Partitions by topic id, for target and current assignments."""
 
 import uuid
 from collections.abc import Iterable, Mapping
@@ -7,7 +7,7 @@ from typing import Final
 from barnabas.wire.schema import Message, array, uuid_field
 
 Partitions = Mapping[uuid.UUID, frozenset[int]]
-"""Never changed after it was made. Topics without partitions do not appear."""
+"""Immutable. Topics without partitions are left out."""
 
 NO_PARTITIONS: Final[Partitions] = {}
 

@@ -1,6 +1,6 @@
-"""Replay of the records that all modern groups have. A tombstone for what is not there changes nothing.
+"""Replay of the records that all modern groups have. A tombstone for something unknown changes nothing.
 
-Each kind of group has its own formats for them, which name the same things.
+Each type of group has its own formats for them, with the same field names.
 """
 
 from collections.abc import Callable, Iterable

@@ -1,8 +1,8 @@
-"""The cluster's topics as groups see them: ids, partition counts, and a hash that tells whether any of it has changed.
+"""The cluster's topics as groups see them: ids, partition counts, and a hash that changes with them.
 
-A group stores the hash of the topics it subscribes to. As long as the catalog's `version` is the one at which a group
-compared last, there is nothing to compare; so a heartbeat pays one comparison of numbers for noticing every new topic,
-partition and rack. Hashes are Kafka 4.3's, to the bit: a log that moves between the two starts no rebalance.
+A group stores the hash of the topics it subscribes to. It compares hashes only when the catalog's `version` has changed
+since the last time, so a heartbeat notices new topics, partitions and racks at the cost of comparing two numbers. The
+hashes are exactly those of Kafka 4.3, so a log directory that moves between the two causes no rebalance.
 """
 
 import struct
@@ -15,11 +15,11 @@ import xxhash
 from barnabas.metadata.image import BrokerImage, ClusterImage, TopicImage, TopicsImage
 
 _HASH_FORMAT = 0
-"""Kafka puts this byte first, so that a later way of hashing gives other hashes."""
+"""Kafka hashes this version byte first, so that a later algorithm gives other hashes."""
 
 
 class TopicCatalog:
-    """One for all partitions of a coordinator. Reads the current image whenever it is asked."""
+    """Shared by all partitions of a coordinator. Always reads the current image."""
 
     def __init__(self, image: Callable[[], ClusterImage]) -> None:
         self._image = image
@@ -43,12 +43,12 @@ class TopicCatalog:
 
     @property
     def names_version(self) -> int:
-        """The offset of the metadata log at which there was a new topic last, as far as we have seen."""
+        """The offset in the metadata log of the newest topic that was seen."""
         self._refresh()
         return self._names_version
 
     def topic_ids(self, names: Iterable[str]) -> frozenset[uuid.UUID]:
-        """Of those that exist."""
+        """The ids of the existing ones."""
         by_name = self.topics.by_name
         return frozenset(topic.id for name in names if (topic := by_name.get(name)) is not None)
 
@@ -100,13 +100,13 @@ def hash_topic(topic: TopicImage, brokers: Mapping[int, BrokerImage]) -> int:
 
 @lru_cache(maxsize=1_024)
 def shared_names(names: frozenset[str]) -> frozenset[str]:
-    """The same object for equal sets: all members of a group compare theirs whenever one joins."""
+    """Returns the same object for equal sets, because members' topics are compared whenever one joins."""
     return names
 
 
 @lru_cache(maxsize=16_384)
 def utf16_order(text: str) -> bytes:
-    """Java's order of strings: by UTF-16 code units."""
+    """Sort key for Java's order of strings: UTF-16 code units."""
     return text.encode("utf-16-be", "surrogatepass")
 
 

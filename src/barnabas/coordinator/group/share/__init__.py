@@ -1,1 +1,1 @@
-"""Share groups: who is in them, which partitions they read, and which of those have a state to begin with."""
+"""Share groups: their members, their assignments, and which partitions have an initialised share state."""

@@ -1,4 +1,4 @@
-"""A share group as ShareGroupDescribe tells it."""
+"""A share group as ShareGroupDescribe returns it."""
 
 from barnabas.coordinator.group.modern.topics import TopicCatalog
 from barnabas.coordinator.group.share.group import ShareMember

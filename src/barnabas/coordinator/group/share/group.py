@@ -1,7 +1,7 @@
-"""A share group in memory, its members, and the partitions that have a state. Only replay changes it.
+"""A share group in memory, its members, and the partitions with an initialised state. Only replay changes it.
 
-Members of a share group own nothing: several may have the same partition. So there is nothing to give up or to wait
-for, and a member comes to the group's target with its next heartbeat.
+Several members may have the same partition. So nothing has to be revoked or waited for, and a member gets its target
+with its next heartbeat.
 """
 
 import uuid
@@ -24,7 +24,7 @@ JOIN_EPOCH: Final = 0
 LEAVE_EPOCH: Final = -1
 _UNKNOWN_CLIENT: Final = ClientInfo("", "")
 _STABLE: Final = 0
-"""The only state of a share group's member that is stored."""
+"""The only member state that is stored for share groups."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class ShareMember:
     member_id: str
     member_epoch: int = JOIN_EPOCH
     previous_member_epoch: int = -1
-    """The answer that told the member its epoch may have been lost: then it comes with this one."""
+    """Accepted too: the answer with the current epoch may have been lost."""
     rack_id: str | None = None
     client: ClientInfo = _UNKNOWN_CLIENT
     subscribed_topic_names: frozenset[str] = frozenset()
@@ -78,12 +78,12 @@ class ShareMember:
 
 @dataclass(frozen=True, slots=True)
 class StateTopics:
-    """Which partitions have a state with the share coordinator. A value: every change makes another one."""
+    """Which partitions the share coordinator has a state of. Immutable."""
 
     initializing: Partitions = field(default_factory=dict)
-    """Asked for, not answered yet."""
+    """Requested, not confirmed yet."""
     initialized: Partitions = field(default_factory=dict)
-    """Only these are assigned."""
+    """Only these are assigned to members."""
     deleting: frozenset[uuid.UUID] = frozenset()
 
     def stored(self, names: dict[uuid.UUID, str]) -> StoredStateTopics:
@@ -106,7 +106,7 @@ class StateTopics:
 
 
 _UNKNOWN_NAME: Final = "<UNKNOWN>"
-"""What Kafka writes for a topic that is gone."""
+"""The name that Kafka writes for a deleted topic."""
 
 
 def _to_stored(partitions: Partitions, names: dict[uuid.UUID, str]) -> tuple[StoredStateTopic, ...]:
@@ -134,7 +134,7 @@ class ShareGroup(ModernGroup[ShareMember]):
         super().__init__(group_id)
         self.state_topics = StateTopics()
         self.initializing_since_ms: dict[uuid.UUID, int] = {}
-        """Soft: when a topic's states were asked for. After a restart nobody waits for the answer, so it is empty."""
+        """In memory only: when a topic's states were requested. Empty after a restart, so they are requested again."""
 
     @property
     def state_name(self) -> str:

@@ -1,11 +1,11 @@
-"""ShareGroupHeartbeat: the one request by which members of a share group join, live, change and leave.
+"""ShareGroupHeartbeat: the request with which members of a share group join, stay alive, change and leave.
 
     epoch 0    joins, or joins again after it was fenced
-    epoch > 0  lives in that epoch; may tell a changed subscription
+    epoch > 0  is alive in that epoch; may send a changed subscription
     epoch -1   leaves
 
-A partition is assigned once it has a state with the share coordinator. Where the group subscribes to partitions that
-have none, the decision says so (`to_initialize`), and the assignment is not computed before they have.
+A partition is assigned only once the share coordinator has a state of it. If the group subscribes to partitions without
+a state, the decision lists them (`to_initialize`), and the assignment is computed when they have one.
 """
 
 import datetime
@@ -43,10 +43,10 @@ _RETURN_MS_MIN: Final = 100
 _MILLISECOND: Final = datetime.timedelta(milliseconds=1)
 
 
-class Beat(NamedTuple):
+class HeartbeatOutcome(NamedTuple):
     response: ShareGroupHeartbeatResponse
     to_initialize: Partitions = NO_PARTITIONS
-    """Partitions that need a state, of this state epoch."""
+    """Partitions that need a state of this state epoch."""
     state_epoch: int = 0
 
 
@@ -68,7 +68,7 @@ def check_request(request: ShareGroupHeartbeatRequest) -> None:
 
 def decide_share_heartbeat(
     store: GroupStore, request: ShareGroupHeartbeatRequest, client: ClientInfo, now: Now
-) -> Decision[Beat]:
+) -> Decision[HeartbeatOutcome]:
     if request.member_epoch == LEAVE_EPOCH:
         return _decide_leave(store, request)
     joins = request.member_epoch == JOIN_EPOCH
@@ -84,7 +84,7 @@ def decide_share_heartbeat(
         subscribed_topic_names=before.subscribed_topic_names if names is None else frozenset(names),
         client=client,
     )
-    decision: Decision[Beat] = Decision(Beat(ShareGroupHeartbeatResponse()))
+    decision: Decision[HeartbeatOutcome] = Decision(HeartbeatOutcome(ShareGroupHeartbeatResponse()))
     if member != before:
         decision.records.append(records.member_metadata(group.group_id, member))
     changed = member.subscribed_topic_names != before.subscribed_topic_names
@@ -105,7 +105,7 @@ def decide_share_heartbeat(
         heartbeat_interval=_interval_ms(store, group, now, is_pending=target_epoch < epoch) * _MILLISECOND,
         assignment=_assignment(after.assigned) if tell_all else None,
     )
-    decision.response = Beat(response, to_initialize, epoch)
+    decision.response = HeartbeatOutcome(response, to_initialize, epoch)
     return decision
 
 
@@ -121,7 +121,7 @@ def _group(store: GroupStore, group_id: str, joins: bool) -> ShareGroup:
 
 
 def _member(group: ShareGroup, request: ShareGroupHeartbeatRequest, joins: bool) -> ShareMember:
-    """As it was before this request."""
+    """The member before this request."""
     member = group.members.get(request.member_id)
     if member is None:
         if not joins:
@@ -139,7 +139,7 @@ def _member(group: ShareGroup, request: ShareGroupHeartbeatRequest, joins: bool)
 
 
 def _subscribed(group: ShareGroup, before: ShareMember, after: ShareMember | None) -> frozenset[str]:
-    """By anybody, once the one has taken the place of the other."""
+    """The subscribed topics of all members, with the new member in place of the old."""
     counts = dict(group.names_subscribed)
     if before.member_id in group.members:
         add_counts(counts, before.subscribed_topic_names, -1)
@@ -151,7 +151,7 @@ def _subscribed(group: ShareGroup, before: ShareMember, after: ShareMember | Non
 def _update_epoch(
     store: GroupStore, group: ShareGroup, subscribed: frozenset[str], changed: bool, decision: Decision[Any]
 ) -> tuple[int, bool]:
-    """The group epoch grows with a subscription, with a topic, and with partitions that have got a state."""
+    """The group epoch grows with a changed subscription, changed topics, and newly initialised partitions."""
     catalog = store.catalog
     bumps = changed or (group.target_epoch >= group.group_epoch and is_assignment_pending(store, group))
     if not bumps and not group.needs_topic_check(catalog.version):
@@ -166,7 +166,7 @@ def _update_epoch(
 
 
 def _due_in_ms(store: GroupStore, group: ShareGroup, now: Now) -> int:
-    """When the next assignment may be computed: not more often than the assignment interval allows."""
+    """When the next assignment may be computed: the assignment interval after the last."""
     if group.target_timestamp_ms == 0:
         return 0
     interval_ms = store.configs.share_assignment_interval_ms(group.group_id)
@@ -174,7 +174,7 @@ def _due_in_ms(store: GroupStore, group: ShareGroup, now: Now) -> int:
 
 
 def _interval_ms(store: GroupStore, group: ShareGroup, now: Now, *, is_pending: bool) -> int:
-    """Whoever waits for the next assignment shall come when it is due, and not five seconds later as with Kafka."""
+    """A member that waits for the next assignment comes back when it is due. In Kafka it waits five seconds."""
     interval_ms = store.configs.share_heartbeat_interval_ms(group.group_id)
     if is_pending:
         return min(interval_ms, max(_due_in_ms(store, group, now), _RETURN_MS_MIN))
@@ -226,7 +226,7 @@ def _assignment(assigned: Partitions) -> Assignment:
     )
 
 
-# Members that go
+# --- members that leave
 
 
 def keep_session(store: GroupStore, group_id: str, member: ShareMember, now: Now) -> None:
@@ -234,7 +234,7 @@ def keep_session(store: GroupStore, group_id: str, member: ShareMember, now: Now
     store.timers.set((SESSION, group_id, member.member_id), now.monotonic_ms + timeout_ms)
 
 
-def on_session_over(store: GroupStore, group_id: str, member_id: str) -> Decision[None]:
+def on_session_timeout(store: GroupStore, group_id: str, member_id: str) -> Decision[None]:
     decision: Decision[None] = Decision(None)
     group = known_group(store, group_id)
     member = None if group is None else group.members.get(member_id)
@@ -243,7 +243,7 @@ def on_session_over(store: GroupStore, group_id: str, member_id: str) -> Decisio
     return decision
 
 
-def _decide_leave(store: GroupStore, request: ShareGroupHeartbeatRequest) -> Decision[Beat]:
+def _decide_leave(store: GroupStore, request: ShareGroupHeartbeatRequest) -> Decision[HeartbeatOutcome]:
     group = known_group(store, request.group_id)
     if group is None:
         is_other = request.group_id in store.modern or request.group_id in store.groups
@@ -251,7 +251,7 @@ def _decide_leave(store: GroupStore, request: ShareGroupHeartbeatRequest) -> Dec
             f"Group {request.group_id} is not a share group." if is_other else f"Group {request.group_id} not found."
         )
     response = ShareGroupHeartbeatResponse(member_id=request.member_id, member_epoch=request.member_epoch)
-    decision = Decision(Beat(response))
+    decision = Decision(HeartbeatOutcome(response))
     _remove(store, group, group.member(request.member_id), decision)
     return decision
 

@@ -1,4 +1,4 @@
-"""Offsets of a share group, set or deleted by an administrator: only while it has no members."""
+"""Sets and deletes the offsets of a share group for an administrator, only while it has no members."""
 
 import uuid
 from collections.abc import Collection, Iterable
@@ -14,14 +14,14 @@ from barnabas.coordinator.group.store import GroupStore
 from barnabas.wire.errors import GroupIdNotFound, NonEmptyGroup
 
 
-class Altering(NamedTuple):
+class AlteredOffsets(NamedTuple):
     state_epoch: int
-    """States of this epoch fence those who know only an older one."""
+    """States of this epoch fence leaders that have read an older one."""
 
 
 def decide_alter(
     store: GroupStore, group_id: str, places: Iterable[tuple[uuid.UUID, int]], now: Now
-) -> Decision[Altering]:
+) -> Decision[AlteredOffsets]:
     group = known_group(store, group_id)
     if group is None and (group_id in store.modern or group_id in store.groups):
         raise GroupIdNotFound(f"Group {group_id} is not a share group.")
@@ -29,9 +29,9 @@ def decide_alter(
         raise NonEmptyGroup("The group is not empty.")
     is_new = group is None
     group = ShareGroup(group_id) if group is None else group
-    # A new epoch, also when offsets are set twice in a row: who has read states of the first time is fenced.
+    # Always a new epoch, so that leaders that have read the states of an earlier alteration are fenced.
     epoch = group.group_epoch if is_new else group.group_epoch + 1
-    decision = Decision(Altering(epoch))
+    decision = Decision(AlteredOffsets(epoch))
     decision.records.append(records.group_epoch(group_id, epoch, group.metadata_hash))
     wanted: dict[uuid.UUID, frozenset[int]] = {}
     for topic_id, index in places:

@@ -1,4 +1,4 @@
-"""The records by which a share group changes."""
+"""Makes the records of a share group."""
 
 import uuid
 
@@ -51,7 +51,7 @@ def state_topics(group_id: str, topics: StateTopics, names: dict[uuid.UUID, str]
 
 
 def member_removal(group_id: str, member_id: str) -> list[StateRecord]:
-    """In this order: a member without partitions, without a target, and then no member."""
+    """Tombstones in this order: current assignment, target assignment, member."""
     return [
         StateRecord(ShareGroupCurrentMemberAssignmentKey(group_id=group_id, member_id=member_id), None),
         StateRecord(ShareGroupTargetAssignmentMemberKey(group_id=group_id, member_id=member_id), None),

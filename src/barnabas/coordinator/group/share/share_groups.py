@@ -1,11 +1,11 @@
-"""What handlers call for share groups: two coordinators brought together.
+"""What handlers call for share groups: uses the group coordinator and the share coordinator together.
 
-The group coordinator knows who is in a group and which partitions have a state; the share coordinator has the states.
-The one writes down what it wants before it asks the other, and what it got after: so whatever is interrupted is found
-and done again.
+The group coordinator stores the members and which partitions have a state; the share coordinator stores the states. The
+first stores what it requests from the second before it does, and the result after, so that an interrupted request is
+found and repeated.
 
-A new member is answered when the partitions that it subscribes to have their states, if that does not take long: so it
-begins at once. With Kafka it learns of them with its second heartbeat, five seconds later.
+The first heartbeat of a member is answered when the partitions that it subscribes to have their states, if that does
+not take long. So it can fetch at once; in Kafka it gets its partitions with its second heartbeat, five seconds later.
 """
 
 import asyncio
@@ -20,8 +20,8 @@ from barnabas.coordinator.group.coordinator import GroupCoordinator
 from barnabas.coordinator.group.member import ClientInfo
 from barnabas.coordinator.group.modern.partitions import Partitions
 from barnabas.coordinator.group.share.describe import describe_share_group
-from barnabas.coordinator.group.share.heartbeat import Beat, check_request, decide_share_heartbeat
-from barnabas.coordinator.group.share.offsets import Altering, decide_alter, decide_delete
+from barnabas.coordinator.group.share.heartbeat import HeartbeatOutcome, check_request, decide_share_heartbeat
+from barnabas.coordinator.group.share.offsets import AlteredOffsets, decide_alter, decide_delete
 from barnabas.coordinator.group.share.replay import known_group
 from barnabas.coordinator.group.share.state_topics import (
     decide_deleted,
@@ -50,10 +50,10 @@ logger = logging.getLogger(__name__)
 R = TypeVar("R")
 
 JOIN_WAIT_MS: Final = 1_000
-"""How long a heartbeat waits for states. Well below what a client's request may take."""
+"""How long a heartbeat waits for states: well below the request timeouts of clients."""
 RETRY_MS: Final = (5, 10, 20, 40, 80, 160, 320, 640, 1_000, 1_000)
-"""A new state topic is not served in the first moment."""
-_SOON: Final = (NotCoordinator, CoordinatorLoadInProgress, CoordinatorNotAvailable)
+"""Pauses between retries while the share coordinator is not available."""
+_RETRIABLE: Final = (NotCoordinator, CoordinatorLoadInProgress, CoordinatorNotAvailable)
 
 
 class ShareStates(Protocol):
@@ -85,21 +85,21 @@ class ShareGroups:
 
     async def heartbeat(self, request: ShareGroupHeartbeatRequest, client: ClientInfo) -> ShareGroupHeartbeatResponse:
         check_request(request)
-        beat = await self._beat(request, client)
-        if beat.to_initialize:
-            task = asyncio.ensure_future(self._initialize(request.group_id, beat))
+        outcome = await self._decide_heartbeat(request, client)
+        if outcome.to_initialize:
+            task = asyncio.ensure_future(self._initialize(request.group_id, outcome))
             self._initializing.add(task)
             task.add_done_callback(self._initializing.discard)
-            if await self._done_soon(task):
-                beat = await self._beat(request, client)
-        return beat.response
+            if await self._finishes_in_time(task):
+                outcome = await self._decide_heartbeat(request, client)
+        return outcome.response
 
-    async def _beat(self, request: ShareGroupHeartbeatRequest, client: ClientInfo) -> Beat:
+    async def _decide_heartbeat(self, request: ShareGroupHeartbeatRequest, client: ClientInfo) -> HeartbeatOutcome:
         return await self._groups().decide(
             request.group_id, lambda store, now: decide_share_heartbeat(store, request, client, now)
         )
 
-    async def _done_soon(self, task: "asyncio.Task[None]") -> bool:
+    async def _finishes_in_time(self, task: "asyncio.Task[None]") -> bool:
         over = asyncio.Event()
         task.add_done_callback(lambda _: over.set())
         timer = self._clock.call_later(JOIN_WAIT_MS, over.set)
@@ -109,27 +109,27 @@ class ShareGroups:
             timer.cancel()
         return task.done()
 
-    async def _initialize(self, group_id: str, beat: Beat) -> None:
+    async def _initialize(self, group_id: str, outcome: HeartbeatOutcome) -> None:
         starts = {
             (topic_id, index): START_OFFSET_UNKNOWN
-            for topic_id, indexes in beat.to_initialize.items()
+            for topic_id, indexes in outcome.to_initialize.items()
             for index in indexes
         }
         try:
-            await self._initialize_all(group_id, starts, beat.state_epoch)
+            await self._initialize_all(group_id, starts, outcome.state_epoch)
         except KafkaError as error:
-            logger.info("share group %s: states are asked for again later: %s", group_id, error)
+            logger.info("share group %s: initialising states failed and is tried again later: %s", group_id, error)
 
     async def _initialize_all(
         self, group_id: str, starts: dict[tuple[uuid.UUID, int], int], state_epoch: int
     ) -> dict[tuple[uuid.UUID, int], KafkaError]:
-        """Those that failed."""
+        """Returns the errors of those that failed."""
         await self._ensure_state_topic()
         failed: dict[tuple[uuid.UUID, int], KafkaError] = {}
         for (topic_id, index), start_offset in starts.items():
             key = SharePartitionKey(group_id, topic_id, index)
             try:
-                await self._patiently(
+                await self._with_retries(
                     partial(self._states().initialize, key, state_epoch=state_epoch, start_offset=start_offset)
                 )
             except KafkaError as error:
@@ -142,11 +142,11 @@ class ShareGroups:
             await groups.decide(group_id, lambda store, _: decide_not_initialized(store, group_id, _partitions(failed)))
         return failed
 
-    async def _patiently(self, act: Callable[[], Awaitable[R]]) -> R:
+    async def _with_retries(self, act: Callable[[], Awaitable[R]]) -> R:
         for delay_ms in RETRY_MS:
             try:
                 return await act()
-            except _SOON:
+            except _RETRIABLE:
                 pause = asyncio.Event()
                 timer = self._clock.call_later(delay_ms, pause.set)
                 try:
@@ -172,32 +172,32 @@ class ShareGroups:
         return await self._groups().ask(group_id, ask)
 
     async def summary(self, key: SharePartitionKey) -> StateSummary:
-        return await self._patiently(partial(self._states().summary, key))
+        return await self._with_retries(partial(self._states().summary, key))
 
     async def alter_offsets(
         self, group_id: str, starts: dict[tuple[uuid.UUID, int], int]
     ) -> dict[tuple[uuid.UUID, int], KafkaError]:
-        """Of a group without members, which is made if there is none. Those that failed are returned."""
-        altering: Altering = await self._groups().decide(
+        """The group must have no members, and is created if needed. Returns the errors of those that failed."""
+        altered: AlteredOffsets = await self._groups().decide(
             group_id, lambda store, now: decide_alter(store, group_id, starts, now)
         )
-        return await self._initialize_all(group_id, starts, altering.state_epoch)
+        return await self._initialize_all(group_id, starts, altered.state_epoch)
 
     async def delete_offsets(
         self, group_id: str, topic_ids: Collection[uuid.UUID]
     ) -> dict[uuid.UUID, KafkaError | None]:
-        """By topic: why it could not be; a topic without offsets is missing."""
-        doomed = await self._groups().decide(group_id, lambda store, _: decide_delete(store, group_id, topic_ids))
-        return await self._delete_states(group_id, doomed)
+        """The error of each topic, or None; topics without offsets are left out."""
+        to_delete = await self._groups().decide(group_id, lambda store, _: decide_delete(store, group_id, topic_ids))
+        return await self._delete_states(group_id, to_delete)
 
-    async def _delete_states(self, group_id: str, doomed: Partitions) -> dict[uuid.UUID, KafkaError | None]:
+    async def _delete_states(self, group_id: str, to_delete: Partitions) -> dict[uuid.UUID, KafkaError | None]:
         outcomes: dict[uuid.UUID, KafkaError | None] = {}
-        for topic_id, indexes in doomed.items():
+        for topic_id, indexes in to_delete.items():
             outcomes[topic_id] = None
             for index in sorted(indexes):
                 key = SharePartitionKey(group_id, topic_id, index)
                 try:
-                    await self._patiently(partial(self._states().delete, key))
+                    await self._with_retries(partial(self._states().delete, key))
                 except KafkaError as error:
                     outcomes[topic_id] = error
         deleted = [topic_id for topic_id, error in outcomes.items() if error is None]
@@ -205,23 +205,23 @@ class ShareGroups:
             await self._groups().decide(group_id, lambda store, _: decide_deleted(store, group_id, deleted))
         return outcomes
 
-    async def forget_states(self, group_id: str) -> KafkaError | None:
-        """Before a share group is deleted. None: it may be deleted, or is no share group."""
+    async def delete_states(self, group_id: str) -> KafkaError | None:
+        """Called before a group is deleted. None: it may be deleted, or is not a share group."""
 
         def decide(store: GroupStore) -> Decision[Partitions]:
             group = known_group(store, group_id)
             if group is None:
                 return Decision({})
             if group.members:
-                raise NonEmptyGroup(f"share group {group_id} has members")
+                raise NonEmptyGroup(f"share group {group_id} has members; stop them first")
             topics = group.state_topics
             by_id = store.catalog.topics.by_id
             named = topics.initializing.keys() | topics.initialized.keys() | topics.deleting
             return decide_deleting(store, group, [topic_id for topic_id in named if topic_id in by_id])
 
         try:
-            doomed = await self._groups().decide(group_id, lambda store, _: decide(store))
-            outcomes = await self._delete_states(group_id, doomed)
+            to_delete = await self._groups().decide(group_id, lambda store, _: decide(store))
+            outcomes = await self._delete_states(group_id, to_delete)
         except KafkaError as error:
             return error
         return next((error for error in outcomes.values() if error is not None), None)

@@ -1,8 +1,8 @@
-"""The share groups' assignor: every partition has as few members as possible, and every member something to do.
+"""The assignor of share groups: every member gets partitions, and every partition gets as few members as possible.
 
-With more members than partitions, several members have the same partition: of M members and P partitions each
-partition gets ceil(M / P). With fewer, each member gets several. What a member had it keeps, as far as that is fair.
-Where members subscribe to different topics, the same is done for each topic with those who subscribe to it.
+With more members than partitions, several members share a partition: with M members and P partitions each partition
+gets up to ceil(M / P). With fewer, each member gets several. Members keep their partitions as far as that is fair. If
+members subscribe to different topics, this is done for each topic with its subscribers.
 """
 
 import uuid
@@ -16,7 +16,7 @@ _Place = tuple[uuid.UUID, int]
 
 
 def assign_simple(spec: GroupSpec, assignable: Partitions) -> dict[str, Partitions]:
-    """`assignable`: partitions that have a state. Others are not handed out."""
+    """`assignable`: the partitions with a state; only these are assigned."""
     topics = sorted(spec.partition_counts)
     places = {
         topic_id: [

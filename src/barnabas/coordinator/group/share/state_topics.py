@@ -1,11 +1,11 @@
-"""Which partitions of a share group have a state with the share coordinator, from its beginning to its end.
+"""Keeps track of the partitions of a share group that the share coordinator has a state of.
 
     subscribed > initializing > initialized > (offsets deleted) deleting > none
     topic deleted: none
 
-The share coordinator is another one, maybe on another broker; so what it is asked for is written down before, and what
-it answered after. Should the answer never come, it is asked again after `group.share.initialize.retry.interval.ms`: to
-initialise twice does no harm, as the state epoch is the same.
+The share coordinator may be on another broker. So every request to it is stored before it is sent, and its result
+after. A request without an answer is repeated after `group.share.initialize.retry.interval.ms`: initialising twice does
+no harm, since the state epoch is the same.
 """
 
 import uuid
@@ -24,7 +24,7 @@ from barnabas.coordinator.group.store import GroupStore
 def begin_initializing(
     store: GroupStore, group: ShareGroup, subscribed: Collection[str], now: Now, decision: Decision[Any]
 ) -> Partitions:
-    """Partitions of subscribed topics for which nobody has asked for a state, or not lately."""
+    """Partitions of subscribed topics whose state was not requested yet, or not lately."""
     wanted: dict[uuid.UUID, frozenset[int]] = {}
     by_name = store.catalog.topics.by_name
     retry_ms = store.settings.share_initialize_retry_interval_ms
@@ -59,7 +59,7 @@ def note_initializing(
 
 
 def is_assignment_pending(store: GroupStore, group: ShareGroup) -> bool:
-    """Whether partitions have got a state of which the target assignment does not know."""
+    """Whether partitions were initialised after the target assignment was computed."""
     assigned: dict[uuid.UUID, set[int]] = {}
     for partitions in group.targets.values():
         for topic_id, indexes in partitions.items():
@@ -94,7 +94,7 @@ def decide_initialized(store: GroupStore, group_id: str, done: Partitions) -> De
 
 
 def decide_not_initialized(store: GroupStore, group_id: str, failed: Partitions) -> Decision[None]:
-    """The share coordinator refused: a later heartbeat asks again."""
+    """The share coordinator refused: a later heartbeat tries again."""
     decision: Decision[None] = Decision(None)
     group = known_group(store, group_id)
     if group is not None and failed:
@@ -106,7 +106,7 @@ def decide_not_initialized(store: GroupStore, group_id: str, failed: Partitions)
 
 
 def decide_deleting(store: GroupStore, group: ShareGroup, topic_ids: Collection[uuid.UUID]) -> Decision[Partitions]:
-    """Which partitions are to lose their state. Those of an earlier attempt are among them."""
+    """The partitions whose state must be deleted, including those of an earlier attempt."""
     topics, by_id = group.state_topics, store.catalog.topics.by_id
     gone: dict[uuid.UUID, frozenset[int]] = {}
     for topic_id in topic_ids:
@@ -140,7 +140,7 @@ def decide_deleted(store: GroupStore, group_id: str, topic_ids: Collection[uuid.
 
 
 def decide_topics_gone(store: GroupStore, topic_ids: Collection[uuid.UUID]) -> Decision[None]:
-    """The share coordinator forgets the states of deleted topics by itself."""
+    """The share coordinator removes the states of deleted topics by itself."""
     decision: Decision[None] = Decision(None, atomic=False)
     gone = set(topic_ids)
     for group in store.modern.values():

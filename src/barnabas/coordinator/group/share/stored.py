@@ -1,10 +1,10 @@
 """The records of a share group, as Kafka stores them.
 
 ShareGroupMetadata            the group epoch, and the hash of the topics subscribed to
-ShareGroupMemberMetadata      who a member is, and what it subscribes to
-ShareGroupTargetAssignment... what each member shall have, and the group epoch this was computed for
-ShareGroupCurrentMember...    what a member has, and the epoch it has come to
-ShareGroupStatePartition...   which partitions are being, or have been given a state, and which are losing it
+ShareGroupMemberMetadata      the ids of a member, and its subscription
+ShareGroupTargetAssignment... the target of each member, and the group epoch it was computed for
+ShareGroupCurrentMember...    the epoch and the partitions of a member
+ShareGroupStatePartition...   which partitions have a state, are getting one, or are losing it
 """
 
 import uuid
