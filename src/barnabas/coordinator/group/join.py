@@ -103,7 +103,7 @@ def decide_join(store: GroupStore, joining: Joining, now: Now) -> JoinDecision:
     if not _is_below_size_limit(store, known, joining.member_id):
         return _refuse_full_group(store, known, joining.member_id, now)
     if not known.supports(joining.protocol_type, joining.protocols):
-        raise InconsistentGroupProtocol(f"the member and group {known.group_id} have no assignor in common")
+        raise InconsistentGroupProtocol(f"the member and group {known.group_id} have no protocol in common")
     if joining.member_id == UNKNOWN_MEMBER_ID:
         return _join_unknown(store, known, joining, now)
     return _join_known(store, known, joining, now)
