@@ -26,6 +26,8 @@ HOST = "127.0.0.1"
 # loaded and closed ten times as fast.
 TEST_PROPERTIES = {
     "group.initial.rebalance.delay.ms": "0",
+    "group.consumer.assignment.interval.ms": "0",
+    "group.share.assignment.interval.ms": "0",
     "offsets.topic.num.partitions": "5",
     "transaction.state.log.num.partitions": "5",
     "share.coordinator.state.topic.num.partitions": "5",
