@@ -24,6 +24,7 @@ from kafka_tools import KafkaTools
 from peers import Peers
 
 from barnabas.testing import Broker
+from barnabas.testing.broker import TEST_PROPERTIES
 from barnabas.testing.client import Client, create_topic
 from barnabas.wire.errors import ErrorCode
 from barnabas.wire.messages.incremental_alter_configs import (
@@ -34,7 +35,7 @@ from barnabas.wire.messages.incremental_alter_configs import (
 
 ME: Final = str(NODE_ID)
 
-PROPERTIES: Final = {
+PROPERTIES: Final = TEST_PROPERTIES | {
     "compression.type": "gzip",
     "listener.name.plaintext.max.connections": "99",
     "log.flush.scheduler.interval.ms": "1000000",
