@@ -56,7 +56,7 @@ def test_run_status_verify_retain(
         (["run", "--topic", "x", "--file-age", "5 parsecs"], "duration"),
         (["status"], "there is no history"),
         (["verify", "--offline"], "there is no history"),
-        (["retain"], "what to keep"),
+        (["retain"], "what to remove"),
         (["retain", "--older-than", "1d", "--topic", "x"], "There is no history of x"),
     ],
 )

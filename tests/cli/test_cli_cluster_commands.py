@@ -18,7 +18,7 @@ def _server(barnabas_broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_settings_of_a_topic(barnabas: Run, barnabas_topic: str) -> None:
     barnabas("topic", "create", barnabas_topic)
     target = ("--topic", barnabas_topic)
-    assert "Nothing was changed" in barnabas("config", "get", *target).err
+    assert "No setting of" in barnabas("config", "get", *target).err
     barnabas("config", "set", *target, "retention.ms=60000", "cleanup.policy=compact").good()
     (row,) = json.loads(barnabas("config", "get", *target, "retention.ms", "--format", "json").good())
     assert row == {"name": "retention.ms", "value": "60000", "source": "dynamic topic", "read_only": False}
@@ -38,7 +38,7 @@ def test_settings_of_brokers(barnabas: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message", "hint"),
     [
-        (["get"], "whose settings", "--broker-default"),
+        (["get"], "no topic and no broker is given", "--broker-default"),
         (["get", "--topic", "{topic}x"], "there is no topic {topic}x", "did you mean {topic}?"),
         (["set", "--topic", "{topic}", "retention.m=1"], "has no setting retention.m", "did you mean retention.ms?"),
         (["set", "--topic", "{topic}", "cleanup.policy=soon"], "Invalid value soon", "barnabas config get"),

@@ -70,7 +70,10 @@ def test_settings_of_brokers(script: Run) -> None:
     [
         (["--describe"], "At least one entity"),
         (["--alter", "--topic", "t"], "At least one of --add-config"),
-        (["--describe", "--entity-type", "users", "--entity-type", "topics"], "do not go with other entity types"),
+        (
+            ["--describe", "--entity-type", "users", "--entity-type", "topics"],
+            "cannot be combined with other entity types",
+        ),
         (["--describe", "--entity-type", "things"], "Invalid entity type things"),
         (["--describe", "--broker", "one"], "valid integer broker id"),
         (["--alter", "--entity-type", "topics", "--add-config", "a=b"], "An entity name must be specified"),

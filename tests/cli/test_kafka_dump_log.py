@@ -216,4 +216,4 @@ def test_records_of_coordinators(
     assert printed.splitlines()[-1] == f"| {shown}"
     both = barnabas("kafka-dump-log", "--files", str(path), decoder, "--offsets-decoder")
     assert both.status != 0
-    assert "exclude each other" in both.err
+    assert "cannot be combined" in both.err

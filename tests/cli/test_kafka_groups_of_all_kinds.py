@@ -118,8 +118,8 @@ def test_groups_of_all_kinds_are_listed(script: Run, topic: str, barnabas_broker
     [
         ([], "exactly one action: --list"),
         (["--list", "--group-type", "strange"], "must be a valid group type"),
-        (["--list", "--consumer", "--share"], "does not go with other filters"),
-        (["--list", "--share", "--protocol", "x"], "does not go with other filters"),
+        (["--list", "--consumer", "--share"], "cannot be combined with other filters"),
+        (["--list", "--share", "--protocol", "x"], "cannot be combined with other filters"),
     ],
 )
 def test_what_cannot_be_meant(barnabas: Run, arguments: list[str], words: str) -> None:

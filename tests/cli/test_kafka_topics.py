@@ -89,8 +89,8 @@ def test_internal_topics_can_be_left_out(script: Run, barnabas_topic: str) -> No
         (["--create"], "missing required argument --topic"),
         (["--alter", "--topic", "t"], "--partitions"),
         (["--alter", "--topic", "t", "--partitions", "2", "--config", "a=b"], "use kafka-configs"),
-        (["--list", "--if-not-exists"], "--if-not-exists goes with --create only"),
-        (["--describe", "--unavailable-partitions", "--topics-with-overrides"], "exclude each other"),
+        (["--list", "--if-not-exists"], "--if-not-exists can only be used with --create"),
+        (["--describe", "--unavailable-partitions", "--topics-with-overrides"], "cannot be combined"),
     ],
 )
 def test_what_cannot_be_meant(barnabas: Run, arguments: list[str], words: str) -> None:

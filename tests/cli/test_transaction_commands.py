@@ -56,7 +56,7 @@ def test_durations_choose_among_transactions(barnabas: Run, barnabas_broker: Bro
     servers = ("--bootstrap-server", barnabas_broker.bootstrap_servers)
     assert open_transaction not in barnabas("txn", "list", "--longer-than", "1h", *servers).out
     assert open_transaction in barnabas("txn", "list", "--longer-than", "0s", *servers).out
-    assert "No transaction hangs" in barnabas("txn", "find-hanging", "--older-than", "1d", *servers).err
+    assert "No hanging transactions" in barnabas("txn", "find-hanging", "--older-than", "1d", *servers).err
 
 
 def test_the_script_says_the_same(script: Run, open_transaction: str) -> None:
@@ -88,17 +88,17 @@ def test_a_transaction_is_aborted_where_it_begins(script: Run, open_transaction:
 
 def test_a_transaction_is_aborted_by_its_id(barnabas: Run, barnabas_broker: Broker, open_transaction: str) -> None:
     servers = ("--bootstrap-server", barnabas_broker.bootstrap_servers)
-    assert "is fenced" in barnabas("txn", "abort", open_transaction, *servers).err
+    assert "and fenced its producer" in barnabas("txn", "abort", open_transaction, *servers).err
     described = json.loads(barnabas("txn", "describe", open_transaction, *servers, "--format", "json").good())
     assert described["state"] in ("CompleteAbort", "Empty")
     assert described["start_ms"] is None
     both = barnabas("txn", "abort", *servers)
-    assert "name a transactional id" in both.err
+    assert "give a transactional id" in both.err
 
 
 def test_nothing_hangs(barnabas: Run, barnabas_broker: Broker) -> None:
     servers = ("--bootstrap-server", barnabas_broker.bootstrap_servers)
     found = barnabas("txn", "find-hanging", *servers)
-    assert (found.good(), found.err) == ("", "No transaction hangs.\n")
+    assert (found.good(), found.err) == ("", "No hanging transactions.\n")
     nowhere = ("abort", "--topic", "nope", "--partition", "0", "--start-offset", "0")
     assert barnabas("txn", *nowhere, *servers).status == 1

@@ -69,6 +69,7 @@ NAMES = {
     "waits_for_us": "has_parked_request",
     "when_it_comes": "retry_until_present",
     "zstd_is_known": "zstd_allowed",
+    "KINDNESSES": "LIBRDKAFKA_NAMES",
 }
 
 PHRASES = {
@@ -102,6 +103,9 @@ PHRASES = {
     "who is how far": "how far each has read",
     "who reads committed records": "read_committed consumers",
     "who wants to move": "to move ...,",
+    "hint: try": "hint: run ..., write ..., give ...",
+    "is no address": "is not an address",
+    "is no number": "is not a number",
 }
 
 

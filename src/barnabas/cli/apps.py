@@ -1,4 +1,4 @@
-"""How commands are made with typer, and run without its own words for what goes wrong."""
+"""Makes commands with typer, and runs them with error messages of our own."""
 
 import re
 import sys
@@ -38,7 +38,7 @@ class _Group(_OwnReaders, TyperGroup):
 
 class _Command(_OwnReaders, TyperCommand):
     def get_help(self, ctx: Any) -> str:
-        """Without types of Python: blanks in their place keep the columns."""
+        """Without Python's types: blanks in their place keep the columns."""
         return _PYTHON_TYPE.sub(lambda found: " " * len(found[0]), super().get_help(ctx))
 
 
@@ -48,7 +48,7 @@ class _App(typer.Typer):
 
 
 def group_app(name: str) -> typer.Typer:
-    """A command with commands below it."""
+    """A command with subcommands."""
     app = _App(cls=_Group, help=COMMANDS[name], no_args_is_help=True, **_SETTINGS)
     app.callback()(_stay_a_group)
     return app
@@ -61,7 +61,7 @@ def single_app(command: Callable[..., None]) -> typer.Typer:
 
 
 def run_app(app: typer.Typer, name: str, arguments: list[str], handed_on: list[str]) -> int:
-    """The exit status. `handed_on`: options that stood before the command, for the innermost one."""
+    """Returns the exit status. `handed_on`: options from before the command, for the subcommand."""
     command, called = get_command(app), f"barnabas {name}"
     below: dict[str, Any] = getattr(command, "commands", {})
     first = [arguments[0]] if arguments and arguments[0] in below else []
@@ -81,4 +81,4 @@ def run_app(app: typer.Typer, name: str, arguments: list[str], handed_on: list[s
 
 
 def _stay_a_group() -> None:
-    """Without a callback, typer takes a group's only command for the whole."""
+    """Without a callback, typer turns a group of one command into that command."""

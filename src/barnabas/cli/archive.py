@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 app = group_app("archive")
 
 Folder = Annotated[
-    Path, typer.Option("--to", "-d", metavar="DIR", envvar="BARNABAS_HISTORY", help="Where histories lie.")
+    Path, typer.Option("--to", "-d", metavar="DIR", envvar="BARNABAS_HISTORY", help="The folder of the histories.")
 ]
-Topics = Annotated[list[str], typer.Option("--topic", "-t", metavar="TOPIC", help="Which topic; repeatable.")]
+Topics = Annotated[list[str], typer.Option("--topic", "-t", metavar="TOPIC", help="The topic to archive; repeatable.")]
 Chosen = Annotated[
     list[str] | None, typer.Option("--topic", "-t", metavar="TOPIC", help="Only this topic; repeatable.")
 ]
-Offline = Annotated[bool, typer.Option("--offline", help="Look at the files alone, without a broker.")]
+Offline = Annotated[bool, typer.Option("--offline", help="Use the files only, without a broker.")]
 
 _COLUMNS = ["topic", "partition", "start", "tiered_through", "files", "rows", "bytes", "lost"]
 
@@ -44,31 +44,34 @@ def run(
         str | None,
         typer.Option(
             metavar="COLUMNS",
-            help="Typed columns for JSON values, like 'id STRING, at TIMESTAMP'; kept for later runs, '' ends them.",
+            help="Typed columns for JSON values, like 'id STRING, at TIMESTAMP'; remembered, '' removes them.",
         ),
     ] = None,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until stopped.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Run until stopped.")] = False,
     accept_gap: Annotated[
-        bool, typer.Option("--accept-gap", help="Go on where the log has deleted what was not archived, and note it.")
+        bool,
+        typer.Option("--accept-gap", help="Continue after records that the log deleted before they were archived."),
     ] = False,
-    file_bytes: Annotated[str, typer.Option(metavar="SIZE", help="A file is full with so many bytes.")] = "256MiB",
-    file_rows: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="... or so many rows.")] = 10_000_000,
+    file_bytes: Annotated[str, typer.Option(metavar="SIZE", help="Start a new file at this size,")] = "256MiB",
+    file_rows: Annotated[
+        int, typer.Option(metavar="NUMBER", min=1, help="... or at this number of rows,")
+    ] = 10_000_000,
     file_age: Annotated[
-        str, typer.Option(metavar="DURATION", help="With --follow: ... or when its first rows have waited so long.")
+        str, typer.Option(metavar="DURATION", help="... or, with --follow, when its first rows are this old.")
     ] = "10min",
     while_parent: Annotated[int | None, typer.Option(hidden=True, help="Stop when this process has ended.")] = None,
     output_format: OutputFormat = Format.table,
     *,
     access: ClusterAccess,
 ) -> None:
-    """Archive what is committed and not archived yet.
+    """Archive committed records that are not archived yet.
 
-    Each file holds one contiguous range of offsets of one partition. The manifest is replaced in one step when a file
-    is on disk, so a crash at any moment leaves a true one, and the next run goes on from it.
+    Each file holds one contiguous range of offsets of one partition. The manifest is replaced atomically when a file
+    is on disk, so a crash at any moment leaves a correct one, and the next run continues from it.
     """
     from barnabas.cli.quantities import duration_s, size_bytes
 
-    with _told():
+    with _command_failures():
         from barnabas.archive.rolling import RollRules
         from barnabas.archive.run import Job, archive
         from barnabas.archive.status import status_of
@@ -92,8 +95,8 @@ def status(
     *,
     access: ClusterAccess,
 ) -> None:
-    """Show how far each history reaches, and how far behind the log it is."""
-    with _told():
+    """Show how much of each topic is archived, and how far it lags behind the log."""
+    with _command_failures():
         from barnabas.archive import status as statuses
 
         with _cluster(access, offline=offline) as cluster:
@@ -112,9 +115,9 @@ def verify(
     *,
     access: ClusterAccess,
 ) -> None:
-    """Compare histories with the log, record by record, wherever both have it. The status is 1 if anything differs."""
+    """Compare histories with the log, record by record, where both have them. Exit status 1 if anything differs."""
     rows: list[dict[str, Any]] = []
-    with _told():
+    with _command_failures():
         from dataclasses import asdict
 
         from barnabas.archive.verify import verify as verified
@@ -137,7 +140,7 @@ def verify(
         f"{plural(compared, 'offset')} compared with the log: {plural(len(bad), 'problem') if bad else 'no problem'}"
     )
     if bad:
-        say("hint: restore the file from a backup; while the log still has the range, move the folder away and archive")
+        say("hint: restore the file from a backup, or archive to a new folder while the log still has the records")
         raise typer.Exit(1)
 
 
@@ -149,19 +152,20 @@ def retain(
         str | None, typer.Option(metavar="DURATION", help="Remove files whose newest record is older, like 365d.")
     ] = None,
     max_bytes: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Remove the oldest files of a topic until the rest is smaller.")
+        str | None,
+        typer.Option(metavar="SIZE", help="Remove the oldest files of a topic until the rest is smaller than this."),
     ] = None,
     output_format: OutputFormat = Format.table,
 ) -> None:
-    """Remove the oldest files of histories. The log's own retention has nothing to do with it."""
+    """Remove the oldest files of histories. The retention of the log is separate."""
     from barnabas.cli.quantities import duration_s, size_bytes
 
     if older_than is None and max_bytes is None:
-        raise CommandFailed("nothing says what to keep", hint="give --older-than 365d, or --max-bytes 500GB")
+        raise CommandFailed("it is not said what to remove", hint="give --older-than 365d, or --max-bytes 500GB")
     before_ms = None if older_than is None else int((time.time() - duration_s("--older-than", older_than)) * 1000)
     most = None if max_bytes is None else size_bytes("--max-bytes", max_bytes)
     rows: list[dict[str, Any]] = []
-    with _told():
+    with _command_failures():
         from dataclasses import asdict
 
         from barnabas.archive import retention
@@ -206,8 +210,8 @@ def _cluster(access: ClusterAccess, *, offline: bool) -> "Iterator[Cluster | Non
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """Failures of the rooms below, as a command tells them."""
+def _command_failures() -> Iterator[None]:
+    """Errors of the rooms below become failures of the command."""
     try:
         from barnabas.client.errors import ClientError
         from barnabas.history.errors import HistoryError

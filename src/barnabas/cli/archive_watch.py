@@ -1,4 +1,4 @@
-"""What people see of an archiver at work, and how it is told to stop."""
+"""Shows the progress of an archiver, and stops it on Ctrl-C and SIGTERM."""
 
 import os
 import signal
@@ -14,17 +14,17 @@ from barnabas.archive.topic_archiver import Advance
 from barnabas.cli.output import plural, say
 from barnabas.history.errors import HistoryError
 
-_TELL_EVERY_S = 0.5
+_UPDATE_EVERY_S = 0.5
 
 
 @contextmanager
 def watching(*, follow: bool, several: bool, parent: int | None = None) -> Iterator[Watcher]:
-    """`several`: a topic that fails is told at once, because the others go on. `parent`: stop when it has ended."""
+    """`several`: report the failure of a topic at once, as the others continue. `parent`: stop when it has ended."""
     stop = threading.Event()
 
     def ask_to_stop(number: int, frame: FrameType | None) -> None:
         stop.set()
-        signal.signal(number, signal.default_int_handler)  # whoever asks twice does not want to wait
+        signal.signal(number, signal.default_int_handler)  # a second signal does not wait
 
     def failed(topic: str, failure: HistoryError) -> None:
         if several:
@@ -47,20 +47,20 @@ def watching(*, follow: bool, several: bool, parent: int | None = None) -> Itera
 
 
 class _Line:
-    """One line on a terminal that is written over; nothing for pipes."""
+    """A status line on a terminal; nothing for pipes."""
 
     def __init__(self) -> None:
         self._is_seen = sys.stderr.isatty()
         self._rows = self._bytes = 0
         self._since_s = time.monotonic()
-        self._told_s = 0.0
+        self._shown_s = 0.0
 
     def advance(self, step: Advance) -> None:
         self._rows += step.rows
         self._bytes += step.bytes
         now_s = time.monotonic()
-        if self._is_seen and now_s - self._told_s >= _TELL_EVERY_S:
-            self._told_s = now_s
+        if self._is_seen and now_s - self._shown_s >= _UPDATE_EVERY_S:
+            self._shown_s = now_s
             rate = self._bytes / max(now_s - self._since_s, 0.001) / 1e6
             print(
                 f"\r{plural(self._rows, 'row')}, {self._bytes / 1e6:,.0f} MB, {rate:,.0f} MB/s\x1b[K",
@@ -70,5 +70,5 @@ class _Line:
             )
 
     def end(self) -> None:
-        if self._is_seen and self._told_s:
+        if self._is_seen and self._shown_s:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)

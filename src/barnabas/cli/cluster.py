@@ -20,7 +20,7 @@ app = group_app("cluster")
 @connected
 def describe(
     api_versions: Annotated[
-        bool, typer.Option("--api-versions", help="Also which requests the brokers understand.")
+        bool, typer.Option("--api-versions", help="Also show the API versions of each broker.")
     ] = False,
     output_format: OutputFormat = Format.table,
     *,

@@ -1,9 +1,9 @@
-"""Which cluster a command talks to, and how: from its options, the environment and the file of profiles.
+"""Which cluster a command connects to, and how: from its options, the environment and the profiles.
 
 The first of these that is given says where the cluster is: `--bootstrap-server`, `--profile`,
 BARNABAS_BOOTSTRAP_SERVER, BARNABAS_CONNECTION_PROFILE, the profile `default`, and localhost:9092. A profile that is
-chosen by name gives its settings even where the address comes from `--bootstrap-server`. The profile `default` never
-does: nobody's password goes to an address that it was not meant for.
+chosen with `--profile` gives its settings even if the address comes from `--bootstrap-server`. Otherwise its settings
+are used with its own address only, so that no password is sent to another cluster.
 """
 
 import os

@@ -23,9 +23,9 @@ class Words(NamedTuple):
     fixed: list[str]
     """Commands below it, and flags."""
     argument: str = ""
-    """What its arguments are names of: one of KINDS, if that is known."""
+    """What its arguments name: one of KINDS, or nothing."""
     values: tuple[tuple[str, str], ...] = ()
-    """For each flag, what its value is the name of, or the choices with blanks between them."""
+    """For each flag, what its value names, or its choices separated by blanks."""
 
 
 WordsByCommand = dict[str, Words]
@@ -158,7 +158,7 @@ def _value(path: str, option: Any) -> str:
 
 
 def _kind(metavar: str | None) -> str:
-    """By what stands for it on the help page: TOPIC, [GROUP]..., TOPIC[:P,P]."""
+    """By the placeholder of the help page: TOPIC, [GROUP]..., TOPIC[:P,P]."""
     name = (metavar or "").strip("[").partition("[")[0].rstrip("].,")
     return {"TOPIC": TOPICS, "GROUP": GROUPS}.get(name, "")
 
@@ -172,7 +172,7 @@ def _commands(words: WordsByCommand) -> str:
 
 
 def _choose(words: WordsByCommand, path: str = "path") -> str:
-    """Shell code that sets `known` to words and `kind` to what is to be asked for."""
+    """Shell code that sets `known` to the possible words, and `kind` to the kind of names to look up."""
     by_command = "\n".join(f'    "{each}") known="{" ".join(found.fixed)}" ;;' for each, found in words.items())
     by_flag: dict[str, list[str]] = {}
     for each, found in words.items():

@@ -1,7 +1,7 @@
-"""`barnabas complete-names KIND LINE`: what a completion script asks for while somebody types the line.
+"""`barnabas complete-names KIND LINE`: names of topics, groups or profiles, for completion scripts.
 
-Whatever goes wrong, it prints nothing: there is no place for an error between two keystrokes. It ends after TIMEOUT_S
-even if a name server or a broker does not answer.
+Errors print nothing: nobody wants to read one while typing. It ends after TIMEOUT_S even if a name server or a broker
+does not answer.
 """
 
 import shlex
@@ -37,7 +37,7 @@ def print_names(arguments: Sequence[str]) -> int:
         except CommandFailed:
             return
 
-    # A thread, because nothing bounds the time that the look-up of a host name takes.
+    # In a thread, because the lookup of a host name has no timeout.
     finder = Thread(target=find, daemon=True)
     finder.start()
     finder.join(TIMEOUT_S)
@@ -54,7 +54,7 @@ def _find(kind: str, line: str) -> Iterable[str]:
 
 
 def _of_cluster(line: str, names: "Callable[[Cluster], Iterable[str]]") -> Iterable[str]:
-    """Of the cluster that the line talks to."""
+    """Of the cluster that the line connects to."""
     from barnabas.cli.cluster_access import choose_access
     from barnabas.cli.wire_client import Cluster
 
@@ -78,12 +78,12 @@ def _groups(cluster: "Cluster") -> Iterable[str]:
 def _split(line: str) -> list[str]:
     try:
         return shlex.split(line)
-    except ValueError:  # a quotation that is not closed yet
+    except ValueError:  # a quote is not closed yet
         return line.split()
 
 
 def _values(words: Sequence[str], flags: Sequence[str]) -> list[str]:
-    """`-b HOST`, `-b=HOST`; what is being typed at the end of the line has no value yet."""
+    """`-b HOST`, `-b=HOST`; a flag at the end of the line has no value yet."""
     found = []
     for word, following in zip(words, [*words[1:], ""], strict=True):
         flag, equals, value = word.partition("=")

@@ -1,6 +1,6 @@
 """`barnabas config`: get, set and unset the settings of topics and brokers.
 
-What is meant is said by one of `--topic NAME`, `--broker ID` and `--broker-default`, which holds for all brokers.
+One of `--topic NAME`, `--broker ID` and `--broker-default` (all brokers) says whose settings.
 """
 
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -52,12 +52,12 @@ def get(
     topic: Topic = None,
     broker: Broker = None,
     broker_default: BrokerDefault = False,
-    show_all: Annotated[bool, typer.Option("--all", "-a", help="Also settings that were never changed.")] = False,
+    show_all: Annotated[bool, typer.Option("--all", "-a", help="Also show settings that were never changed.")] = False,
     output_format: OutputFormat = Format.table,
     *,
     access: ClusterAccess,
 ) -> None:
-    """Show settings that were changed, or those that are named."""
+    """Show the settings that were changed, or the named ones."""
     target = _target(topic, broker, broker_default)
     with _connect(access) as cluster:
         found = _entries(cluster, target)
@@ -69,7 +69,7 @@ def get(
         for name, entry in sorted(found.items())
         if name in wanted or (not wanted and (show_all or _is_changed(entry)))
     ]
-    empty = f"Nothing was changed for {target}. All settings: barnabas config get {target.flag()} --all"
+    empty = f"No setting of {target} was changed. See all of them with: barnabas config get {target.flag()} --all"
     print_rows(rows, ["name", "value", "source"], output_format, empty=empty)
 
 
@@ -83,7 +83,7 @@ def set_(
     *,
     access: ClusterAccess,
 ) -> None:
-    """Change settings; they act at once."""
+    """Change settings. They take effect at once."""
     target = _target(topic, broker, broker_default)
     _alter(access, target, parse_settings("barnabas config set", settings), [])
     say(f"Set {plural(len(settings), 'setting')} of {target}")
@@ -92,14 +92,14 @@ def set_(
 @app.command()
 @connected
 def unset(
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="What to return to its default.")],
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Settings to reset.")],
     topic: Topic = None,
     broker: Broker = None,
     broker_default: BrokerDefault = False,
     *,
     access: ClusterAccess,
 ) -> None:
-    """Return settings to their defaults."""
+    """Reset settings to their defaults."""
     target = _target(topic, broker, broker_default)
     _alter(access, target, {}, names)
     say(f"Unset {plural(len(names), 'setting')} of {target}")
@@ -108,7 +108,7 @@ def unset(
 def _target(topic: str | None, broker: int | None, broker_default: bool) -> _Target:
     if sum([topic is not None, broker is not None, broker_default]) != 1:
         raise CommandFailed(
-            "it is not said whose settings", hint="give one of --topic NAME, --broker ID and --broker-default"
+            "no topic and no broker is given", hint="give one of --topic NAME, --broker ID and --broker-default"
         )
     if topic is not None:
         return _Target(_TOPIC, topic)
@@ -155,7 +155,7 @@ def _unknown_setting(name: str, known: list[str], target: _Target) -> CommandFai
 
 
 def _is_changed(entry: Any) -> bool:
-    """A broker-wide setting that says no more than the default is none that anybody has changed."""
+    """A broker-wide setting with the default value does not count as changed."""
     if entry.config_source == _BROKER_DEFAULT_SOURCE and entry.synonyms:
         last = entry.synonyms[-1]
         return bool(last.source != _DEFAULT_SOURCE or last.value != entry.value)

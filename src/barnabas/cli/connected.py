@@ -1,4 +1,4 @@
-"""Commands for a cluster: each has the options that say where it is and how to connect."""
+"""The options of commands that connect to a cluster."""
 
 import inspect
 from collections.abc import Callable
@@ -25,7 +25,7 @@ Profile = Annotated[
     typer.Option(
         "--profile",
         metavar="NAME",
-        help=f"Connect as this profile of profiles.conf says.  [env: {PROFILE_VARIABLE}]",
+        help=f"A profile of profiles.conf to connect with.  [env: {PROFILE_VARIABLE}]",
         show_default=False,
     ),
 ]
@@ -41,7 +41,7 @@ ClientConfig = Annotated[
 
 
 def connected(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options that say where the cluster is; what they say becomes its argument `access`."""
+    """Add the options for the connection to a command, and pass their result to it as `access`."""
     own = [each for each in inspect.signature(command, eval_str=True).parameters.values() if each.name != "access"]
     added = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)

@@ -1,4 +1,4 @@
-"""The way to a broker for the client commands: confluent-kafka, with its failures told as sentences."""
+"""Connections with confluent-kafka, for the client commands; its errors become failures of the command."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -32,7 +32,7 @@ class Connection:
     ) -> None:
         """`properties` win over what a command sets, and that over `profile`. Names are Java's or librdkafka's."""
         try:
-            import confluent_kafka  # noqa: F401  # only to learn whether it is there
+            import confluent_kafka  # noqa: F401  # only to see whether it is installed
         except ImportError as error:
             raise CommandFailed(
                 "this command is a Kafka client and needs the package confluent-kafka",
@@ -43,7 +43,7 @@ class Connection:
         self._fixed: dict[str, object] = {
             "bootstrap.servers": servers,
             "client.id": f"barnabas-cli-{os.getpid()}",
-            "log_level": 0,  # what matters reaches us as errors
+            "log_level": 0,  # errors are reported to us anyway
             **to_librdkafka(properties),
         }
         check_reachable(servers)
@@ -79,7 +79,7 @@ class Connection:
             try:
                 return client({**self._profile, **config, **self._fixed})
             except KafkaException as error:
-                # A profile may have any setting of the Java client; those that librdkafka lacks mean nothing to it.
+                # A profile may have any setting of the Java client; ignore those that librdkafka does not know.
                 unknown = str(error.args[0].str()).partition(_UNKNOWN_SETTING)[2].rstrip('"')
                 if self._profile.pop(unknown, None) is None:
                     raise failure(error.args[0]) from error
@@ -105,19 +105,19 @@ class Connection:
 
 
 def result_of(future: "Future[T]") -> T:
-    """What an admin request came to, or a sentence."""
+    """The result of an admin request; CommandFailed if it failed."""
     from confluent_kafka import KafkaException
 
     try:
         return future.result()
     except KafkaException as error:
         raise failure(error.args[0]) from error
-    except ValueError as error:  # librdkafka's own checks of what it is asked to send
+    except ValueError as error:  # librdkafka's own checks of a request
         raise CommandFailed(str(error)) from error
 
 
 def failure(error: "KafkaError") -> CommandFailed:
-    """The broker's words, and a next step where there is a usual one."""
+    """The broker's message, and what to do next if that is known."""
     message = str(error.str() or error.name()).removeprefix("Broker: ").removeprefix("Local: ")
     return CommandFailed(
         message[:1].lower() + message[1:] if message[1:2].islower() else message, hint=_HINTS.get(error.name(), "")
@@ -141,6 +141,6 @@ _HINTS = {
     "INVALID_PARTITIONS": "partitions can be added, never removed",
     "INVALID_REPLICATION_FACTOR": "there are fewer brokers than replicas: give --replication-factor 1",
     "_INVALID_ARG": "check what is given with -X: librdkafka's CONFIGURATION.md has all names and values",
-    "_TIMED_OUT": "the broker did not answer in time: is it overloaded or behind a firewall?",
+    "_TIMED_OUT": "the broker did not answer in time: it may be overloaded or behind a firewall",
     "_TRANSPORT": "check that the broker runs, and its log",
 }

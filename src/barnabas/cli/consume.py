@@ -1,8 +1,8 @@
 """`barnabas consume`: records to stdout.
 
-Without `--group` partitions are read directly: nobody joins a group, and nothing is committed. (librdkafka looks for
-the coordinator of a group all the same. A broker that never had one creates `__consumer_offsets` then, as Kafka does.)
-With it the command is a member like any other, and a record counts as processed once it was written.
+Without `--group` partitions are read directly: no group is joined, and nothing is committed. (librdkafka looks up a
+group coordinator all the same. A broker that never had one then creates `__consumer_offsets`, as Kafka does.) With it
+the command is a member of the group, and a record counts as processed when it was written to stdout.
 """
 
 import os
@@ -27,33 +27,38 @@ if TYPE_CHECKING:
 
 _BATCH = 500
 _POLL_S = 0.1
-# librdkafka's numbers for places that are no offset; so many records before the end is _TAIL minus that many.
+# librdkafka's special offsets; N records before the end is _TAIL - N.
 _EARLIEST, _LATEST, _COMMITTED, _TAIL = -2, -1, -1000, -2000
 
 
 @connected
 def consume(
-    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="Where the records are.")],
+    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="The topic to read.")],
     group: Annotated[
-        str | None, typer.Option("--group", "-g", metavar="GROUP", help="Share the topic with this group and commit.")
+        str | None, typer.Option("--group", "-g", metavar="GROUP", help="Join this group, and commit offsets.")
     ] = None,
     from_beginning: Annotated[
-        bool, typer.Option("--from-beginning", help="Start at the oldest record; in a group, if nothing is committed.")
+        bool,
+        typer.Option(
+            "--from-beginning", help="Start at the oldest record; with --group, only if nothing is committed."
+        ),
     ] = False,
     offset: Annotated[
         str | None,
-        typer.Option(metavar="OFFSET", help="Start at this offset; -N is N before the end; earliest, latest."),
+        typer.Option(
+            metavar="OFFSET", help="Start at this offset: a number, -N for N before the end, earliest or latest."
+        ),
     ] = None,
     partition: Annotated[
         list[int] | None,
-        typer.Option("--partition", "-p", min=0, metavar="NUMBER", help="Only this partition; repeatable."),
+        typer.Option("--partition", "-p", min=0, metavar="NUMBER", help="Read only this partition; repeatable."),
     ] = None,
     max_messages: Annotated[
-        int | None, typer.Option("--max-messages", "-n", min=1, metavar="NUMBER", help="Stop after so many.")
+        int | None, typer.Option("--max-messages", "-n", min=1, metavar="NUMBER", help="Stop after this many records.")
     ] = None,
     timeout: Annotated[
         str | None,
-        typer.Option(metavar="DURATION", help="Stop when nothing came for so long; a number alone is in seconds."),
+        typer.Option(metavar="DURATION", help="Stop when no record came for this long; a plain number is in seconds."),
     ] = None,
     output_format: Annotated[
         str,
@@ -64,11 +69,11 @@ def consume(
 ) -> None:
     """Write records to stdout, one per line.
 
-    Starts at the end of the topic unless told otherwise, and runs until Ctrl-C, --max-messages or --timeout.
+    Starts at the end of the topic by default, and runs until Ctrl-C, --max-messages or --timeout.
     """
     if group is not None and offset is not None:
         raise CommandFailed(
-            "a group starts where it committed, so --offset and --group exclude each other",
+            "--offset and --group cannot be combined: a group starts at its committed offsets",
             hint=f"run barnabas group reset-offsets {group} --topic {topic} --to-offset N",
         )
     start = _start(offset, from_beginning)
@@ -78,7 +83,7 @@ def consume(
     partitions = _partitions(connection, topic, partition)
     consumer = connection.consumer(
         {
-            "group.id": group or f"barnabas-consume-{os.getpid()}",  # librdkafka wants one even where none is joined
+            "group.id": group or f"barnabas-consume-{os.getpid()}",  # librdkafka needs one even if no group is joined
             "auto.offset.reset": "earliest" if from_beginning else "latest",
             "enable.auto.commit": group is not None,
             "enable.auto.offset.store": False,
@@ -101,9 +106,9 @@ def consume(
 
 
 class Pump:
-    """From a consumer to stdout.
+    """Copies records from a consumer to stdout.
 
-    A partition stops at a damaged batch. The others go on: what can be read is written.
+    A partition stops at a damaged batch, and the others continue: everything readable is written.
     """
 
     def __init__(self, consumer: "Consumer", render: Render, *, stores_offsets: bool) -> None:
@@ -118,7 +123,7 @@ class Pump:
         last_record = time.monotonic()
         while max_messages is None or self.count < max_messages:
             wanted = _BATCH if max_messages is None else min(_BATCH, max_messages - self.count)
-            # One record wakes us at once; what has come with it is taken without waiting.
+            # Wait for one record, then take what else is there without waiting.
             first = self._consumer.poll(_POLL_S)
             if first is None:
                 if timeout_s is not None and time.monotonic() - last_record >= timeout_s:
@@ -135,7 +140,7 @@ class Pump:
             last_record = time.monotonic()
 
     def _write(self, records: "list[Message]") -> bool:
-        """False when nobody reads our stdout any more."""
+        """False if stdout was closed."""
         try:
             sys.stdout.buffer.write(b"".join(map(self._render, records)))
             sys.stdout.buffer.flush()
@@ -155,7 +160,7 @@ class Pump:
         topic, partition, offset = message.topic(), message.partition(), message.offset()
         if error.code() == CORRUPT_MESSAGE and topic is not None and partition is not None and offset is not None:
             self._stop(DamagedBatch(topic, partition, offset))
-        # Negative codes are librdkafka's own: a lost connection, which it mends by itself.
+        # Negative codes are librdkafka's own, such as a lost connection, after which it reconnects.
         elif error.fatal() or error.code() > 0:
             raise failure(error)
 
@@ -164,7 +169,7 @@ class Pump:
         if damaged not in self.damaged:
             self.damaged.append(damaged)
             if not self._all_have_stopped():
-                say(f"{damaged}; the other partitions go on")
+                say(f"{damaged}; the other partitions continue")
 
     def _all_have_stopped(self) -> bool:
         stopped = {(damaged.topic, damaged.partition) for damaged in self.damaged}
@@ -172,11 +177,11 @@ class Pump:
 
 
 def _start(offset: str | None, from_beginning: bool) -> int:
-    """Where to start, as librdkafka numbers it."""
+    """The first offset, in librdkafka's numbers."""
     if offset is None:
         return _EARLIEST if from_beginning else _LATEST
     if from_beginning:
-        raise CommandFailed("--from-beginning and --offset exclude each other", hint="leave one of them out")
+        raise CommandFailed("--from-beginning and --offset cannot be combined", hint="leave one of them out")
     if offset in ("earliest", "latest"):
         return _EARLIEST if offset == "earliest" else _LATEST
     try:
@@ -201,7 +206,7 @@ def _partitions(connection: Connection, topic: str, wanted: list[int] | None) ->
         if index not in known:
             raise CommandFailed(
                 f"{topic} has no partition {index}",
-                hint=f"its partitions are 0 to {known[-1]}: leave --partition out for all",
+                hint=f"its partitions are 0 to {known[-1]}; without --partition all are read",
             )
     return wanted or known
 

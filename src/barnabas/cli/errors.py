@@ -16,7 +16,7 @@ class CommandFailed(Exception):
 
 
 class WrongUsage(CommandFailed):
-    """What was typed is no command of ours, or lacks something."""
+    """The command line is wrong."""
 
     exit_status = 2
 
@@ -32,7 +32,7 @@ def show_hint(error: CommandFailed) -> None:
 
 
 def suggestion(name: str, known: Iterable[str], otherwise: str) -> str:
-    """A hint: the known name that was probably meant, or else what to do to see them all."""
+    """A hint with the most similar known name, or `otherwise` if none is similar."""
     from difflib import get_close_matches
 
     close = get_close_matches(name, list(known), n=1)

@@ -37,7 +37,7 @@ def list_(
     admin = Connection.to(access).admin()
     with share_groups(access) as sharing:
         rows = _list_groups(admin, sharing)
-    print_rows(rows, ["group", "state", "type"], output_format, empty="No groups: none has joined or committed yet.")
+    print_rows(rows, ["group", "state", "type"], output_format, empty="No groups yet.")
 
 
 @app.command()
@@ -91,15 +91,20 @@ def reset_offsets(
     to_offset: Annotated[int | None, typer.Option(min=0, metavar="OFFSET", help="To this offset.")] = None,
     to_datetime: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="To the first record at or after 2026-01-31T12:00 (local, or with Z)."),
+        typer.Option(
+            metavar="TIME",
+            help="To the first record at or after this time, like 2026-01-31T12:00 (local) or 2026-01-31T12:00Z.",
+        ),
     ] = None,
-    shift_by: Annotated[int | None, typer.Option(metavar="N", help="N forward, or back if negative.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and do nothing.")] = False,
+    shift_by: Annotated[
+        int | None, typer.Option(metavar="N", help="By N records, forward or (if negative) back.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the changes without making them.")] = False,
     output_format: OutputFormat = Format.table,
     *,
     access: ClusterAccess,
 ) -> None:
-    """Change where a group without members goes on."""
+    """Change the committed offsets of a group without members."""
     from barnabas.cli.share_group_view import share_groups
 
     target = Target.from_options(to_earliest, to_latest, to_offset, to_datetime, shift_by)
@@ -117,12 +122,12 @@ def reset_offsets(
     changes = plan_reset(admin, partitions, committed, target)
     if not dry_run and group in sharing:
         with share_groups(access) as sharing:
-            _check_that_nobody_is_in(sharing.describe(group).members, group)
+            _check_no_members(sharing.describe(group).members, group)
             sharing.reset(group, changes)
     elif not dry_run:
         from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 
-        _check_that_nobody_is_in(member_count(admin, group), group)
+        _check_no_members(member_count(admin, group), group)
         new = [TopicPartition(change.topic, change.partition, change.new) for change in changes]
         request = [ConsumerGroupTopicPartitions(group, new)]
         for done in result_of(admin.alter_consumer_group_offsets(request)[group]).topic_partitions:
@@ -130,7 +135,9 @@ def reset_offsets(
                 raise CommandFailed(f"{done.topic} {done.partition}: {done.error.str()}")
     print_rows([change._asdict() for change in changes], ["topic", "partition", "old", "new"], output_format)
     say(
-        "Nothing was changed: leave out --dry-run to do it" if dry_run else f"Reset {plural(len(changes), 'partition')}"
+        "Nothing was changed; run it without --dry-run to change it"
+        if dry_run
+        else f"Reset {plural(len(changes), 'partition')}"
     )
 
 
@@ -141,7 +148,7 @@ def delete(
     *,
     access: ClusterAccess,
 ) -> None:
-    """Delete groups without members, and what they committed."""
+    """Delete groups without members, with their committed offsets."""
     admin = Connection.to(access).admin()
     for name, future in admin.delete_consumer_groups(groups, request_timeout=REQUEST_TIMEOUT_S).items():
         try:
@@ -161,9 +168,9 @@ def _list_groups(admin: "AdminClient", sharing: "ShareGroups") -> list[dict[str,
     return sorted(rows + sharing.rows(), key=lambda row: row["group"])
 
 
-def _check_that_nobody_is_in(members: int, group: str) -> None:
+def _check_no_members(members: int, group: str) -> None:
     if members:
         raise CommandFailed(
             f"the group {group} has {plural(members, 'member')}; offsets change only while it has none",
-            hint="stop its consumers, then try again",
+            hint="stop its consumers and try again",
         )

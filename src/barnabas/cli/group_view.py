@@ -1,4 +1,4 @@
-"""What `barnabas group describe` shows: each partition's committed offset, its end, the lag and who reads it."""
+"""What `barnabas group describe` shows: each partition's committed offset, end, lag and member."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -45,7 +45,7 @@ class GroupView(NamedTuple):
 
     @property
     def lag(self) -> int | None:
-        """Over the partitions where it is known; None where it is known of none."""
+        """The sum over partitions with a known lag; None if there are none."""
         known = [partition.lag for partition in self.partitions if partition.lag is not None]
         return sum(known) if known else None
 
@@ -71,7 +71,7 @@ class GroupView(NamedTuple):
 
 
 def describe_group(admin: "AdminClient", name: str, topics: "Mapping[str, TopicMetadata]") -> GroupView:
-    """With every partition of the topics that it reads: none is left out because nothing is committed there yet."""
+    """With all partitions of its topics, even those without a committed offset or a member."""
     found = _describe(admin, name)
     committed = committed_offsets(admin, name)
     readers = _readers(found)
@@ -101,7 +101,7 @@ def _describe(admin: "AdminClient", name: str) -> "ConsumerGroupDescription":
 
 
 def state_in_words(group: "ConsumerGroupDescription | ConsumerGroupListing") -> str:
-    """librdkafka has no names for the two states in which a consumer group moves partitions."""
+    """librdkafka does not know the two states in which a KIP-848 group rebalances."""
     state = group.state.name.lower().replace("_", " ")
     return "rebalancing" if state == "unknown" and group.type.name.lower() == CONSUMER else state
 
@@ -115,7 +115,7 @@ def committed_offsets(admin: "AdminClient", name: str) -> dict[Partition, int]:
 
 
 def end_offsets(admin: "AdminClient", where: Sequence[Partition]) -> dict[Partition, int]:
-    """Of those partitions that still exist: a group may have committed to a topic that is gone."""
+    """Of partitions that exist: a group may have offsets of a deleted topic."""
     from confluent_kafka import KafkaException, TopicPartition
     from confluent_kafka.admin import OffsetSpec
 

@@ -1,4 +1,4 @@
-"""Calls into librdkafka that Ctrl-C ends at once: by themselves they hear of it only when they return."""
+"""Makes calls into librdkafka interruptible: Python handles Ctrl-C only when such a call returns."""
 
 from collections.abc import Callable
 from threading import Thread
@@ -10,7 +10,7 @@ _LOOK_EVERY_S = 0.1
 
 
 def interruptible(call: Callable[[], T]) -> T:
-    """What it returns or raises. It runs in a thread, which is left behind when this one is interrupted."""
+    """Run it in a thread, which is abandoned if Ctrl-C comes; returns or raises what it does."""
     results: list[T] = []
     errors: list[BaseException] = []
 

@@ -1,7 +1,7 @@
-"""The properties of Kafka's Java clients, as they come in files, profiles and `--command-property`, for librdkafka.
+"""Translates properties of Kafka's Java clients for librdkafka.
 
-Most names are the same. Some differ, some have no counterpart and change nothing that a command could see; what is left
-goes to librdkafka as it is, which says so if it knows no such setting.
+Most names are the same. Some differ, and some have no counterpart and no visible effect. Everything else is passed to
+librdkafka as it is, which refuses names that it does not know.
 """
 
 import time
@@ -21,7 +21,7 @@ _RENAMED: Final = {
     "ssl.keystore.key": "ssl.key.pem",
 }
 
-# How the Java client works inside: nothing that librdkafka would do differently for it.
+# Internals of the Java client, without a counterpart in librdkafka.
 _IGNORED: Final = frozenset(
     {
         "bootstrap.servers",
@@ -45,7 +45,7 @@ _IGNORED: Final = frozenset(
         "socket.connection.setup.timeout.max.ms",
         "security.providers",
         "auto.include.jmx.reporter",
-        # PEM stores have no passwords; librdkafka has no say in the versions of TLS.
+        # PEM stores have no passwords; librdkafka cannot choose the versions of TLS.
         "ssl.truststore.password",
         "ssl.keystore.password",
         "ssl.enabled.protocols",
@@ -59,7 +59,7 @@ _ASSIGNORS: Final = {
     "CooperativeStickyAssignor": "cooperative-sticky",
 }
 _TOKEN_LIFETIME_S: Final = 3600
-"""Nobody says how long a given token is good for; the broker is the judge of that."""
+"""The real lifetime of a token is unknown; the broker checks it."""
 
 
 def to_librdkafka(properties: Mapping[str, str]) -> dict[str, object]:

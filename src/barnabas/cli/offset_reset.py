@@ -1,4 +1,4 @@
-"""`barnabas group reset-offsets`: from what was asked for to a new offset per partition, inside the log's bounds."""
+"""`barnabas group reset-offsets`: computes the new offset of each partition, within the bounds of its log."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -22,7 +22,7 @@ class Change(NamedTuple):
 
 
 class Target(NamedTuple):
-    """Exactly one of the ways to say where to go."""
+    """The new position, in one of several ways."""
 
     name: str
     number: int = 0
@@ -51,7 +51,7 @@ class Target(NamedTuple):
         return chosen[0]
 
     def offset(self, *, start: int, end: int, current: int | None, at_time: int | None) -> int:
-        """The new offset of a partition that holds [start, end); `at_time` is None if nothing is that young."""
+        """The new offset of a partition that holds [start, end); `at_time` is None if no record is that new."""
         match self.name:
             case "earliest":
                 wanted = start
@@ -81,7 +81,7 @@ def parse_time_ms(text: str) -> int:
 
 
 def targets_from(connection: Connection, admin: "AdminClient", topics: Sequence[str]) -> list[Partition]:
-    """The partitions meant by `orders` and `orders:0,2`."""
+    """Partitions from `orders` (all of them) or `orders:0,2`."""
     named = [text.partition(":") for text in topics]
     found = connection.existing_topics(admin, [name for name, _, _ in named])
     partitions: list[Partition] = []
@@ -118,7 +118,7 @@ def plan_reset(
 
 
 def _offsets(admin: "AdminClient", partitions: Sequence[Partition], spec: "OffsetSpec") -> dict[Partition, int]:
-    """What the broker answers; a time after the last record has no offset and is left out."""
+    """By partition, without those that have no record at or after the time."""
     from confluent_kafka import TopicPartition
 
     asked = {TopicPartition(topic, partition): spec for topic, partition in partitions}

@@ -1,7 +1,7 @@
 """What a list or describe command prints: a table for people, JSON for scripts, both on stdout.
 
-A table goes through rich, which leaves colours out when NO_COLOR is set or stdout is no terminal; piped, a line is as
-long as its content, so that nothing is cut.
+Tables are printed with rich, without colours if NO_COLOR is set or stdout is not a terminal. In a pipe, lines are as
+long as their content, so that nothing is cut.
 """
 
 import json
@@ -15,7 +15,7 @@ _PIPED_WIDTH = 100_000
 
 
 def print_rows(rows: Sequence[Row], columns: Sequence[str], output_format: Format, *, empty: str = "") -> None:
-    """One line per row; `columns` are its keys, in order. In JSON the rows are printed whole."""
+    """One line per row; `columns` are the keys to show. JSON has all keys."""
     if output_format is Format.json:
         print_json(rows)
     elif rows:
@@ -25,7 +25,7 @@ def print_rows(rows: Sequence[Row], columns: Sequence[str], output_format: Forma
 
 
 def print_table(rows: Sequence[Row], columns: Sequence[str], *, literal: bool = False) -> None:
-    """`literal`: the columns are somebody's data, and their names are shown as they are."""
+    """`literal`: show the names of the columns unchanged, because they are data."""
     from rich.console import Console
     from rich.table import Table
 
@@ -42,7 +42,7 @@ def print_table(rows: Sequence[Row], columns: Sequence[str], *, literal: bool = 
     console = Console(width=_PIPED_WIDTH, highlight=False, markup=False)
     with console.capture() as captured:
         console.print(table)
-    print("\n".join(line.rstrip() for line in captured.get().splitlines()))  # without the blanks that fill a column
+    print("\n".join(line.rstrip() for line in captured.get().splitlines()))  # without padding at the end
 
 
 def print_json(value: object) -> None:
@@ -50,7 +50,7 @@ def print_json(value: object) -> None:
 
 
 def say(message: str) -> None:
-    """A sentence for people: stderr, so that it never mixes with data."""
+    """A message for people, on stderr, so that it does not mix with data."""
     print(message, file=sys.stderr)
 
 

@@ -1,4 +1,4 @@
-"""`barnabas --help`: every command by section, in a page that is written without typer."""
+"""`barnabas --help`: all commands by section, printed without importing typer."""
 
 from barnabas.cli.commands import SECTIONS
 
@@ -9,10 +9,10 @@ A broker that speaks the Apache Kafka protocol, and the tools to work with any s
 """
 
 _OPTIONS = {
-    "-b, --bootstrap-server HOST:PORT": "Where the broker listens; as after the command.",
-    "--profile NAME": "The profile to connect with; as after the command.",
+    "-b, --bootstrap-server HOST:PORT": "Where the broker listens; may also come after the command.",
+    "--profile NAME": "The profile to connect with; may also come after the command.",
     "-V, --version": "Show the version and exit.",
-    "-h, --help": "Show this page, or with a command that command's page.",
+    "-h, --help": "Show this page; after a command, its own page.",
 }
 
 

@@ -7,7 +7,7 @@ from typing import Final
 from barnabas.cli.errors import CommandFailed
 from barnabas.cli.quantities import duration_ms, size_bytes
 
-# What the end of a setting's name says of its value.
+# The unit of a value, by the end of the setting's name.
 _MS_PER_UNIT: Final = {"ms": 1, "seconds": 1000, "minutes": 60_000, "hours": 3_600_000}
 _SIZES: Final = (".bytes", ".buffer.size")
 _NUMBER: Final = re.compile(r"\s*[+-]?\d*\s*")
@@ -19,7 +19,7 @@ def parse_settings(option: str, values: Iterable[str] | None) -> dict[str, str]:
 
 
 def parse_pairs(option: str, values: Iterable[str] | None) -> dict[str, str]:
-    """Later ones win; a value may hold further '=' signs."""
+    """The last one of a name wins; a value may contain '='."""
     return dict(parse_pair(option, value) for value in values or ())
 
 
@@ -31,7 +31,7 @@ def parse_pair(option: str, text: str) -> tuple[str, str]:
 
 
 def _in_units_of(name: str, value: str) -> str:
-    """A number alone is left as it is: it has the unit that the setting's name says."""
+    """A plain number is left as it is: it has the unit of the setting's name."""
     if _NUMBER.fullmatch(value):
         return value
     if name.endswith(_SIZES):
@@ -41,5 +41,5 @@ def _in_units_of(name: str, value: str) -> str:
         return value
     count, rest = divmod(duration_ms(name, value), _MS_PER_UNIT[unit])
     if rest:
-        raise CommandFailed(f"{name}: {value} is not a whole number of {unit}", hint="leave the finer part out")
+        raise CommandFailed(f"{name}: {value} is not a whole number of {unit}", hint="round it")
     return str(count)

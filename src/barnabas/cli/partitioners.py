@@ -1,4 +1,4 @@
-"""Which partition a record goes to. Keyed records land where the Java client puts them unless told otherwise.
+"""Chooses partitions; by default, keyed records go where the Java client puts them.
 
 murmur2 and CRC32 are librdkafka's own; round robin and sticky are chosen here, record by record, because librdkafka
 has neither for keyed records.
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from enum import StrEnum
 
 Choose = Callable[[int], int]
-"""The size of the next record in, its partition out."""
+"""From the size of the next record to its partition."""
 
 # The Java client's batch.size: it stays with a partition until a batch is full.
 STICKY_BATCH_BYTES = 16_384

@@ -36,23 +36,24 @@ class Compression(StrEnum):
 
 @connected
 def produce(
-    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="Where the records go.")],
+    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="The topic to write to.")],
     key_separator: Annotated[
-        str | None, typer.Option("--key-separator", "-k", metavar="TEXT", help="What stands between key and value.")
+        str | None, typer.Option("--key-separator", "-k", metavar="TEXT", help="What separates key and value.")
     ] = None,
     header: Annotated[
-        list[str] | None, typer.Option("--header", "-H", metavar="KEY=VALUE", help="Given to every record; repeatable.")
+        list[str] | None,
+        typer.Option("--header", "-H", metavar="KEY=VALUE", help="A header for every record; repeatable."),
     ] = None,
     partition: Annotated[
         int | None, typer.Option(min=0, metavar="NUMBER", help="Send everything to this partition.")
     ] = None,
     partitioner: Annotated[
-        Partitioner, typer.Option(help="How a partition is chosen; murmur2 is the Java client's way.")
+        Partitioner, typer.Option(help="How partitions are chosen; murmur2 is that of the Java client.")
     ] = Partitioner.murmur2,
     compression: Annotated[Compression, typer.Option("--compression", "-z")] = Compression.none,
-    acks: Annotated[Acks, typer.Option(help="Who must have a record before it counts as sent.")] = Acks.all,
+    acks: Annotated[Acks, typer.Option(help="Which replicas must have a record before it counts as sent.")] = Acks.all,
     timeout: Annotated[
-        str, typer.Option(metavar="DURATION", help="When to give a record up; a number alone is in seconds.")
+        str, typer.Option(metavar="DURATION", help="How long to try to send a record; a plain number is in seconds.")
     ] = "30s",
     *,
     access: ClusterAccess,
@@ -71,7 +72,7 @@ def produce(
         topic,
         {
             "partitioner": LIBRDKAFKA_NAMES.get(partitioner, "murmur2_random"),
-            # Random means every record, also those without a key that would stay together for a while.
+            # Spread records without a key one by one too; librdkafka would keep them together for a while.
             **({"sticky.partitioning.linger.ms": 0} if partitioner is Partitioner.random else {}),
             "compression.type": compression.value,
             "acks": acks.value,
@@ -82,7 +83,7 @@ def produce(
     _find_or_create_topic(connection, sender)
     choose = sender.chooser(partitioner) if partition is None else sender.fixed(partition)
     if sys.stdin.isatty():
-        say("One record per line; Ctrl-D ends.")
+        say("One record per line; end with Ctrl-D.")
     started = time.monotonic()
     try:
         for key, value in records(key_separator):
@@ -98,7 +99,7 @@ def produce(
 
 
 def _find_or_create_topic(connection: Connection, sender: Sender) -> None:
-    """A topic that does not exist is created where the broker does that; somebody at a terminal is asked first."""
+    """A missing topic is created if the broker does that; at a terminal, ask first."""
     known = sender.known_topics()
     if sender.topic in known:
         sender.find_topic()
@@ -115,7 +116,7 @@ def _find_or_create_topic(connection: Connection, sender: Sender) -> None:
 def _create_topic(connection: Connection, topic: str) -> None:
     from confluent_kafka.admin import NewTopic
 
-    admin = connection.admin()  # lives until the answer has come
+    admin = connection.admin()  # must live until the response has come
     request = [NewTopic(topic, -1, -1)]  # as many partitions and replicas as the broker's settings say
     result_of(admin.create_topics(request, request_timeout=REQUEST_TIMEOUT_S)[topic])
 
@@ -131,7 +132,7 @@ def records(key_separator: str | None) -> Iterator[tuple[bytes | None, bytes]]:
         if not found:
             raise CommandFailed(
                 f"line {number} has no {key_separator!r} between key and value",
-                hint="send it without --key-separator, or give the separator that the lines have",
+                hint="leave --key-separator out, or give the separator that the lines have",
             )
         yield key, value
 

@@ -7,8 +7,7 @@
     bootstrap.servers=kafka-1:9093,kafka-2:9093
     security.protocol=SSL
 
-What stands below a name has the syntax of Kafka's properties files, so that the lines of a `client.properties` can be
-pasted there as they are.
+Below each name is a Kafka properties file, so that the lines of a `client.properties` can be pasted there.
 """
 
 import os
@@ -21,7 +20,7 @@ FILE_VARIABLE: Final = "BARNABAS_PROFILES"
 DEFAULT_PROFILE: Final = "default"
 
 _HEADING: Final = re.compile(r"\s*\[\s*([^\]\s]+)\s*\]\s*")
-_EXAMPLE: Final = "a profile begins with its name on a line of its own, like [local]"
+_EXAMPLE: Final = "begin a profile with its name on a line of its own, like [local]"
 
 
 def profiles_path() -> str:
@@ -59,7 +58,7 @@ def _read(path: str) -> str | None:
         return None
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text in UTF-8"
-        raise CommandFailed(f"cannot read {path}: {reason}", hint=f"{FILE_VARIABLE} names another file") from error
+        raise CommandFailed(f"cannot read {path}: {reason}", hint=f"set {FILE_VARIABLE} to use another file") from error
 
 
 def parse_profiles(path: str, text: str) -> dict[str, dict[str, str]]:
@@ -86,8 +85,8 @@ def _properties(path: str, profile: str, text: str) -> dict[str, str]:
     try:
         found = parse_properties(text)
     except InvalidConfig as error:
-        raise CommandFailed(f"{path}, [{profile}]: {error}", hint="write a backslash twice to mean one") from error
+        raise CommandFailed(f"{path}, [{profile}]: {error}", hint="write a backslash as two") from error
     for name, nearest in unknown(found).items():
-        hint = f"did you mean {nearest}?" if nearest else "settings of librdkafka alone are given with -X"
+        hint = f"did you mean {nearest}?" if nearest else "give settings of librdkafka with -X"
         raise CommandFailed(f"{path}, [{profile}]: no Kafka client has a setting {name}", hint=hint)
     return found

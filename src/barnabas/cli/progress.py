@@ -1,4 +1,4 @@
-"""Progress of long work: a bar for people who watch, nothing for pipes."""
+"""A progress bar on a terminal; nothing for pipes."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -9,7 +9,7 @@ Advance = Callable[[int], None]
 
 @contextmanager
 def progress(title: str, total_bytes: int) -> Iterator[Advance]:
-    """Call what this yields with the bytes done since the last call."""
+    """Call the result with the number of bytes done since the last call."""
     if not sys.stderr.isatty():
         yield lambda count: None
         return

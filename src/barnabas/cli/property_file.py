@@ -18,4 +18,4 @@ def read_property_file(path: str) -> dict[str, str]:
     except UnicodeDecodeError as error:
         raise CommandFailed(f"the configuration {path} is not text in UTF-8") from error
     except InvalidConfig as error:
-        raise CommandFailed(f"the configuration {path} cannot be understood: {error}") from error
+        raise CommandFailed(f"the configuration {path} cannot be parsed: {error}") from error

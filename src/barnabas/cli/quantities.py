@@ -16,7 +16,7 @@ def duration_s(option: str, text: str, *, bare_unit: str | None = None) -> float
 
 
 def duration_ms(option: str, text: str, *, bare_unit: str | None = None) -> int:
-    """A number alone is in `bare_unit`, or is refused."""
+    """A plain number is in `bare_unit`, or is refused."""
     try:
         return parse_duration_ms(text, bare_unit=bare_unit)
     except NotADuration as error:

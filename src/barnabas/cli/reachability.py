@@ -1,7 +1,7 @@
-"""Whether anybody listens where a command is to connect.
+"""Checks that a broker can be reached at all.
 
-Clients keep trying a broker that is not there. A plain TCP connection that fails at once says more than a timeout
-after seconds, so commands check first.
+Clients keep trying to reach a broker that does not run. A plain TCP connection fails at once and says why, so commands
+try that first.
 """
 
 import socket

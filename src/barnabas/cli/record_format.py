@@ -1,4 +1,4 @@
-"""How `barnabas consume` writes a record: its value, a JSON object, or a template of the user's."""
+"""How `barnabas consume` prints a record: its value, a JSON object, or the user's template."""
 
 import base64
 import json
@@ -29,7 +29,7 @@ def renderer(text: str) -> Render:
 
 
 def as_object(message: "Message") -> dict[str, object]:
-    """The record as JSON can hold it: bytes that are not UTF-8 appear as `<name>_base64`."""
+    """The record for JSON: bytes that are not UTF-8 appear as `<name>_base64`."""
     found: dict[str, object] = {
         "topic": message.topic(),
         "partition": message.partition(),
@@ -50,7 +50,7 @@ def _template(text: str) -> Render:
         text.format_map(dict.fromkeys(FIELDS, ""))
     except (KeyError, ValueError, IndexError, AttributeError) as error:
         raise CommandFailed(
-            f"the template {text!r} has a field that records lack: {error}",
+            f"the template {text!r} has an unknown field: {error}",
             hint="fields are " + ", ".join(f"{{{name}}}" for name in FIELDS),
         ) from error
 
@@ -70,7 +70,7 @@ def _template(text: str) -> Render:
 
 
 def _text(data: str | bytes | None) -> str:
-    """Bytes that are not UTF-8 pass through the template unharmed."""
+    """Keeps bytes that are not UTF-8."""
     return (_bytes(data) or b"").decode(errors="surrogateescape")
 
 

@@ -1,4 +1,4 @@
-"""Batches of a segment or snapshot file, read without a broker and without trust.
+"""Batches of a segment or snapshot file, read without a broker, and without relying on their content.
 
 Kafka's dump tool goes on after a batch whose CRC is wrong, because the length still says where the next one begins, and
 stops where a length cannot be true. So does this reader.

@@ -1,4 +1,4 @@
-"""A producer of librdkafka for `barnabas produce` and `kafka-console-producer`, and what became of its records."""
+"""A librdkafka producer for `barnabas produce` and `kafka-console-producer` that counts deliveries."""
 
 import random
 import time
@@ -16,38 +16,38 @@ if TYPE_CHECKING:
     from confluent_kafka import KafkaError, Message
     from confluent_kafka.admin import TopicMetadata
 
-# How long an interrupted command waits for what it has sent already.
+# How long an interrupted command waits for records in flight.
 INTERRUPTED_FLUSH_S = 2.0
-# How long a topic may take to appear where the broker creates topics on demand.
+# How long to wait for a topic that the broker creates on demand.
 TOPIC_WAIT_S = 5.0
 
 
 class Sender:
-    """Counts what was delivered, keeps the first error."""
+    """Counts delivered records, and keeps the first error."""
 
     def __init__(self, connection: Connection, topic: str, config: dict[str, object]) -> None:
         self.topic = topic
         self.failed = 0
         self.partitions = 0
-        """How many the topic has; known once it is found."""
+        """Of the topic; set by `find_topic`."""
         self._producer = connection.producer(config)
         self._delivered: Counter[int] = Counter()
         self._first_error: KafkaError | None = None
 
     def known_topics(self) -> list[str]:
-        """Creates none, unlike a question for a name."""
+        """Does not create topics, unlike a request for one name."""
         return list(self._metadata(None))
 
     def find_topic(self, wait_s: float = TOPIC_WAIT_S) -> None:
-        """Asking for it by name creates it where the broker does that."""
+        """Requests its metadata by name, which creates it if the broker does that."""
         deadline = time.monotonic() + wait_s
         while not (partitions := self._metadata(self.topic)[self.topic].partitions):
             if time.monotonic() > deadline:
                 raise unknown_topic(self.topic, self.known_topics())
             time.sleep(0.05)
         self.partitions = len(partitions)
-        # librdkafka closes the connection that brought its first answer. It asks for a producer id after every answer
-        # if a broker is connected then, otherwise every half second: one more answer spares the first records that.
+        # librdkafka requests a producer id after each metadata response, if a broker is connected, and otherwise waits
+        # half a second. After its first response it closes the bootstrap connection; a second one avoids the wait.
         self._metadata(self.topic)
 
     def chooser(self, partitioner: Partitioner) -> Choose:
@@ -81,7 +81,7 @@ class Sender:
                 )
             except BufferError:  # librdkafka's queue is full: let deliveries make room
                 self._producer.poll(0.1)
-            except KafkaException as error:  # refused on the spot, a record that is too large for instance
+            except KafkaException as error:  # refused at once, for example because it is too large
                 self._note(error.args[0])
                 return
             else:
@@ -89,7 +89,7 @@ class Sender:
                 return
 
     def finish(self, timeout_s: float | None = None) -> None:
-        """Wait for every delivery, in small steps so that Ctrl-C is heard."""
+        """Wait for all deliveries, in small steps so that Ctrl-C works."""
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         while self._producer.flush(0.1) and (deadline is None or time.monotonic() < deadline):
             pass

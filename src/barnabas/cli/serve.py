@@ -1,8 +1,7 @@
 """`barnabas serve`: run a broker.
 
-Parsed with argparse rather than typer, and nothing imported before it is needed: the time from the command to the first
-acknowledged record is part of what makes a broker pleasant. Precedence: `--set` over `--listen` and `--data-dir` over
-`--config` over the defaults.
+Uses argparse instead of typer, and imports modules only when they are needed, to start fast. Precedence: `--set` over
+`--listen` and `--data-dir` over `--config` over the defaults.
 """
 
 import argparse
@@ -25,7 +24,7 @@ examples:
 
 
 def serve(arguments: Sequence[str]) -> int:
-    """Run until SIGTERM or Ctrl-C; the exit status."""
+    """Run until SIGTERM or Ctrl-C; returns the exit status."""
     options = argument_parser().parse_args(arguments)
     properties = broker_properties(options)
     _start_logging(options.log_level)
@@ -54,7 +53,7 @@ def broker_properties(options: argparse.Namespace) -> dict[str, str]:
 
 
 def default_data_dir() -> str:
-    """Where a user's data belongs by the XDG convention, whatever directory the command was typed in."""
+    """By the XDG convention, whatever the current directory is."""
     data_home = os.environ.get("XDG_DATA_HOME") or os.path.join(os.path.expanduser("~"), ".local", "share")
     return os.path.join(data_home, "barnabas")
 
@@ -97,21 +96,26 @@ def argument_parser() -> argparse.ArgumentParser:
         help="where records are kept [default: $XDG_DATA_HOME/barnabas or ~/.local/share/barnabas]",
     )
     parser.add_argument("--config", metavar="FILE", help="a properties file with Kafka's names for the settings")
-    parser.add_argument("--set", metavar="KEY=VALUE", action="append", help="one such setting; may be repeated")
+    parser.add_argument(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        help="one setting; may be repeated; durations and sizes may have units, like log.retention.ms=7d",
+    )
     parser.add_argument(
         "--log-level",
         metavar="LEVEL",
         type=str.lower,
         choices=("debug", "info", "warning", "error"),
         default="warning",
-        help="what to report on stderr: debug, info, warning, error [default: warning]",
+        help="what to log on stderr: debug, info, warning, error [default: warning]",
     )
     return parser
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """As argparse does it, and with the flag that was probably meant."""
+        """With a suggestion for a misspelled flag."""
         hint = "see barnabas serve --help"
         if message.startswith("unrecognized arguments: "):
             unknown = message.removeprefix("unrecognized arguments: ").split()[0].partition("=")[0]

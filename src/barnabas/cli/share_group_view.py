@@ -1,4 +1,4 @@
-"""Share groups in `barnabas group`: librdkafka's admin client knows none, so they are asked for over `wire_client`."""
+"""Share groups in `barnabas group`. librdkafka's admin client lacks them, so `wire_client` is used."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ class SharePartitionView(NamedTuple):
     topic: str
     partition: int
     start: int | None
-    """Everything before it is done."""
+    """All records before it are done."""
     lag: int | None
 
 

@@ -45,7 +45,9 @@ def create(
         ),
     ] = -1,
     config: Config = None,
-    if_not_exists: Annotated[bool, typer.Option("--if-not-exists", help="Leave a topic alone that is there.")] = False,
+    if_not_exists: Annotated[
+        bool, typer.Option("--if-not-exists", help="Do not fail if a topic exists already.")
+    ] = False,
     *,
     access: ClusterAccess,
 ) -> None:
@@ -64,7 +66,7 @@ def create(
             future.result()
         except KafkaException as error:
             if if_not_exists and error.args[0].name() == "TOPIC_ALREADY_EXISTS":
-                say(f"Topic {name} is there already")
+                say(f"Topic {name} exists already")
                 continue
             raise failure(error.args[0]) from error
         say(f"Created topic {name}")
@@ -73,7 +75,7 @@ def create(
 @app.command("list")
 @connected
 def list_(
-    internal: Annotated[bool, typer.Option("--internal", help="Show internal topics too.")] = False,
+    internal: Annotated[bool, typer.Option("--internal", help="Also list internal topics.")] = False,
     output_format: OutputFormat = Format.table,
     *,
     access: ClusterAccess,
@@ -121,16 +123,16 @@ def alter(
     ] = None,
     config: Config = None,
     delete_config: Annotated[
-        list[str] | None, typer.Option(metavar="KEY", help="Return a setting to its default; repeatable.")
+        list[str] | None, typer.Option(metavar="KEY", help="Reset a setting to its default; repeatable.")
     ] = None,
     *,
     access: ClusterAccess,
 ) -> None:
-    """Add partitions, change settings."""
+    """Add partitions, or change settings."""
     settings = parse_settings("--config", config)
     if partitions is None and not settings and not delete_config:
         raise CommandFailed(
-            "nothing to alter",
+            "it is not said what to alter",
             hint="give --partitions, --config or --delete-config; see barnabas topic alter --help",
         )
     connection = Connection.to(access)
@@ -150,7 +152,7 @@ def alter(
 @connected
 def delete(
     topics: Names,
-    if_exists: Annotated[bool, typer.Option("--if-exists", help="Do not complain about topics that are gone.")] = False,
+    if_exists: Annotated[bool, typer.Option("--if-exists", help="Do not fail if a topic does not exist.")] = False,
     *,
     access: ClusterAccess,
 ) -> None:

@@ -1,7 +1,7 @@
-"""What commands ask about transactions, and the two ways to end one that nobody else will end.
+"""Requests about transactions, and two ways to abort one.
 
-A transaction hangs when a partition has it open and its coordinator does not know of it: then the last stable offset
-stands still, and readers of committed records with it. It is ended by a marker, written as the coordinator would.
+A transaction hangs if it is open in a partition and its coordinator does not know it: then the last stable offset does
+not advance, and read_committed consumers wait. It is ended by writing an abort marker, as a coordinator would.
 """
 
 import datetime
@@ -94,7 +94,7 @@ def describe_transaction(cluster: Cluster, transactional_id: str) -> Described:
 def describe_producers(
     cluster: Cluster, partitions: Iterable[Partition], *, broker: int | None = None
 ) -> list[Producer]:
-    """At each partition's leader, or at the broker that is named."""
+    """From each partition's leader, or from the given broker."""
     places = list(partitions)
     found = []
     for leader, there in ({broker: places} if broker is not None else cluster.by_leader(places)).items():
@@ -132,7 +132,7 @@ def _producers_at(cluster: Cluster, broker: int, partitions: list[Partition]) ->
 def find_hanging(
     cluster: Cluster, partitions: Iterable[Partition], *, older_than_ms: int, broker: int | None = None
 ) -> list[Producer]:
-    """Open for longer than any transaction may be, and unknown to the coordinator, at least in that partition."""
+    """Transactions that are open for too long, and that the coordinator does not know in that partition."""
     now_ms = int(time.time() * 1000)
     candidates = [
         producer
@@ -169,7 +169,7 @@ def abort(
     marker = WritableTxnMarker(
         producer_id=producer_id,
         producer_epoch=producer_epoch,
-        # A coordinator that never was here has no epoch; the first one begins at 0.
+        # -1: no coordinator has written here yet; the first epoch is 0.
         coordinator_epoch=max(coordinator_epoch, 0),
         transaction_result=False,
         topics=(WritableTxnMarkerTopic(name=topic, partition_indexes=(index,)),),
@@ -181,7 +181,7 @@ def abort(
 
 @at_coordinator
 def force_terminate(cluster: Cluster, transactional_id: str) -> None:
-    """As a new producer with this id would: what is open is aborted, and the old producer is fenced."""
+    """As a new producer with this id: aborts the open transaction, and fences the old producer."""
     coordinator = cluster.coordinator(transactional_id, kind=TRANSACTION).node_id
     request = InitProducerIdRequest(
         transactional_id=transactional_id,
@@ -193,7 +193,7 @@ def force_terminate(cluster: Cluster, transactional_id: str) -> None:
         answer = cluster.call("init_producer_id", request, node=coordinator)
         if answer.error_code != ErrorCode.concurrent_transactions:
             break
-        time.sleep(0.1)  # the abort is under way
+        time.sleep(0.1)  # the abort is in progress
     check(answer.error_code)
 
 

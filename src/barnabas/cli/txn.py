@@ -17,7 +17,7 @@ from barnabas.model.quantities import duration_in_words
 app = group_app("txn")
 
 _ANY_AGE: Final = -1
-"""As Kafka's request says that how long a transaction has been open does not matter."""
+"""Kafka's value for no filter by age."""
 
 Name = Annotated[str, typer.Argument(metavar="TRANSACTIONAL_ID", help="The transactional id.")]
 
@@ -46,7 +46,7 @@ def list_(
     with Cluster.to(access) as cluster:
         rows = [each._asdict() for each in list_transactions(cluster, duration_ms=open_ms, pattern=pattern)]
     columns = ["transactional_id", "state", "producer_id", "coordinator"]
-    print_rows(rows, columns, output_format, empty="No transactional ids: no producer has used one yet.")
+    print_rows(rows, columns, output_format, empty="No transactional ids yet.")
 
 
 @app.command()
@@ -65,7 +65,7 @@ def describe(transactional_id: Name, output_format: OutputFormat = Format.table,
                 raise
             raise CommandFailed(
                 f"there is no transactional id {transactional_id}",
-                hint="run barnabas txn list to see those that there are",
+                hint="run barnabas txn list to see the transactional ids",
             ) from refused
     open_ms = None if found.start_ms is None else max(0, int(time.time() * 1000) - found.start_ms)
     partitions = [f"{topic}-{index}" for topic, index in found.partitions]
@@ -95,14 +95,14 @@ def find_hanging(
         typer.Option(
             "--older-than",
             metavar="DURATION",
-            help="The longest that a transaction may be open (transaction.max.timeout.ms).",
+            help="Report transactions that are open longer than this; the brokers' transaction.max.timeout.ms.",
         ),
     ] = "15min",
     output_format: OutputFormat = Format.table,
     *,
     access: ClusterAccess,
 ) -> None:
-    """Find transactions that a partition has open and no coordinator knows of."""
+    """Find transactions that are open in a partition and unknown to their coordinator."""
     from barnabas.cli import transaction_requests as requests
     from barnabas.cli.wire_client import Cluster
 
@@ -123,7 +123,7 @@ def find_hanging(
         for each in hanging
     ]
     columns = ["topic", "partition", "start_offset", "producer_id", "producer_epoch", "last_timestamp"]
-    print_rows(rows, columns, output_format, empty="No transaction hangs.")
+    print_rows(rows, columns, output_format, empty="No hanging transactions.")
 
 
 @app.command()
@@ -131,37 +131,42 @@ def find_hanging(
 def abort(
     transactional_id: Annotated[
         str | None,
-        typer.Argument(metavar="[TRANSACTIONAL_ID]", help="Abort what this id has open; fences its producer."),
+        typer.Argument(
+            metavar="[TRANSACTIONAL_ID]", help="Abort the open transaction of this id, and fence its producer."
+        ),
     ] = None,
     topic: Annotated[
-        str | None, typer.Option("--topic", "-t", metavar="TOPIC", help="With the two below: a transaction that hangs.")
+        str | None,
+        typer.Option(
+            "--topic", "-t", metavar="TOPIC", help="With --partition and --start-offset: a hanging transaction."
+        ),
     ] = None,
     partition: Annotated[int, typer.Option("--partition", "-p", metavar="NUMBER", help="Its partition.")] = -1,
     start_offset: Annotated[
-        int, typer.Option("--start-offset", metavar="OFFSET", help="Where it begins; see find-hanging.")
+        int, typer.Option("--start-offset", metavar="OFFSET", help="Its first offset; see find-hanging.")
     ] = -1,
     *,
     access: ClusterAccess,
 ) -> None:
-    """Abort a transaction, by its transactional id or, where it hangs, by the place where it begins."""
+    """Abort a transaction by its transactional id, or a hanging one by its first offset."""
     from barnabas.cli import transaction_requests as requests
     from barnabas.cli.wire_client import Cluster
 
     if (transactional_id is None) == (topic is None):
         raise CommandFailed(
-            "name a transactional id, or a hanging transaction by --topic, --partition and --start-offset",
+            "give a transactional id, or --topic, --partition and --start-offset of a hanging transaction",
             hint="run barnabas txn list, or barnabas txn find-hanging, to find it",
         )
     with Cluster.to(access) as cluster:
         if transactional_id is not None:
             requests.force_terminate(cluster, transactional_id)
-            say(f"{transactional_id} has no open transaction any more; its producer is fenced.")
+            say(f"Aborted the transaction of {transactional_id}, and fenced its producer.")
             return
         assert topic is not None
         found = requests.open_transaction(cluster, (topic, partition), start_offset)
         if found is None:
             raise CommandFailed(
-                f"no transaction is open in {topic}-{partition} that begins at offset {start_offset}",
+                f"no open transaction begins at offset {start_offset} of {topic}-{partition}",
                 hint="run barnabas txn find-hanging to see where they begin",
             )
         requests.abort(
@@ -171,4 +176,4 @@ def abort(
             producer_epoch=found.producer_epoch,
             coordinator_epoch=found.coordinator_epoch,
         )
-    say(f"The transaction of producer {found.producer_id} in {topic}-{partition} is aborted.")
+    say(f"Aborted the transaction of producer {found.producer_id} in {topic}-{partition}.")

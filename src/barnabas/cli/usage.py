@@ -1,7 +1,7 @@
-"""What typer refuses, in our words: one style of errors for all commands.
+"""Turns typer's usage errors into ours, so that all commands report errors in one style.
 
-Typer brings a click of its own. Of its errors only `typer.BadParameter` is public; the others are told apart by their
-names, and by what they carry.
+Typer contains a copy of click. Of its error classes only `typer.BadParameter` is public; the others are recognised by
+their names.
 """
 
 from typing import Any, Final

@@ -1,6 +1,6 @@
-"""Reads the values of options and arguments, and refuses them in our words.
+"""Parses the values of options and arguments, with error messages of our own.
 
-Typer would do it with pydantic, whose import takes longer than most of the commands, and whose words are not ours.
+Typer would use pydantic, whose import takes longer than most commands run.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ _FALSE: Final = ("", "0", "false", "no", "off")
 
 
 class ValueReader:
-    """For one parameter of typer; takes the place of its own reader."""
+    """For one parameter of typer, instead of its own parser."""
 
     def __init__(self, parameter: Any) -> None:
         described = parameter.type_descriptor
@@ -32,7 +32,7 @@ class ValueReader:
         return [self._read(one, see) for one in value] if self._is_list else self._read(value, see)
 
     def _read(self, value: Any, see: str) -> Any:
-        if not isinstance(value, str) or self._type is str:  # a default, or what needs no reading
+        if not isinstance(value, str) or self._type is str:  # a default value, or text
             return value
         if issubclass(self._type, Enum):
             return self._choose(value)
@@ -72,7 +72,7 @@ class ValueReader:
 
 
 def name_of(parameter: Any) -> str:
-    """As it is typed: the long name of an option, or the placeholder of an argument."""
+    """The long name of an option, or the placeholder of an argument."""
     if parameter.param_type_name == "option":
         return str(max(parameter.opts, key=len))
     return str(parameter.metavar or parameter.name.upper()).strip("[].")

@@ -1,8 +1,7 @@
-"""A cluster as its administrators see it: the client of `barnabas.client`, with failures told as a command tells them.
+"""The client of `barnabas.client` for commands; its errors become failures of the command.
 
-librdkafka's admin client hides what the Kafka scripts must show (leader epochs, topic ids, log directories, API
-versions, a broker's own words) and cannot do all that they do. So they speak the protocol themselves. A command tries
-everything once: somebody sits before it, and is told at once what is wrong.
+librdkafka's admin client lacks some requests, and does not report everything that Kafka's scripts show (leader epochs,
+topic ids, log directories, API versions, a broker's error message). There are no retries: an error is shown at once.
 """
 
 import time
@@ -48,7 +47,7 @@ _HINTS = {
 
 
 class RequestRefused(CommandFailed):
-    """A broker's error code, and its words if it had any."""
+    """A broker's error code, and its message if it sent one."""
 
     def __init__(self, code: ErrorCode, message: str | None = None) -> None:
         super().__init__(message or code.name.upper(), hint=_HINTS.get(code, ""))
@@ -66,7 +65,7 @@ class Cluster:
     ) -> None:
         """`properties`: Kafka's client properties, for TLS and logins."""
         self.servers = servers
-        with _told():
+        with _command_failures():
             given = {"client.id": client_id, "request.timeout.ms": str(int(timeout_s * 1000)), **(properties or {})}
             settings = client_settings({**given, "bootstrap.servers": servers})
         self.timeout_s = settings.request_timeout_s
@@ -78,41 +77,41 @@ class Cluster:
         return cls(access.servers, properties=access.properties)
 
     def call(self, api_name: str, request: object, *, node: int | None = None) -> Any:
-        """Ask a broker; any of them if none is named."""
-        with _told():
+        """Send a request to this broker, or to any of them."""
+        with _command_failures():
             return self._client.call(api_name, request, node=node)
 
     def serves(self, api_name: str, *, node: int) -> bool:
-        """Whether the broker knows the API in a version that we speak."""
-        with _told():
+        """Whether the broker serves a version of the API that we know."""
+        with _command_failures():
             return self._client.serves(api_name, node=node)
 
     def api_versions(self, node: int) -> Any:
-        with _told():
+        with _command_failures():
             return self._client.api_versions(node)
 
     def brokers(self) -> Any:
         """DescribeCluster: the cluster's id, its controller and its brokers."""
-        with _told():
+        with _command_failures():
             return self._client.brokers()
 
     def topics(self, names: Iterable[str] | None = None) -> dict[str, Any]:
         """Metadata by name, of all topics or of these; topics that do not exist are left out."""
-        with _told():
+        with _command_failures():
             return self._client.topics(names)
 
     def coordinator(self, key: str, *, kind: int = client.GROUP) -> Any:
         """Its node id, host and port; of a group, or of a transactional id (kind 1)."""
-        with _told():
+        with _command_failures():
             return self._client.coordinator(key, kind=kind)
 
     def offsets(self, partitions: Iterable[Partition], timestamp: int) -> dict[Partition, Offset]:
         """ListOffsets, at each partition's leader. A partition that does not exist answers with its error."""
-        with _told():
+        with _command_failures():
             return self._client.offsets(partitions, timestamp)
 
     def by_leader(self, partitions: Iterable[Partition]) -> dict[int | None, list[Partition]]:
-        with _told():
+        with _command_failures():
             return self._client.by_leader(partitions)
 
     def close(self) -> None:
@@ -128,7 +127,7 @@ class Cluster:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _command_failures() -> Iterator[None]:
     try:
         yield
     except Refused as refused:
@@ -138,10 +137,10 @@ def _told() -> Iterator[None]:
 
 
 def at_coordinator(ask: Callable[Concatenate[Cluster, P], R]) -> Callable[Concatenate[Cluster, P], R]:
-    """Ask again while the coordinator reads its log or moves, as Kafka's own clients do."""
+    """Retry while the coordinator loads or moves, as Kafka's own clients do."""
 
     @wraps(ask)
-    def patient(cluster: Cluster, /, *args: P.args, **kwargs: P.kwargs) -> R:
+    def retrying(cluster: Cluster, /, *args: P.args, **kwargs: P.kwargs) -> R:
         give_up = time.monotonic() + cluster.timeout_s
         while True:
             try:
@@ -151,7 +150,7 @@ def at_coordinator(ask: Callable[Concatenate[Cluster, P], R]) -> Callable[Concat
                     raise
             time.sleep(RETRY_PAUSE_S)
 
-    return patient
+    return retrying
 
 
 def check(code: ErrorCode, message: str | None = None) -> None:

@@ -276,5 +276,5 @@ def test_numbers_that_are_none_are_refused() -> None:
     assert FetchSettings.of({"fetch.max.bytes": "4096", "check.crcs": "false"}) == FetchSettings(
         max_bytes=4096, check_crc=False
     )
-    with pytest.raises(Exception, match=r"max\.partition\.fetch\.bytes: 'much' is no number"):
+    with pytest.raises(Exception, match=r"max\.partition\.fetch\.bytes: 'much' is not a number"):
         FetchSettings.of({"max.partition.fetch.bytes": "much"})

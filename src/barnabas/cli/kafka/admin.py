@@ -1,4 +1,4 @@
-"""The way from a script's flags to a cluster."""
+"""Connects to the cluster of a script's flags."""
 
 import argparse
 

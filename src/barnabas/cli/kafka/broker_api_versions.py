@@ -9,7 +9,7 @@ from barnabas.cli.kafka.options import ScriptParser, add_connection
 
 
 def parser() -> ScriptParser:
-    found = ScriptParser("kafka-broker-api-versions", "Show which requests each broker understands.")
+    found = ScriptParser("kafka-broker-api-versions", "Show the API versions of each broker.")
     add_connection(found)
     return found
 

@@ -14,17 +14,17 @@ _SETTINGS = ("interval.ms", "match", "metrics")
 
 
 def parser() -> ScriptParser:
-    found = ScriptParser("kafka-client-metrics", "Say which clients shall push which metrics.")
+    found = ScriptParser("kafka-client-metrics", "Choose which clients push which metrics.")
     add_connection(found)
-    found.switch("--list", "name the subscriptions")
+    found.switch("--list", "list the subscriptions")
     found.switch("--describe", "show subscriptions")
-    found.switch("--alter", "make or change a subscription")
-    found.switch("--delete", "remove a subscription")
+    found.switch("--alter", "create or change a subscription")
+    found.switch("--delete", "delete a subscription")
     found.value("--name", "the subscription", metavar="NAME")
-    found.switch("--generate-name", "with --alter: give it a name of its own")
+    found.switch("--generate-name", "with --alter: generate a name")
     found.value("--interval", "how often clients push, in ms; empty for the default", metavar="MS")
     found.value("--match", "which clients, as client_id=a.*,client_software_name=b", metavar="NAME=PATTERN,...")
-    found.value("--metrics", "which metrics, by the beginnings of their names", metavar="PREFIX,...")
+    found.value("--metrics", "which metrics, by prefix of their names", metavar="PREFIX,...")
     return found
 
 

@@ -41,7 +41,9 @@ def alter(cluster: Cluster, entity: Entity, additions: Mapping[str, str], deleti
     dropped = [name for name in deletions if name in MECHANISMS]
     if credentials or dropped:
         if entity["users"] is None:
-            raise UsageError("--entity-default and --user-defaults do not go with SCRAM credentials: name a user")
+            raise UsageError(
+                "SCRAM credentials cannot be combined with --entity-default and --user-defaults: name a user"
+            )
         _alter_credentials(cluster, entity["users"], credentials, dropped)
     if quotas or len(dropped) < len(deletions):
         _alter_quotas(cluster, entity, quotas, [name for name in deletions if name not in MECHANISMS])

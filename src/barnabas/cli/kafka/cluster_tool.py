@@ -1,4 +1,4 @@
-"""`barnabas kafka-cluster`: Kafka's ClusterTool. Flags may stand before or after the command."""
+"""`barnabas kafka-cluster`: Kafka's ClusterTool. Flags may come before or after the command."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -13,12 +13,12 @@ COMMANDS: Final = ("cluster-id", "unregister", "list-endpoints")
 
 
 def parser() -> ScriptParser:
-    found = ScriptParser("kafka-cluster", "Show the cluster's id and endpoints, and forget brokers that are gone.")
+    found = ScriptParser("kafka-cluster", "Show the cluster's id and endpoints, and unregister brokers.")
     found.command(*COMMANDS)
     add_connection(found)
     found.value("--config", "the older name of --command-config", metavar="FILE")
     found.value("--id", "with unregister: the broker", metavar="ID", type=int)
-    found.switch("--include-fenced-brokers", "with list-endpoints: also brokers that are not serving")
+    found.switch("--include-fenced-brokers", "with list-endpoints: also fenced brokers")
     for short, long in (("-b", "--bootstrap-server"), ("-c", "--command-config"), ("-i", "--id")):
         found.alias(short, long)
     return found

@@ -29,7 +29,7 @@ BROKER_DEFAULT = ""
 class _Kind(NamedTuple):
     number: int
     own_source: int
-    """What is set on the entity itself, rather than inherited."""
+    """Set on the entity itself, not inherited."""
 
 
 _KINDS = {
@@ -97,7 +97,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _quota_kinds(reader: ScriptParser, options: argparse.Namespace) -> list[str]:
-    """The types of a quota's entity; none where it is about something else."""
+    """The types of a quota's entity; none for other resources."""
     short = [
         kind
         for kind, flag in (("users", "user"), ("clients", "client"), ("ips", "ip"))
@@ -105,12 +105,14 @@ def _quota_kinds(reader: ScriptParser, options: argparse.Namespace) -> list[str]
     ]
     named = [kind for kind in options.entity_type if kind in client_quotas.TYPES]
     if short and (options.entity_type or options.entity_name or options.entity_default):
-        reader.error("--entity-type, --entity-name and --entity-default do not go with --user, --client and --ip")
+        reader.error(
+            "--entity-type, --entity-name and --entity-default cannot be combined with --user, --client and --ip"
+        )
     if named and len(named) != len(options.entity_type):
-        reader.error("users, clients and ips do not go with other entity types")
+        reader.error("users, clients and ips cannot be combined with other entity types")
     kinds = short or named
     if ("ips" in kinds and len(kinds) > 1) or len(set(kinds)) < len(kinds):
-        reader.error("users and clients may be combined, once each; ips stand alone")
+        reader.error("users and clients may be combined, once each; ips may not")
     return kinds
 
 
@@ -215,7 +217,9 @@ def _entity(reader: ScriptParser, options: argparse.Namespace) -> Entity:
         if value is not None
     ]
     if short and (options.entity_type or options.entity_name or options.entity_default):
-        reader.error("--entity-type, --entity-name and --entity-default do not go with --topic, --broker and the like")
+        reader.error(
+            "--entity-type, --entity-name and --entity-default cannot be combined with --topic, --broker and the like"
+        )
     if len(short) > 1 or len(options.entity_type) > 1:
         reader.error("one entity at a time")
     if short:
@@ -226,7 +230,7 @@ def _entity(reader: ScriptParser, options: argparse.Namespace) -> Entity:
     if kind not in _KINDS:
         reader.error(f"Invalid entity type {kind}, the entity type must be one of {', '.join(_KINDS)}")
     if options.entity_default and (options.entity_name or kind != "brokers"):
-        reader.error("--entity-default goes with --entity-type brokers and without --entity-name")
+        reader.error("--entity-default needs --entity-type brokers, and no --entity-name")
     if options.alter and not options.entity_name and not options.entity_default:
         reader.error("An entity name must be specified for every entity type")
     name = BROKER_DEFAULT if options.entity_default else (options.entity_name or [None])[0]

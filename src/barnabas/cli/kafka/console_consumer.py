@@ -1,6 +1,6 @@
 """`barnabas kafka-console-consumer`: Kafka's ConsoleConsumer, on librdkafka.
 
-Without a group the partitions are read directly: nothing is joined and nothing committed, so records come at once.
+Without a group the partitions are read directly: no group is joined, nothing is committed, and records come at once.
 """
 
 import argparse
@@ -30,17 +30,17 @@ _EARLIEST, _LATEST = -2, -1
 
 def parser() -> ScriptParser:
     found = ScriptParser("kafka-console-consumer", "Write the records of a topic to stdout.")
-    found.value("--bootstrap-server", "where the brokers listen", metavar="HOST:PORT,...")
-    found.value("--topic", "where the records are", metavar="TOPIC")
-    found.value("--include", "topics by a regular expression", metavar="REGEX")
+    found.value("--bootstrap-server", "addresses of brokers", metavar="HOST:PORT,...")
+    found.value("--topic", "the topic to read", metavar="TOPIC")
+    found.value("--include", "topics that match a regular expression", metavar="REGEX")
     found.value("--partition", "only this partition", metavar="N", type=int)
     found.value("--offset", "with --partition: an offset, earliest or latest", metavar="OFFSET")
     found.switch("--from-beginning", "start at the oldest record if nothing is committed")
-    found.value("--group", "share the topic with this group, and commit", metavar="GROUP")
-    found.value("--max-messages", "stop after so many", metavar="N", type=int)
-    found.value("--timeout-ms", "stop when nothing came for so long", metavar="MS", type=int)
+    found.value("--group", "join this group, and commit offsets", metavar="GROUP")
+    found.value("--max-messages", "stop after this many records", metavar="N", type=int)
+    found.value("--timeout-ms", "stop when no record came for this long", metavar="MS", type=int)
     found.value("--isolation-level", "read_committed or read_uncommitted", metavar="LEVEL", default="read_uncommitted")
-    found.switch("--skip-message-on-error", "go on after a record that cannot be shown")
+    found.switch("--skip-message-on-error", "skip records that cannot be shown")
     add_console_options(found, example="print.key=true", old_config=_OLD_CONFIG)
     return found
 
@@ -84,7 +84,7 @@ def _start(
         consumer.subscribe([f"^({include_pattern(options.include).pattern})$"])
         return
     known = None if grouped else connection.metadata(connection.admin()).topics.get(options.topic)
-    if known is None:  # a group shares it; a topic that is not there yet is waited for
+    if known is None:  # a group divides it; a missing topic is waited for
         consumer.subscribe([options.topic])
         return
     start = _EARLIEST if properties["auto.offset.reset"] == "earliest" else _LATEST

@@ -15,15 +15,15 @@ _FORMATTERS = "org.apache.kafka.tools.consumer."
 
 def add_console_options(found: ScriptParser, *, example: str, old_config: str) -> None:
     """`example` is a property of the formatter; `old_config` the flag that was used before --command-config."""
-    found.switch("--enable-systest-events", "say shutdown_complete at the end")
+    found.switch("--enable-systest-events", "print shutdown_complete at the end")
     found.value("--formatter", "DefaultMessageFormatter or NoOpMessageFormatter", metavar="CLASS")
     found.values("--formatter-property", f"how records are shown, such as {example}", metavar="KEY=VALUE")
-    found.value("--formatter-config", "a properties file of the same", metavar="FILE")
+    found.value("--formatter-config", "a properties file with such settings", metavar="FILE")
     found.values("--property", "deprecated: --formatter-property", metavar="KEY=VALUE")
     found.value("--key-deserializer", "one of Kafka's own, such as LongDeserializer", metavar="CLASS")
     found.value("--value-deserializer", "one of Kafka's own", metavar="CLASS")
     found.values("--command-property", "a setting of the consumer", metavar="KEY=VALUE")
-    found.value("--command-config", "a properties file of the same", metavar="FILE")
+    found.value("--command-config", "a properties file with such settings", metavar="FILE")
     found.values("--consumer-property", "deprecated: --command-property", metavar="KEY=VALUE")
     found.value(old_config, "deprecated: --command-config", metavar="FILE")
 
@@ -31,7 +31,7 @@ def add_console_options(found: ScriptParser, *, example: str, old_config: str) -
 def consumer_properties(
     reader: ScriptParser, options: argparse.Namespace, *, old_config: str
 ) -> tuple[dict[str, str], str | None]:
-    """What is set, and the group if one is named."""
+    """The properties, and the group if there is one."""
     old_file = getattr(options, name_of(old_config))
     for given, flag, instead in (
         (options.property, "--property", "--formatter-property"),
@@ -51,7 +51,7 @@ def consumer_properties(
 
 
 def natural_or_none(number: int | None) -> int | None:
-    """Kafka's consoles take a negative limit for none."""
+    """A negative limit means none, as in Kafka."""
     return None if number is None or number < 0 else number
 
 
@@ -69,7 +69,7 @@ def formatter_of(options: argparse.Namespace) -> "MessageFormatter | _Silent | _
     if name not in ("DefaultMessageFormatter", "LoggingMessageFormatter"):
         raise UsageError(
             f"--formatter {options.formatter} is refused: Java classes cannot be loaded here",
-            hint="for internal topics there is barnabas kafka-dump-log",
+            hint="use barnabas kafka-dump-log for internal topics",
         )
     properties = collect_properties(
         [options.formatter_config],
@@ -87,7 +87,7 @@ class _Silent:
 
 
 class _Skipping:
-    """A record that its deserializer cannot read ends the command, or is passed over."""
+    """A record that its deserializer cannot read ends the command, or is skipped."""
 
     def __init__(self, formatter: MessageFormatter, *, skips: bool) -> None:
         self._formatter = formatter
@@ -102,5 +102,5 @@ class _Skipping:
                 print(f"Error processing message, skipping this message: {where}: {error}", file=sys.stderr)
                 return b""
             raise UsageError(
-                f"the record of {where} cannot be shown: {error}", hint="pass over it with --skip-message-on-error"
+                f"the record of {where} cannot be shown: {error}", hint="skip such records with --skip-message-on-error"
             ) from error

@@ -13,7 +13,7 @@ from barnabas.cli.sender import INTERRUPTED_FLUSH_S, Sender
 _LINE_READER = "org.apache.kafka.tools.LineMessageReader"
 _CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
-# A flag, its property and its default: what is typed wins over properties, properties over defaults.
+# Flag, property, default. Flags win over properties, and properties over defaults.
 _SETTINGS = (
     ("--request-required-acks", "acks", "-1"),
     ("--timeout", "linger.ms", 1000),
@@ -31,27 +31,27 @@ _SETTINGS = (
 
 def parser() -> ScriptParser:
     found = ScriptParser("kafka-console-producer", "Send lines from stdin, one record each.")
-    found.value("--bootstrap-server", "where the brokers listen", metavar="HOST:PORT,...")
-    found.value("--topic", "where the records go", metavar="TOPIC")
+    found.value("--bootstrap-server", "addresses of brokers", metavar="HOST:PORT,...")
+    found.value("--topic", "the topic to write to", metavar="TOPIC")
     found.switch("--sync", "wait for each record before the next is read")
     found.optional_value("--compression-codec", "none, gzip, snappy, lz4 or zstd", metavar="CODEC", without="gzip")
     found.value("--batch-size", "bytes per batch", metavar="BYTES", type=int)
     found.value("--max-partition-memory-bytes", "deprecated: --batch-size", metavar="BYTES", type=int)
-    found.value("--max-memory-bytes", "bytes that may wait to be sent", metavar="BYTES", type=int)
-    found.value("--message-send-max-retries", "how often a record is sent again", metavar="N", type=int)
+    found.value("--max-memory-bytes", "bytes that may be buffered", metavar="BYTES", type=int)
+    found.value("--message-send-max-retries", "how often a record is retried", metavar="N", type=int)
     found.value("--retry-backoff-ms", "how long to wait before a retry", metavar="MS", type=int)
-    found.value("--timeout", "how long a record may wait for others", metavar="MS", type=int)
-    found.value("--request-required-acks", "who must have a record: 0, 1, all", metavar="ACKS")
+    found.value("--timeout", "how long to wait for more records for a batch", metavar="MS", type=int)
+    found.value("--request-required-acks", "which replicas must acknowledge: 0, 1, all", metavar="ACKS")
     found.value("--request-timeout-ms", "how long a request may take", metavar="MS", type=int)
     found.value("--metadata-expiry-ms", "how long metadata may be used", metavar="MS", type=int)
-    found.value("--max-block-ms", "how long to wait for the topic to appear", metavar="MS", type=int)
+    found.value("--max-block-ms", "how long to wait for the topic", metavar="MS", type=int)
     found.value("--socket-buffer-size", "bytes of the socket's buffer", metavar="BYTES", type=int)
-    found.value("--line-reader", f"only {_LINE_READER} is there", metavar="CLASS", default=_LINE_READER)
+    found.value("--line-reader", f"only {_LINE_READER}", metavar="CLASS", default=_LINE_READER)
     found.values("--reader-property", "how lines are read, such as parse.key=true", metavar="KEY=VALUE")
-    found.value("--reader-config", "a properties file of the same", metavar="FILE")
+    found.value("--reader-config", "a properties file with such settings", metavar="FILE")
     found.values("--property", "deprecated: --reader-property", metavar="KEY=VALUE")
     found.values("--command-property", "a setting of the producer", metavar="KEY=VALUE")
-    found.value("--command-config", "a properties file of the same", metavar="FILE")
+    found.value("--command-config", "a properties file with such settings", metavar="FILE")
     found.values("--producer-property", "deprecated: --command-property", metavar="KEY=VALUE")
     found.value("--producer.config", "deprecated: --command-config", metavar="FILE")
     return found
@@ -116,7 +116,7 @@ def _properties(options: argparse.Namespace) -> dict[str, str]:
 
 
 def _fixed_config(properties: dict[str, str]) -> dict[str, object]:
-    """What the Java client does without being told."""
+    """Defaults of the Java client."""
     safe = properties["acks"] in ("-1", "all") and int(properties["retries"]) > 0
     return {
         "partitioner": "murmur2_random",

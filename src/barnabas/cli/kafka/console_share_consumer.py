@@ -30,15 +30,15 @@ _OLD_CONFIG = "--consumer-config"
 
 
 def parser() -> ScriptParser:
-    found = ScriptParser("kafka-console-share-consumer", "Take records from a topic as a member of a share group.")
-    found.value("--bootstrap-server", "where the brokers listen", metavar="HOST:PORT,...")
-    found.value("--topic", "where the records are", metavar="TOPIC")
+    found = ScriptParser("kafka-console-share-consumer", "Consume records as a member of a share group.")
+    found.value("--bootstrap-server", "addresses of brokers", metavar="HOST:PORT,...")
+    found.value("--topic", "the topic to read", metavar="TOPIC")
     found.value("--group", f"the share group [{_DEFAULT_GROUP}]", metavar="GROUP")
-    found.value("--max-messages", "stop after so many", metavar="N", type=int)
-    found.value("--timeout-ms", "stop when nothing came for so long", metavar="MS", type=int)
-    found.switch("--reject", "reject what is taken: nobody gets it again")
-    found.switch("--release", "release what is taken: somebody else may have it")
-    found.switch("--reject-message-on-error", "go on after a record that cannot be shown, and reject it")
+    found.value("--max-messages", "stop after this many records", metavar="N", type=int)
+    found.value("--timeout-ms", "stop when no record came for this long", metavar="MS", type=int)
+    found.switch("--reject", "reject each record: it is not delivered again")
+    found.switch("--release", "release each record: it may be delivered again")
+    found.switch("--reject-message-on-error", "reject records that cannot be shown, and continue")
     add_console_options(found, example="print.delivery=true", old_config=_OLD_CONFIG)
     return found
 
@@ -50,7 +50,7 @@ def run(arguments: Sequence[str]) -> int:
     if options.reject and options.release:
         reader.error("At most one of --reject and --release may be specified.")
     properties = _properties(reader, options)
-    # What cannot be shown is noticed here, so that it can be rejected.
+    # Records that cannot be shown are detected here, so that they can be rejected.
     options.skip_message_on_error = False
     formatter = formatter_of(options)
     connection = Connection(options.bootstrap_server, properties)
@@ -66,7 +66,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 class SharePump:
-    """From a share consumer to stdout, and the answers back."""
+    """Copies records from a share consumer to stdout, and acknowledges them."""
 
     def __init__(self, consumer: Any, render: "Callable[[Message], bytes]", options: argparse.Namespace) -> None:
         from confluent_kafka import AcknowledgeType
@@ -94,12 +94,12 @@ class SharePump:
             last_record = time.monotonic()
 
     def _write(self, messages: "Sequence[Message]") -> bool:
-        """False when nobody reads our stdout any more."""
+        """False if stdout was closed."""
         is_read = True
         for message in messages:
             error = message.error()
             if error is not None:
-                # Negative codes are librdkafka's own: a lost connection, which it mends by itself.
+                # Negative codes are librdkafka's own, such as a lost connection, after which it reconnects.
                 if error.fatal() or error.code() > 0:
                     raise failure(error)
                 continue

@@ -30,7 +30,7 @@ def parser() -> ScriptParser:
     found = group_parser("kafka-consumer-groups", kind="consumer", noun="group", reset="goes on")
     found.optional_value("--type", "with --list: the type, or only groups of these", metavar="TYPE,...", without="")
     found.switch("--verbose", "with --describe: more columns")
-    found.value("--timeout", "how long to wait for answers", metavar="MS", type=int, default=30_000)
+    found.value("--timeout", "how long to wait for responses", metavar="MS", type=int, default=30_000)
     found.switch("--dry-run", "with --reset-offsets: only show what would be done (the default)")
     found.switch("--execute", "with --reset-offsets: do it")
     found.switch("--export", "with --reset-offsets: print CSV")
@@ -40,8 +40,8 @@ def parser() -> ScriptParser:
     found.switch("--to-current", "reset to the committed offset")
     found.value("--to-offset", "reset to this offset", metavar="OFFSET", type=int)
     found.value("--to-datetime", "reset to a time: 2026-01-31T12:00:00.000", metavar="TIME")
-    found.value("--by-duration", "reset to so long ago: PnDTnHnMnS", metavar="DURATION")
-    found.value("--shift-by", "reset by so many records", metavar="N", type=int)
+    found.value("--by-duration", "reset to this long ago: PnDTnHnMnS", metavar="DURATION")
+    found.value("--shift-by", "reset by this many records", metavar="N", type=int)
     found.value("--validate-regex", "say whether a regular expression is valid RE2", metavar="REGEX")
     return found
 
@@ -167,11 +167,11 @@ def _check(reader: ScriptParser, options: argparse.Namespace) -> None:
     if (options.describe or options.delete or options.reset_offsets) and not names_groups:
         reader.error(f"Option --{actions[0].replace('_', '-')} takes one of these options: --group, --all-groups")
     if options.group and options.all_groups:
-        reader.error("--group and --all-groups exclude each other")
+        reader.error("--group and --all-groups cannot be combined")
     if options.group and options.list:
-        reader.error("--group does not go with --list")
+        reader.error("--group cannot be combined with --list")
     if options.topic and not (options.reset_offsets or options.delete_offsets):
-        reader.error("--topic goes with --reset-offsets and --delete-offsets only")
+        reader.error("--topic can only be used with --reset-offsets and --delete-offsets")
     check_details(reader, options)
     if options.reset_offsets:
         group_reset.check(reader, options)

@@ -40,22 +40,24 @@ _DATE_LETTERS = {
 
 def parser() -> ScriptParser:
     found = ScriptParser("kafka-consumer-perf-test", "Measure how fast a topic can be read.")
-    found.value("--bootstrap-server", "where the brokers listen", metavar="HOST:PORT,...")
-    found.value("--topic", "where the records are", metavar="TOPIC")
-    found.value("--include", "topics by a regular expression", metavar="REGEX")
+    found.value("--bootstrap-server", "addresses of brokers", metavar="HOST:PORT,...")
+    found.value("--topic", "the topic to read", metavar="TOPIC")
+    found.value("--include", "topics that match a regular expression", metavar="REGEX")
     found.value("--num-records", "how many records", metavar="N", type=int)
     found.value("--messages", "deprecated: --num-records", metavar="N", type=int)
     found.value("--group", "the group to join", metavar="GROUP")
     found.value("--fetch-size", "bytes of a partition per request", metavar="BYTES", type=int, default=_MB)
     found.value("--socket-buffer-size", "bytes of the socket's buffer", metavar="BYTES", type=int, default=2 * _MB)
     found.switch("--from-latest", "start at the end if nothing is committed")
-    found.optional_value("--timeout", "give up when nothing came for so long", metavar="MS", without=10_000, type=int)
-    found.value("--reporting-interval", "a line every so often", metavar="MS", type=int, default=5000)
+    found.optional_value("--timeout", "stop when no record came for this long", metavar="MS", without=10_000, type=int)
+    found.value(
+        "--reporting-interval", "print a line per interval of this length", metavar="MS", type=int, default=5000
+    )
     found.switch("--show-detailed-stats", "print a line per interval")
-    found.switch("--hide-header", "leave the header out")
+    found.switch("--hide-header", "do not print the header")
     found.value("--date-format", "how times are shown", metavar="FORMAT", default="yyyy-MM-dd HH:mm:ss:SSS")
     found.values("--command-property", "a setting of the consumer", metavar="KEY=VALUE")
-    found.value("--command-config", "a properties file of the same", metavar="FILE")
+    found.value("--command-config", "a properties file with such settings", metavar="FILE")
     found.value("--consumer.config", "deprecated: --command-config", metavar="FILE")
     return found
 

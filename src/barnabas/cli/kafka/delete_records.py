@@ -22,7 +22,7 @@ _WORDS = {
 
 
 def parser() -> ScriptParser:
-    found = ScriptParser("kafka-delete-records", "Delete the records of partitions up to an offset.")
+    found = ScriptParser("kafka-delete-records", "Delete records of partitions up to an offset.")
     add_connection(found)
     found.value("--offset-json-file", f"which partitions, up to which offset (-1: all): {_EXAMPLE}", metavar="FILE")
     return found
@@ -48,13 +48,11 @@ def parse_offsets(content: str) -> dict[Partition, int]:
         document = json.loads(content)
         rows = [((row["topic"], int(row["partition"])), int(row["offset"])) for row in document["partitions"]]
     except (ValueError, KeyError, TypeError) as error:
-        raise UsageError(
-            "The input string is not a valid JSON of offsets", hint=f"it should look like {_EXAMPLE}"
-        ) from error
+        raise UsageError("The input string is not a valid JSON of offsets", hint=f"write it like {_EXAMPLE}") from error
     if document.get("version", 1) != 1:
-        raise UsageError(f"Not supported version field value {document['version']}", hint="version 1 is the only one")
+        raise UsageError(f"Not supported version field value {document['version']}", hint="write version 1")
     if not rows:
-        raise UsageError("The partitions list is empty", hint=f"it should look like {_EXAMPLE}")
+        raise UsageError("The partitions list is empty", hint=f"write it like {_EXAMPLE}")
     twice = [place for place, count in Counter(place for place, _ in rows).items() if count > 1]
     if twice:
         raise CommandFailed(
@@ -92,7 +90,7 @@ def _read(path: str) -> str:
         with open(path, encoding="utf-8") as file:
             return file.read()
     except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}", hint=f"it should look like {_EXAMPLE}") from error
+        raise UsageError(f"cannot read {path}: {error.strerror}", hint=f"write it like {_EXAMPLE}") from error
 
 
 def _words(code: ErrorCode) -> str:

@@ -1,4 +1,4 @@
-"""`kafka-dump-log` for what stands beside a segment: offset, time and transaction indexes, producer snapshots.
+"""`kafka-dump-log` for the files next to a segment: offset, time and transaction indexes, producer snapshots.
 
 Index files may be longer than their entries: Kafka preallocates them, so zeros after the first entry are the end.
 """
@@ -139,7 +139,7 @@ def _time_entries(path: str) -> Iterator[tuple[int, int]]:
 def _check_sanity(path: str, entry_bytes: int, last_offset: int | None) -> None:
     if os.path.getsize(path) % entry_bytes or (last_offset is not None and last_offset < _base_offset(path)):
         raise CommandFailed(
-            f"the index {path} is corrupt", hint="delete it while the broker is down: it is made anew from the segment"
+            f"the index {path} is corrupt", hint="stop the broker and delete it: it is rebuilt from the segment"
         )
     print(f"{path} passed sanity check.")
 

@@ -42,7 +42,7 @@ def parser() -> ScriptParser:
     found.value("--files", "the files, separated by commas", metavar="FILE,...")
     found.switch("--print-data-log", "show keys and values")
     found.switch("--deep-iteration", "show each record, not only batches")
-    found.switch("--skip-record-metadata", "show keys and values alone")
+    found.switch("--skip-record-metadata", "show only keys and values")
     found.switch("--offsets-decoder", "read values as those of __consumer_offsets")
     found.switch("--transaction-log-decoder", "read values as those of __transaction_state")
     found.switch("--share-group-state-decoder", "read values as those of __share_group_state")
@@ -56,7 +56,7 @@ def parser() -> ScriptParser:
         )
     found.switch("--index-sanity-check", "only check indexes as a broker does when it starts")
     found.switch("--verify-index-only", "check indexes without showing them")
-    found.value("--max-bytes", "stop after so many bytes of batches", metavar="BYTES", type=int, default=_INT_MAX)
+    found.value("--max-bytes", "stop after this many bytes of batches", metavar="BYTES", type=int, default=_INT_MAX)
     found.value("--max-message-size", "accepted; batches of any size are read", metavar="BYTES", type=int)
     return found
 
@@ -103,7 +103,7 @@ def _how(reader: ScriptParser, options: argparse.Namespace) -> SegmentDump:
     decoders = [getattr(options, name) for name in _PARSERS]
     classes = (options.key_decoder_class, options.value_decoder_class)
     if sum(decoders) > 1:
-        reader.error(f"{', '.join('--' + name.replace('_', '-') for name in _PARSERS)} exclude each other")
+        reader.error(f"{', '.join('--' + name.replace('_', '-') for name in _PARSERS)} cannot be combined")
     for name in classes:
         if name is not None and not is_decoder(name):
             reader.error(f"{name} is refused: Java classes cannot be loaded here; there are {', '.join(DECODER_NAMES)}")

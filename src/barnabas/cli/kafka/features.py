@@ -1,4 +1,4 @@
-"""`barnabas kafka-features`: Kafka's FeatureCommand. Flags may stand before or after the command."""
+"""`barnabas kafka-features`: Kafka's FeatureCommand. Flags may come before or after the command."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ _UPGRADE, _SAFE_DOWNGRADE, _UNSAFE_DOWNGRADE = 1, 2, 3
 
 
 def parser() -> ScriptParser:
-    found = ScriptParser("kafka-features", "Describe and change the features that the cluster has agreed on.")
+    found = ScriptParser("kafka-features", "Describe and change the features of the cluster.")
     found.command(*COMMANDS)
     add_connection(found)
     found.value("--node-id", "with describe: the broker to ask", metavar="ID", type=int)
@@ -28,7 +28,7 @@ def parser() -> ScriptParser:
     found.value("--release-version", "the release whose features to go to, as in 4.3-IV0", metavar="RELEASE")
     found.values("--feature", "a feature and its level, as in share.version=1", metavar="NAME=LEVEL")
     found.switch("--unsafe", "downgrade even if metadata may be lost")
-    found.switch("--dry-run", "say what would happen, and change nothing")
+    found.switch("--dry-run", "show what would happen, and change nothing")
     return found
 
 

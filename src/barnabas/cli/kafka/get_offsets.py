@@ -32,7 +32,7 @@ def parser() -> ScriptParser:
     found.value("--partitions", "only these partitions", metavar="N,...")
     found.value("--topic-partitions", "patterns: topic1:1,topic2:0-3,topic3,topic4:5-,:-3", metavar="PATTERNS")
     found.value("--time", f"a time in ms, or -1 to -6, or {', '.join(_TIMES)}", metavar="TIME", default="latest")
-    found.switch("--exclude-internal-topics", "leave internal topics out")
+    found.switch("--exclude-internal-topics", "without internal topics")
     return found
 
 

@@ -88,7 +88,7 @@ def _print_members(group: Group, verbose: bool) -> None:
     if verbose:
         titles += ["CURRENT-EPOCH", "CURRENT-ASSIGNMENT", "TARGET-EPOCH", "TARGET-ASSIGNMENT"]
         widths += [15, 20, 15, 20]
-        # Only where members of both protocols are together is there something to tell.
+        # Only useful while members of both protocols are in the group.
         is_mixed = {member.is_upgraded for member in group.members} == {True, False}
         if is_mixed:
             titles.append("UPGRADED")
@@ -125,7 +125,7 @@ def _print_state(group: Group, verbose: bool) -> None:
 
 
 def _announce(group: Group) -> bool:
-    """Say what is special about the group; False if there is nothing to show."""
+    """Print a message about the group's state; False if there is nothing else to show."""
     sys.stdout.flush()
     if group.state == "Dead":
         print(f"\nError: Consumer group '{group.group_id}' does not exist.")

@@ -1,4 +1,4 @@
-"""What the scripts ask of group coordinators, in the nouns of Kafka's ConsumerGroupCommand."""
+"""Requests of the scripts to group coordinators."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -50,7 +50,7 @@ class Member(NamedTuple):
     epoch: int | None = None
     target: tuple[Partition, ...] = ()
     is_upgraded: bool | None = None
-    """Whether it speaks the protocol of consumer groups; None in a classic group."""
+    """Whether it uses the consumer protocol (KIP-848); None in a classic group."""
 
 
 class Group(NamedTuple):
@@ -74,14 +74,14 @@ def words(code: ErrorCode) -> str:
 
 
 def list_groups(cluster: Cluster, states: Sequence[str] = (), types: Sequence[str] = ()) -> list[Any]:
-    """Consumer groups of every broker, by name; a group of nothing but offsets counts as one."""
+    """Consumer groups of all brokers, by name, including groups that only have offsets."""
     found = list_all_groups(cluster, states, types)
     return [group for group in found if group.protocol_type in ("", CONSUMER_PROTOCOL)]
 
 
 @at_coordinator
 def list_all_groups(cluster: Cluster, states: Sequence[str] = (), types: Sequence[str] = ()) -> list[Any]:
-    """Groups of every kind, of every broker, by name."""
+    """Groups of all types of all brokers, by name."""
     request = ListGroupsRequest(states_filter=tuple(states), types_filter=tuple(types))
     found = {}
     for broker in cluster.brokers().brokers:

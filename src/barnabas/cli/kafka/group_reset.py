@@ -38,9 +38,7 @@ def check(reader: ScriptParser, options: argparse.Namespace) -> None:
     if not options.all_topics and not options.topic and options.from_file is None:
         reader.error("One of the reset scopes should be defined: --all-topics, --topic.")
     if not options.dry_run and not options.execute:
-        print(
-            "WARN: nothing will be changed, because --execute is missing; --dry-run says so without it", file=sys.stderr
-        )
+        print("WARN: nothing will be changed without --execute; give --dry-run to avoid this warning", file=sys.stderr)
 
 
 def reset(cluster: Cluster, groups: Sequence[str], options: argparse.Namespace) -> None:
@@ -75,7 +73,7 @@ def parse_partitions(text: str) -> list[Partition]:
 
 
 def parse_time_ms(text: str) -> int:
-    """As Kafka takes it: without a zone the time is that of this machine."""
+    """As in Kafka: without a zone it is local time."""
     try:
         return int(datetime.fromisoformat(text).timestamp() * 1000)
     except ValueError as error:
@@ -90,7 +88,7 @@ def parse_duration_ms(text: str) -> int:
 
 
 def _state(cluster: Cluster, group: str) -> str:
-    """A group that does not exist may be given offsets too: they make it."""
+    """Offsets may also be set for a group that does not exist, which creates it."""
     from barnabas.cli.wire_client import RequestRefused
 
     try:
@@ -183,12 +181,14 @@ def _from_file(path: str, group: str, options: argparse.Namespace) -> Plan:
         with open(path, encoding="utf-8", newline="") as file:
             rows = [row for row in csv.reader(file) if row]
     except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}", hint="make one with --export") from error
+        raise UsageError(f"cannot read {path}: {error.strerror}", hint="create one with --export") from error
     plan: Plan = {}
     for row in rows:
         owner, fields = (group, row) if len(row) == 3 and len(options.group) == 1 else (row[0], row[1:])
         if len(fields) != 3 or not all(field.strip().isdecimal() for field in fields[1:]):
-            raise UsageError(f"{path}: {','.join(row)!r} is not topic,partition,offset", hint="make one with --export")
+            raise UsageError(
+                f"{path}: {','.join(row)!r} is not topic,partition,offset", hint="create one with --export"
+            )
         if owner == group:
             plan[fields[0], int(fields[1])] = int(fields[2])
     if not plan:

@@ -10,7 +10,7 @@ from barnabas.cli.wire_client import Cluster
 
 
 def group_parser(name: str, *, kind: str, noun: str, reset: str) -> ScriptParser:
-    """With the actions, and the choice of groups, topics and what is shown of them."""
+    """With the options that both scripts have."""
     found = ScriptParser(name, f"List, describe, reset and delete {kind} groups.")
     add_connection(found)
     found.switch("--list", f"list the {noun}s")
@@ -21,7 +21,7 @@ def group_parser(name: str, *, kind: str, noun: str, reset: str) -> ScriptParser
     found.values("--group", "the group", metavar="GROUP")
     found.switch("--all-groups", f"every {noun}")
     found.values("--topic", "a topic, or some of its partitions: name:0,1", metavar="TOPIC")
-    found.switch("--all-topics", "every topic that the group has offsets of")
+    found.switch("--all-topics", "all topics of the group's offsets")
     found.switch("--offsets", "with --describe: offsets and lag (the default)")
     found.switch("--members", "with --describe: the members")
     found.optional_value("--state", "the state, or with --list only groups in these", metavar="STATE,...", without="")
@@ -29,7 +29,7 @@ def group_parser(name: str, *, kind: str, noun: str, reset: str) -> ScriptParser
 
 
 def check_details(reader: ScriptParser, options: argparse.Namespace) -> None:
-    """What --describe and --delete-offsets want besides."""
+    """Checks the options of --describe and --delete-offsets."""
     if options.describe:
         if sum([options.members, options.offsets, options.state is not None]) > 1:
             reader.error("Option --describe takes at most one of these options: --members, --offsets, --state")

@@ -50,7 +50,7 @@ def _check(reader: ScriptParser, options: argparse.Namespace) -> None:
     kinds = [name for name in ("consumer", "share", "streams") if getattr(options, name)]
     filters = [name for name in ("group_type", "protocol") if getattr(options, name) is not None]
     if len(kinds) > 1 or (kinds and filters):
-        reader.error(f"Option --{kinds[0]} does not go with other filters")
+        reader.error(f"Option --{kinds[0]} cannot be combined with other filters")
 
 
 def _is_wanted(group: Any, options: argparse.Namespace) -> bool:

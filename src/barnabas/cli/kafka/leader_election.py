@@ -16,14 +16,14 @@ _KINDS: Final = {"preferred": 0, "unclean": 1}
 
 
 def parser() -> ScriptParser:
-    found = ScriptParser("kafka-leader-election", "Let partitions have another leader.")
+    found = ScriptParser("kafka-leader-election", "Elect new leaders of partitions.")
     add_connection(found)
     found.value("--admin.config", "the older name of --command-config", metavar="FILE")
-    found.value("--election-type", "preferred, or unclean where nobody leads", metavar="TYPE")
+    found.value("--election-type", "preferred, or unclean for partitions without a leader", metavar="TYPE")
     found.value("--topic", "with --partition: one partition", metavar="TOPIC")
     found.value("--partition", "with --topic: one partition", metavar="NUMBER", type=int)
     found.value("--path-to-json-file", '{"partitions": [{"topic": "foo", "partition": 1}]}', metavar="FILE")
-    found.switch("--all-topic-partitions", "every partition that may need it")
+    found.switch("--all-topic-partitions", "all partitions that need it")
     return found
 
 

@@ -1,4 +1,4 @@
-"""`barnabas kafka-metadata-quorum`: Kafka's MetadataQuorumCommand. Flags may stand before or after the command."""
+"""`barnabas kafka-metadata-quorum`: Kafka's MetadataQuorumCommand. Flags may come before or after the command."""
 
 import argparse
 import base64
@@ -27,15 +27,15 @@ _COLUMNS: Final = (
 
 
 def parser() -> ScriptParser:
-    found = ScriptParser("kafka-metadata-quorum", "Describe the metadata quorum, and change who votes in it.")
+    found = ScriptParser("kafka-metadata-quorum", "Describe the metadata quorum, and change its voters.")
     found.command(*COMMANDS)
     add_connection(found)
     found.switch("--status", "with describe: a summary")
-    found.switch("--replication", "with describe: each replica and how far it has come")
-    found.switch("--human-readable", "with --replication: how long ago, rather than when")
+    found.switch("--replication", "with describe: each replica and its lag")
+    found.switch("--human-readable", "with --replication: times as durations")
     found.value("--controller-id", "the controller to remove", metavar="ID", type=int)
     found.value("--controller-directory-id", "its directory id", metavar="ID")
-    found.switch("--dry-run", "say what would be done, and do not do it")
+    found.switch("--dry-run", "show what would be done, and change nothing")
     found.alias("-i", "--controller-id")
     found.alias("-d", "--controller-directory-id")
     return found
@@ -153,5 +153,5 @@ def parse_directory(text: str) -> uuid.UUID:
         return uuid.UUID(bytes=base64.urlsafe_b64decode(text + "=="))
     except ValueError as error:
         raise UsageError(
-            f"{text!r} is no directory id", hint="kafka-metadata-quorum describe --replication shows them"
+            f"{text!r} is not a directory id", hint="kafka-metadata-quorum describe --replication shows them"
         ) from error

@@ -1,8 +1,8 @@
-"""How the scripts read their command line: as joptsimple does it for Kafka, with argparse.
+"""Parses the command lines of the scripts with argparse, in the way of Kafka's joptsimple.
 
-`--flag value` and `--flag=value`; a flag that takes one value may be given once; words that belong to no flag are
-ignored. A mistake ends with status 1, as it does with Kafka's scripts. Where theirs print a page of help after it, ours
-print the next step. `--help` answers on stdout with status 0.
+`--flag value` and `--flag=value`; a flag with one value may be given once; other words are ignored. A mistake ends with
+status 1, as with Kafka's scripts. They then print their help page; ours print a hint. `--help` prints to stdout and
+ends with status 0.
 """
 
 import argparse
@@ -20,7 +20,7 @@ KAFKA_VERSION = "4.3.1"
 
 
 class UsageError(CommandFailed):
-    """What was typed cannot be meant."""
+    """The command line is wrong; the exit status is 1, as with Kafka's scripts."""
 
 
 class ScriptParser(argparse.ArgumentParser):
@@ -44,11 +44,11 @@ class ScriptParser(argparse.ArgumentParser):
         self.add_argument(flag, action="append", metavar=metavar, default=[], help=f"{meaning}; repeatable")
 
     def optional_value(self, flag: str, meaning: str, *, metavar: str, without: Any, type: Any = str) -> None:
-        """`without` is the value of the flag alone; None is that of no flag at all."""
+        """`without`: the value if the flag has none; without the flag it is None."""
         self.add_argument(flag, nargs="?", const=without, metavar=metavar, type=type, help=meaning)
 
     def command(self, *names: str) -> None:
-        """A word that says what to do. Kafka wants the flags of the connection before it and its own after it."""
+        """Subcommands. Kafka expects connection flags before them, and other flags after."""
         self._commands = names
         self.add_argument("command", nargs="?", metavar="COMMAND", help=", ".join(names))
         self.alias("-h", "--help")
@@ -66,7 +66,7 @@ class ScriptParser(argparse.ArgumentParser):
         if self._commands and options.command is None:
             self.error(f"a command is missing: {', '.join(self._commands)}")
         if self._commands and options.command not in self._commands:
-            self.error(f"{options.command} is no command: there are {', '.join(self._commands)}")
+            self.error(f"{options.command} is not a command; the commands are {', '.join(self._commands)}")
         return options
 
     def error(self, message: str) -> NoReturn:
@@ -84,7 +84,7 @@ class _Once(argparse.Action):
     ) -> None:
         given = vars(namespace).setdefault("_given", set())
         if self.dest in given:
-            parser.error(f"{option_string} was given more than once, and takes one value")
+            parser.error(f"{option_string} was given more than once")
         given.add(self.dest)
         setattr(namespace, self.dest, values)
 
@@ -109,12 +109,12 @@ def was_given(options: argparse.Namespace, flag: str) -> bool:
 
 
 def add_connection(parser: ScriptParser) -> None:
-    parser.value("--bootstrap-server", "where the brokers listen", metavar="HOST:PORT,...")
+    parser.value("--bootstrap-server", "addresses of brokers", metavar="HOST:PORT,...")
     parser.value("--command-config", "a properties file for the client", metavar="FILE")
 
 
 def collect_properties(files: Sequence[str | None], pairs: Sequence[tuple[str, Sequence[str]]]) -> dict[str, str]:
-    """Properties from files, then from KEY=VALUE flags, which win."""
+    """Properties from files and from KEY=VALUE flags; flags win."""
     found: dict[str, str] = {}
     for path in files:
         if path is not None:

@@ -26,21 +26,23 @@ _LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 def parser() -> ScriptParser:
     found = ScriptParser("kafka-producer-perf-test", "Measure how fast a topic can be written.")
     found.add_argument("-h", action="help", help=argparse.SUPPRESS)
-    found.value("--bootstrap-server", "where the brokers listen", metavar="HOST:PORT,...")
-    found.value("--topic", "where the records go", metavar="TOPIC")
+    found.value("--bootstrap-server", "addresses of brokers", metavar="HOST:PORT,...")
+    found.value("--topic", "the topic to write to", metavar="TOPIC")
     found.value("--num-records", "how many records", metavar="N", type=int)
     found.value("--record-size", "bytes of each record", metavar="BYTES", type=int)
     found.value("--payload-file", "take records from this file, at random", metavar="FILE")
     found.value("--payload-delimiter", "what separates them there", metavar="TEXT", default="\\n")
     found.switch("--payload-monotonic", "the records are 0, 1, 2, ...")
     found.value("--throughput", "records per second at most, -1: as many as possible", metavar="N", type=float)
-    found.value("--warmup-records", "so many records do not count for the last line", metavar="N", type=int, default=0)
-    found.value("--transactional-id", "write in transactions, under this id", metavar="ID")
-    found.value("--transaction-duration-ms", "commit every so often; by default 3000", metavar="MS", type=int)
-    found.value("--reporting-interval", "a line every so often", metavar="MS", type=int, default=5000)
+    found.value("--warmup-records", "how many first records the last line leaves out", metavar="N", type=int, default=0)
+    found.value("--transactional-id", "write in transactions, with this transactional id", metavar="ID")
+    found.value("--transaction-duration-ms", "how often to commit; 3000 by default", metavar="MS", type=int)
+    found.value(
+        "--reporting-interval", "print a line per interval of this length", metavar="MS", type=int, default=5000
+    )
     for flag, meaning in (("--command-property", "settings"), ("--producer-props", "deprecated: --command-property")):
         found.add_argument(flag, nargs="+", action="extend", default=[], metavar="KEY=VALUE", help=meaning)
-    found.value("--command-config", "a properties file of the same", metavar="FILE")
+    found.value("--command-config", "a properties file with such settings", metavar="FILE")
     found.value("--producer.config", "deprecated: --command-config", metavar="FILE")
     return found
 
@@ -63,7 +65,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 class _Commits:
-    """Begins a transaction with the first record after a commit, and commits when it has lasted long enough."""
+    """Begins a transaction with the first record after a commit, and commits after `duration_ms`."""
 
     def __init__(self, duration_ms: int) -> None:
         self._duration_s = duration_ms / 1000
@@ -81,7 +83,7 @@ class _Commits:
 
 
 def _commits(options: argparse.Namespace, properties: dict[str, str]) -> _Commits | None:
-    """None: no transactions. Puts the transactional id into the properties; that of the flag goes first."""
+    """None: no transactions. Sets the transactional id in the properties; the flag wins."""
     duration_ms, given = options.transaction_duration_ms, options.transactional_id
     if duration_ms is None and given is None and "transactional.id" not in properties:
         return None
@@ -166,7 +168,7 @@ def _recorder(
 
 
 def _throttle(producer: "Producer", started_s: float, sent: int, throughput: float) -> None:
-    """Wait until so many records are due, and handle deliveries meanwhile."""
+    """Wait until this many records are due, and handle deliveries meanwhile."""
     due_s = started_s + sent / throughput
     while (left_s := due_s - time.monotonic()) > 0:
         producer.poll(min(left_s, 0.1))
@@ -188,7 +190,7 @@ def _numbers() -> Iterator[bytes]:
 
 
 def _random_bytes(size: int) -> Iterator[bytes]:
-    """Letters, from a window that moves over a random text, which is cheaper than new ones each time."""
+    """Slices of a random text, which are cheaper than new letters for each record."""
     source = random.Random(0)
     text = bytes(source.choices(_LETTERS, k=max(2 * size, 65_536) + size))
     span = len(text) - size

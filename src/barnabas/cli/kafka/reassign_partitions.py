@@ -1,6 +1,6 @@
 """`barnabas kafka-reassign-partitions`: Kafka's ReassignPartitionsCommand.
 
-Throttles between brokers are written down as Kafka writes them. Racks are not looked at when a plan is made.
+Throttles are stored as by Kafka. Plans do not consider racks.
 """
 
 import argparse
@@ -31,20 +31,20 @@ def parser() -> ScriptParser:
     found = ScriptParser("kafka-reassign-partitions", "Move partitions between brokers and log directories.")
     add_connection(found)
     found.switch("--generate", "make a plan")
-    found.switch("--execute", "begin to do as the plan says")
-    found.switch("--verify", "say how far it has come, and lift throttles when it is done")
+    found.switch("--execute", "start to execute a plan")
+    found.switch("--verify", "show the progress of a plan, and remove throttles when it is done")
     found.switch("--cancel", "call it off")
-    found.switch("--list", "show what is under way")
+    found.switch("--list", "list reassignments in progress")
     found.value("--reassignment-json-file", "the plan", metavar="FILE")
     found.value("--topics-to-move-json-file", "with --generate: the topics", metavar="FILE")
     found.value("--broker-list", "with --generate: the brokers", metavar="ID,...")
-    found.switch("--disable-rack-aware", "with --generate: racks do not matter (they never do here)")
+    found.switch("--disable-rack-aware", "with --generate: ignore racks (always the case here)")
     found.value("--throttle", "bytes per second between brokers", metavar="BYTES", type=int, default=-1)
     throttle = "--replica-alter-log-dirs-throttle"
     found.value(throttle, "bytes per second between directories", metavar="BYTES", type=int, default=-1)
-    found.value("--timeout", "how long to wait for a move to begin, in ms", metavar="MS", type=int, default=10_000)
-    found.switch("--additional", "with --execute: besides what is under way")
-    found.switch("--preserve-throttles", "leave throttles as they are")
+    found.value("--timeout", "how long to wait for the start of a move, in ms", metavar="MS", type=int, default=10_000)
+    found.switch("--additional", "with --execute: in addition to reassignments in progress")
+    found.switch("--preserve-throttles", "keep throttles")
     found.switch("--disallow-replication-factor-change", "refuse a plan that changes the number of replicas")
     return found
 
@@ -118,7 +118,7 @@ def _execute(cluster: Cluster, placements: list[Placement], options: argparse.Na
     if not options.additional and active_reassignments(cluster):
         raise CommandFailed(
             "Cannot execute because there is an existing partition assignment.",
-            hint="use --additional to begin another one besides, or --cancel to call it off",
+            hint="use --additional to start another one, or --cancel to cancel it",
         )
     topics = sorted({placement.partition[0] for placement in placements})
     wanted = {placement.partition for placement in placements}
@@ -137,7 +137,7 @@ def _execute(cluster: Cluster, placements: list[Placement], options: argparse.Na
 
 
 def _move_log_dirs(cluster: Cluster, placements: list[Placement], timeout_ms: int) -> None:
-    """A new replica may not be there at once: then its broker knows nothing of it yet."""
+    """The broker of a new replica may not know it yet."""
     wanted = moves_between_directories(placements)
     deadline = time.monotonic() + timeout_ms / 1000
     while wanted:
@@ -175,7 +175,7 @@ def _verify(cluster: Cluster, placements: list[Placement], *, preserve_throttles
             done = False
             print(f"{subject} is still in progress.")
         elif found is None:
-            print(f"{subject} is not there any more: the partition was not found.")
+            print(f"{subject} cannot be found: the partition does not exist.")
         elif found.replicas == placement.replicas:
             print(f"{subject} is completed.")
         else:

@@ -1,4 +1,4 @@
-"""The JSON of kafka-reassign-partitions: which brokers, and which of their directories, shall hold a partition."""
+"""The JSON files of kafka-reassign-partitions: the brokers and log directories of each partition."""
 
 import json
 from collections.abc import Iterable
@@ -8,9 +8,10 @@ from barnabas.cli.kafka.options import UsageError
 from barnabas.cli.wire_client import Partition
 
 ANY: Final = "any"
-_HINT: Final = (
-    'it holds {"version": 1, "partitions": [{"topic": "foo", "partition": 1, "replicas": [1], "log_dirs": ["any"]}]}'
+_EXAMPLE: Final = (
+    '{"version": 1, "partitions": [{"topic": "foo", "partition": 1, "replicas": [1], "log_dirs": ["any"]}]}'
 )
+_HINT: Final = f"write it like {_EXAMPLE}"
 
 
 class Placement(NamedTuple):
@@ -25,7 +26,7 @@ def read_placements(path: str) -> list[Placement]:
     try:
         placements = [_placement(each) for each in parsed["partitions"]]
     except (KeyError, TypeError, ValueError) as error:
-        raise UsageError(f"{path} is not what it should be: {error}", hint=_HINT) from error
+        raise UsageError(f"{path} cannot be parsed: {error}", hint=_HINT) from error
     if not placements:
         raise UsageError("Partition reassignment list cannot be empty", hint=_HINT)
     seen: set[Partition] = set()
@@ -54,7 +55,7 @@ def read_topics(path: str) -> list[str]:
     try:
         topics = [str(each["topic"]) for each in _read(path)["topics"]]
     except (KeyError, TypeError) as error:
-        hint = 'it holds {"topics": [{"topic": "foo"}], "version": 1}'
+        hint = 'write it like {"topics": [{"topic": "foo"}], "version": 1}'
         raise UsageError(f"{path} names no topics", hint=hint) from error
     if len(set(topics)) < len(topics):
         raise UsageError("List of topics to reassign contains duplicate entries")

@@ -1,4 +1,4 @@
-"""What kafka-reassign-partitions asks of a cluster."""
+"""Requests of kafka-reassign-partitions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -93,7 +93,7 @@ def reassign(
 
 
 def alter_log_dirs(cluster: Cluster, wanted: Mapping[Replica, str]) -> set[Replica]:
-    """Those that were taken on; a broker that does not hold the partition yet takes it on later."""
+    """The accepted moves; a broker that does not have the partition yet accepts it later."""
     begun: set[Replica] = set()
     for broker in sorted({broker for _, broker in wanted}):
         by_path: dict[str, list[Partition]] = {}
@@ -151,7 +151,7 @@ def set_throttles(
 
 
 def _throttle_topics(cluster: Cluster, placements: Sequence[Placement], current: Sequence[Placement]) -> None:
-    """Those who are copied from, and those who copy."""
+    """Leaders, and followers that copy."""
     before = {each.partition: each.replicas for each in current}
     leaders: dict[str, list[str]] = {}
     followers: dict[str, list[str]] = {}

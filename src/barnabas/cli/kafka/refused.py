@@ -15,7 +15,7 @@ REFUSED: dict[str, dict[str, str]] = {
     "kafka-reassign-partitions": {"--bootstrap-controller": _CONTROLLER},
     "kafka-cluster": {"--bootstrap-controller": _CONTROLLER, "-C": _CONTROLLER},
     "kafka-dump-log": {
-        "--remote-log-metadata-decoder": "tiered storage is not known here; use --print-data-log",
+        "--remote-log-metadata-decoder": "tiered storage is not supported; use --print-data-log",
     },
     "kafka-producer-perf-test": {
         "--print-metrics": _METRICS,

@@ -54,7 +54,7 @@ def level_of(release: str) -> int:
         raise UsageError(
             f"Unknown metadata.version {release}. Supported metadata.version are from {RELEASES[7]} to"
             f" {RELEASES[LATEST]}",
-            hint="run barnabas kafka-features version-mapping to see what it would be",
+            hint="run barnabas kafka-features version-mapping to see the releases",
         )
     return max(found)
 

@@ -14,28 +14,28 @@ class Script(NamedTuple):
 
 
 SCRIPTS = {
-    "kafka-broker-api-versions": Script("broker_api_versions", "Show which requests each broker understands."),
-    "kafka-client-metrics": Script("client_metrics", "Say which clients shall push which metrics."),
-    "kafka-cluster": Script("cluster_tool", "Show the cluster's id and endpoints, and forget brokers that are gone."),
+    "kafka-broker-api-versions": Script("broker_api_versions", "Show the API versions of each broker."),
+    "kafka-client-metrics": Script("client_metrics", "Choose which clients push which metrics."),
+    "kafka-cluster": Script("cluster_tool", "Show the cluster's id and endpoints, and unregister brokers."),
     "kafka-configs": Script("configs", "Describe and change the settings of topics and brokers."),
     "kafka-console-consumer": Script("console_consumer", "Write the records of a topic to stdout."),
     "kafka-console-producer": Script("console_producer", "Send lines from stdin, one record each."),
-    "kafka-console-share-consumer": Script("console_share_consumer", "Take records as a member of a share group."),
+    "kafka-console-share-consumer": Script("console_share_consumer", "Consume records as a member of a share group."),
     "kafka-consumer-groups": Script("consumer_groups", "List, describe, reset and delete consumer groups."),
     "kafka-consumer-perf-test": Script("consumer_perf", "Measure how fast a topic can be read."),
-    "kafka-delete-records": Script("delete_records", "Delete the records of partitions up to an offset."),
+    "kafka-delete-records": Script("delete_records", "Delete records of partitions up to an offset."),
     "kafka-dump-log": Script("dump_log", "Print segment, index and snapshot files; needs no broker."),
-    "kafka-features": Script("features", "Describe and change the features that the cluster has agreed on."),
+    "kafka-features": Script("features", "Describe and change the features of the cluster."),
     "kafka-get-offsets": Script("get_offsets", "Print the offsets of partitions by time or position."),
     "kafka-groups": Script("groups", "List groups of all types."),
-    "kafka-leader-election": Script("leader_election", "Let partitions have another leader."),
+    "kafka-leader-election": Script("leader_election", "Elect new leaders of partitions."),
     "kafka-log-dirs": Script("log_dirs", "Describe the log directories of brokers."),
     "kafka-metadata-quorum": Script("metadata_quorum", "Describe the metadata quorum."),
     "kafka-producer-perf-test": Script("producer_perf", "Measure how fast a topic can be written."),
     "kafka-reassign-partitions": Script("reassign_partitions", "Move partitions between brokers and log directories."),
     "kafka-share-groups": Script("share_groups", "List, describe, reset and delete share groups."),
     "kafka-topics": Script("topics", "Create, describe, list, alter and delete topics."),
-    "kafka-transactions": Script("transactions", "Look into transactions, and end those that hang."),
+    "kafka-transactions": Script("transactions", "List and describe transactions, and abort hanging ones."),
 }
 
 

@@ -1,7 +1,7 @@
 """`barnabas kafka-share-groups`: Kafka's ShareGroupCommand.
 
 As there, what a broker refuses is printed after `Error:` on stdout and the status stays 0, except for a reset of a
-group that has members, which ends with 1; so does a command line that cannot be meant.
+group that has members, which ends with 1; so does a wrong command line.
 """
 
 import argparse
@@ -48,7 +48,7 @@ _MISSING = "-"
 def parser() -> ScriptParser:
     found = group_parser("kafka-share-groups", kind="share", noun="share group", reset="begins")
     found.switch("--verbose", "with --describe: more columns")
-    found.value("--timeout", "how long to wait for answers", metavar="MS", type=int, default=30_000)
+    found.value("--timeout", "how long to wait for responses", metavar="MS", type=int, default=30_000)
     found.switch("--dry-run", "with --reset-offsets: only show what would be done")
     found.switch("--execute", "with --reset-offsets: do it")
     found.switch("--to-earliest", "reset to the oldest record")
@@ -192,7 +192,7 @@ def _reset(cluster: Cluster, group: str, options: argparse.Namespace) -> None:
             raise UsageError(f"Share group '{group}' is not empty.", hint="stop its consumers, then try again")
     except RequestRefused as error:
         if error.code != ErrorCode.group_id_not_found:
-            raise  # offsets may be given to a group that is not there yet: they make it
+            raise  # offsets may also be set for a group that does not exist, which creates it
     partitions = _scope(cluster, group, options)
     if options.to_earliest:
         plan = offsets_at(cluster, partitions, EARLIEST)
@@ -223,7 +223,7 @@ def _check(reader: ScriptParser, options: argparse.Namespace) -> None:
         )
     reader.require(options, "--bootstrap-server")
     if options.group and options.all_groups:
-        reader.error("--group and --all-groups exclude each other")
+        reader.error("--group and --all-groups cannot be combined")
     if (options.describe or options.delete) and not (options.group or options.all_groups):
         reader.error(f"Option --{actions[0]} takes one of these options: --group, --all-groups")
     check_details(reader, options)

@@ -1,4 +1,4 @@
-"""What `kafka-share-groups` asks of coordinators, in the nouns of Kafka's ShareGroupCommand."""
+"""Requests of `kafka-share-groups` to coordinators."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

@@ -39,7 +39,7 @@ def describe(cluster: Cluster, names: Sequence[str], options: argparse.Namespace
 
 
 def _described(cluster: Cluster, names: Sequence[str], limit: int) -> Iterator[tuple[Any, list[Any]]]:
-    """Each topic with all of its partitions, which may come in several answers."""
+    """Each topic with all of its partitions, which may come in several responses."""
     cursor: Cursor | None = None
     pending: tuple[Any, list[Any]] | None = None
     topics = tuple(TopicRequest(name=name) for name in sorted(names))

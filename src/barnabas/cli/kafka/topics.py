@@ -38,21 +38,21 @@ def parser() -> ScriptParser:
     found.switch("--describe", "show topics and their partitions")
     found.switch("--list", "list topics")
     found.switch("--alter", "change the number of partitions")
-    found.value("--topic", "a topic; but for --create also a regular expression")
+    found.value("--topic", "a topic; except with --create, also a regular expression")
     found.value("--topic-id", "the id of the topic to describe", metavar="ID")
     found.values("--config", "a setting of the topic to create", metavar="NAME=VALUE")
     found.value("--partitions", "how many partitions", metavar="N", type=int)
     found.value("--replication-factor", "how many replicas of each partition", metavar="N", type=int)
     found.value("--replica-assignment", "brokers by partition: 1:2,2:3", metavar="BROKERS")
-    found.switch("--if-exists", "do not fail if there is no such topic")
-    found.switch("--if-not-exists", "do not fail if there is such a topic")
-    found.switch("--exclude-internal", "leave internal topics out")
+    found.switch("--if-exists", "do not fail if the topic does not exist")
+    found.switch("--if-not-exists", "do not fail if the topic exists")
+    found.switch("--exclude-internal", "without internal topics")
     found.switch("--under-replicated-partitions", "only partitions with replicas out of sync")
     found.switch("--unavailable-partitions", "only partitions without a leader")
     found.switch("--under-min-isr-partitions", "only partitions below min.insync.replicas")
     found.switch("--at-min-isr-partitions", "only partitions at min.insync.replicas")
     found.switch("--topics-with-overrides", "only topics with settings of their own")
-    found.value("--partition-size-limit-per-response", "how many partitions to ask for at once", metavar="N", type=int)
+    found.value("--partition-size-limit-per-response", "how many partitions to request at once", metavar="N", type=int)
     return found
 
 
@@ -168,7 +168,7 @@ def _with_id(cluster: Cluster, options: argparse.Namespace) -> list[str]:
         wanted = uuid.UUID(bytes=base64.urlsafe_b64decode(options.topic_id + "=="))
     except ValueError as error:
         raise CommandFailed(
-            f"{options.topic_id!r} is not a topic id", hint="an id looks like that of --describe"
+            f"{options.topic_id!r} is not a topic id", hint="run barnabas kafka-topics --describe to see the ids"
         ) from error
     found = [name for name, topic in cluster.topics().items() if topic.topic_id == wanted]
     if not found and not options.if_exists:
@@ -223,22 +223,22 @@ def _check(reader: ScriptParser, options: argparse.Namespace) -> None:
     if options.alter and options.partitions is None:
         reader.error("missing required argument --partitions")
     if options.config and not options.create:
-        reader.error("--config goes with --create only; to alter settings use kafka-configs")
+        reader.error("--config can only be used with --create; to alter settings use kafka-configs")
     if options.replica_assignment and options.create and (options.partitions or options.replication_factor):
-        reader.error("--replica-assignment excludes --partitions and --replication-factor with --create")
+        reader.error("--replica-assignment cannot be combined with --partitions and --replication-factor")
     if options.topic_id and not options.describe:
-        reader.error("--topic-id goes with --describe only")
+        reader.error("--topic-id can only be used with --describe")
     if options.partitions is not None and not (options.create or options.alter):
-        reader.error("--partitions goes with --create and --alter only")
+        reader.error("--partitions can only be used with --create and --alter")
     if options.replication_factor is not None and not options.create:
-        reader.error("--replication-factor goes with --create only")
+        reader.error("--replication-factor can only be used with --create")
     if options.if_not_exists and not options.create:
-        reader.error("--if-not-exists goes with --create only")
+        reader.error("--if-not-exists can only be used with --create")
     if options.if_exists and not (options.alter or options.delete or options.describe):
-        reader.error("--if-exists goes with --alter, --delete and --describe only")
+        reader.error("--if-exists can only be used with --alter, --delete and --describe")
     reports = ("under_replicated_partitions", "unavailable_partitions", "under_min_isr_partitions")
     chosen = [name for name in (*reports, "at_min_isr_partitions", "topics_with_overrides") if getattr(options, name)]
     if chosen and not options.describe:
-        reader.error(f"--{chosen[0].replace('_', '-')} goes with --describe only")
+        reader.error(f"--{chosen[0].replace('_', '-')} can only be used with --describe")
     if len(chosen) > 1:
-        reader.error(f"--{chosen[0].replace('_', '-')} and --{chosen[1].replace('_', '-')} exclude each other")
+        reader.error(f"--{chosen[0].replace('_', '-')} and --{chosen[1].replace('_', '-')} cannot be combined")

@@ -1,4 +1,4 @@
-"""`barnabas kafka-transactions`: Kafka's TransactionsCommand. Flags may stand before or after the command."""
+"""`barnabas kafka-transactions`: Kafka's TransactionsCommand. Flags may come before or after the command."""
 
 import argparse
 import time
@@ -24,15 +24,15 @@ _MINUTE_MS: Final = 60_000
 
 
 def parser() -> ScriptParser:
-    found = ScriptParser("kafka-transactions", "Look into transactions, and end those that hang.")
+    found = ScriptParser("kafka-transactions", "List and describe transactions, and abort hanging ones.")
     found.command(*COMMANDS)
     found.alias("-v", "--version")
     add_connection(found)
-    found.value("--duration-filter", "with list: only those open for longer than so many ms", metavar="MS", type=int)
+    found.value("--duration-filter", "with list: only those open for longer, in ms", metavar="MS", type=int)
     found.value("--transactional-id-pattern", "with list: only these ids", metavar="REGEX")
     found.value("--transactional-id", "with describe: the transactional id", metavar="ID")
     found.value("--transactionalId", "with forceTerminateTransaction: the transactional id", metavar="ID")
-    found.value("--broker-id", "ask this broker, rather than each leader", metavar="ID", type=int)
+    found.value("--broker-id", "ask this broker instead of each leader", metavar="ID", type=int)
     found.value("--topic", "the topic", metavar="TOPIC")
     found.value("--partition", "the partition", metavar="NUMBER", type=int)
     found.value("--start-offset", "with abort: where the transaction begins", metavar="OFFSET", type=int)
@@ -168,7 +168,7 @@ def _abort(cluster: Cluster, options: argparse.Namespace) -> None:
             raise CommandFailed(
                 f"Could not find any open transactions starting at offset {options.start_offset} on partition"
                 f" {options.topic}-{options.partition}",
-                hint="kafka-transactions describe-producers shows them",
+                hint="run barnabas kafka-transactions describe-producers to see them",
             )
         ids = (found.producer_id, found.producer_epoch, found.coordinator_epoch)
     producer_id, producer_epoch, coordinator_epoch = ids

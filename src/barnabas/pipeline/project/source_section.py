@@ -160,7 +160,9 @@ class SourceReader:
                 message = f"`{name}` is not a format option of avro"
                 self.report.add(value.place, message, f"it has one, `{REGISTRY}`: the address of a schema registry")
             elif not value.text.startswith(("http://", "https://")):
-                self.report.add(value.place, f"`{value.text}` is no address", f"write `{REGISTRY}: http://HOST:8081`")
+                self.report.add(
+                    value.place, f"`{value.text}` is not an address", f"write `{REGISTRY}: http://HOST:8081`"
+                )
             elif fields.choice("framing", Framing, Framing.NONE) is not Framing.CONFLUENT:
                 message = f"`{REGISTRY}` has no meaning without a schema's id before each value"
                 self.report.add(value.place, message, "add `framing: confluent`")

@@ -48,5 +48,5 @@ def _number(properties: Mapping[str, str], name: str, default: int) -> int:
     except ValueError:
         number = -1
     if not 0 <= number <= _INT32_MAX:
-        raise BadProperty(name, f"{text!r} is no number from 0 to {_INT32_MAX}", "give a number, or leave it out")
+        raise BadProperty(name, f"{text!r} is not a number from 0 to {_INT32_MAX}", "give a number, or leave it out")
     return number

@@ -148,7 +148,7 @@ def _timeout_ms(text: str | None) -> int:
         return TIMEOUT_MS
     if not text.strip().isdecimal() or int(text) == 0:
         raise UserError(
-            f"The option kafka.{_TIMEOUT_PROPERTY} is {text!r}, which is no number of milliseconds.",
+            f"The option kafka.{_TIMEOUT_PROPERTY} is {text!r}, which is not a number of milliseconds.",
             f"write a whole number, like {TIMEOUT_MS}",
         )
     return int(text)
