@@ -1,6 +1,7 @@
 """A move between log directories, with the power cut at every change it makes to the disk."""
 
 import random
+import uuid
 from collections.abc import Iterator
 
 import pytest
@@ -10,6 +11,7 @@ from log_fixtures import read_all as read_batches
 from barnabas.log.future_log import FutureLog
 from barnabas.log.log_store import LogStore
 from barnabas.log.partition_log import PartitionLog
+from barnabas.log.partition_metadata import write_topic_id
 from barnabas.testing.disk import PowerCut, SimulatedDisk
 from barnabas.wire.errors import KafkaStorageError
 
@@ -158,8 +160,7 @@ def test_two_different_topics_of_one_name_are_not_judged() -> None:
     mover = Mover(disk)
     mover.store.close()
     disk.make_dirs(f"/two/{PARTITION}")
-    content = disk.read_file(f"/one/{PARTITION}/partition.metadata")
-    disk.replace_file(f"/two/{PARTITION}/partition.metadata", content.replace(b"TQ", b"Tg"))
+    write_topic_id(disk, f"/two/{PARTITION}", uuid.UUID(int=TOPIC_ID.int + 1))
     with pytest.raises(KafkaStorageError, match="two different topics"):
         open_stores(disk)
 

@@ -12,6 +12,7 @@ from log_fixtures import NOW_MS, PARTITION, SMALL, TOPIC_ID, fill, open_store, r
 from barnabas.env import RealDisk
 from barnabas.log.directory_lock import DirectoryLock
 from barnabas.log.log_store import LogStore
+from barnabas.log.meta_properties import CorruptMetaProperties
 from barnabas.model import TopicPartition
 from barnabas.testing.disk import SimulatedDisk
 from barnabas.wire.errors import InconsistentTopicId, KafkaStorageError, UnknownTopicOrPartition
@@ -26,12 +27,14 @@ def test_what_lies_in_a_directory_is_what_kafka_puts_there() -> None:
     fill(log, 3)
     log.delete_records(2)
     store.directories[0].cleaner_offsets[PARTITION] = 1
-    assert disk.read_file(f"/logs/{PARTITION}/partition.metadata") == b"version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAATQ"
+    assert disk.read_file(f"/logs/{PARTITION}/partition.metadata").startswith(
+        b"version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAATQ\nchecksum: "
+    )
     store.close()
     assert disk.read_file("/logs/.kafka_cleanshutdown") == b'{"version":0,"brokerEpoch":-1}'
-    assert disk.read_file("/logs/recovery-point-offset-checkpoint") == b"0\n1\ntopic 0 3\n"
-    assert disk.read_file("/logs/log-start-offset-checkpoint") == b"0\n1\ntopic 0 2\n"
-    assert disk.read_file("/logs/replication-offset-checkpoint") == b"0\n1\ntopic 0 3\n"
+    assert without_checksum(disk, "recovery-point-offset-checkpoint") == "topic 0 3"
+    assert without_checksum(disk, "log-start-offset-checkpoint") == "topic 0 2"
+    assert without_checksum(disk, "replication-offset-checkpoint") == "topic 0 3"
     assert disk.read_file("/logs/cleaner-offset-checkpoint") == b"0\n1\ntopic 0 1\n"
     properties = disk.read_file("/logs/meta.properties").decode().splitlines()
     assert {"version=1", "cluster.id=cluster", "node.id=1"} < set(properties)
@@ -43,6 +46,83 @@ def test_what_lies_in_a_directory_is_what_kafka_puts_there() -> None:
         "leader-epoch-checkpoint",
         "partition.metadata",
     ]
+
+
+def without_checksum(disk: SimulatedDisk, name: str) -> str:
+    """The entries of a checkpoint; Kafka must be able to read all of it."""
+    version, count, *entries, checksum = disk.read_file(f"/logs/{name}").decode().splitlines()
+    assert (version, count) == ("0", str(len(entries) + 1))
+    topic, partition, number = checksum.split()
+    assert (topic, partition) == ("__barnabas_checksum", "0")
+    assert int(number) < 2**32
+    return "\n".join(entries)
+
+
+CHECKPOINTS = ["recovery-point", "log-start", "replication"]
+
+
+@pytest.mark.parametrize("name", CHECKPOINTS)
+def test_a_digit_that_has_changed_in_a_checkpoint_is_found_out(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    """As a log start offset it would hide records, and have them deleted."""
+    disk = SimulatedDisk()
+    store = open_store(disk)
+    log = store.create(PARTITION, TOPIC_ID)
+    fill(log, 30)
+    log.delete_records(12)
+    store.close()
+    path = f"/logs/{name}-offset-checkpoint"
+    content = disk.read_file(path)
+    digits = content.index(b"topic 0 ") + len(b"topic 0 ")
+    disk.open(path).write_at(digits, [b"2"])
+    assert disk.read_file(path) != content
+    log = open_store(disk).get(PARTITION)
+    assert (log.log_start_offset, log.log_end_offset) == (0 if name == "log-start" else 12, 30)
+    assert f"{path} is damaged (its checksum is wrong)" in caplog.text
+
+
+def test_a_checkpoint_of_kafkas_is_believed_unless_it_cannot_be(caplog: pytest.LogCaptureFixture) -> None:
+    disk = SimulatedDisk()
+    store = open_store(disk)
+    fill(store.create(PARTITION, TOPIC_ID), 30)
+    store.close()
+    disk.replace_file("/logs/log-start-offset-checkpoint", b"0\n1\ntopic 0 12\n")
+    store = open_store(disk)
+    assert store.get(PARTITION).log_start_offset == 12
+    store.close()
+    disk.replace_file("/logs/log-start-offset-checkpoint", b"0\n1\ntopic 0 72\n")
+    assert open_store(disk).get(PARTITION).log_start_offset == 0
+    assert "says that topic-0 starts at offset 72, and its high watermark is 30" in caplog.text
+
+
+@pytest.mark.parametrize("position", range(11, 60, 7))
+def test_a_topic_id_that_has_changed_is_found_out(position: int) -> None:
+    disk = SimulatedDisk()
+    store = open_store(disk)
+    fill(store.create(PARTITION, TOPIC_ID), 3)
+    store.close()
+    path = f"/logs/{PARTITION}/partition.metadata"
+    damaged = bytearray(disk.read_file(path))
+    if position >= len(damaged):
+        return
+    damaged[position] = ord("Z")
+    disk.replace_file(path, bytes(damaged))
+    store = open_store(disk)
+    assert store.create(PARTITION, TOPIC_ID).log_end_offset == 3
+    assert store.topic_id_of(PARTITION) == TOPIC_ID
+
+
+def test_a_letter_that_has_changed_in_meta_properties_is_found_out() -> None:
+    disk = SimulatedDisk()
+    open_store(disk).close()
+    content = disk.read_file("/logs/meta.properties")
+    for position in range(len(content)):
+        damaged = bytearray(content)
+        damaged[position] = ord("x") if damaged[position] != ord("x") else ord("y")
+        disk.replace_file("/logs/meta.properties", bytes(damaged))
+        if content[:position].count(b"\n") == 0 and position < 29:
+            continue  # in the words of a comment
+        with pytest.raises(CorruptMetaProperties, match=r"/logs/meta.properties is damaged: .*Restore this file"):
+            open_store(disk)
 
 
 def test_logs_are_opened_when_they_are_first_asked_for() -> None:
@@ -74,7 +154,7 @@ def test_checkpoints_keep_partitions_that_were_not_opened() -> None:
     store = open_store(disk)
     fill(store.get(PARTITION), 2)
     store.close()
-    assert disk.read_file("/logs/recovery-point-offset-checkpoint") == b"0\n2\nmy-topic.with_all 12 3\ntopic 0 5\n"
+    assert without_checksum(disk, "recovery-point-offset-checkpoint") == "my-topic.with_all 12 3\ntopic 0 5"
 
 
 def test_checkpoints_are_written_only_when_they_change() -> None:
@@ -173,7 +253,7 @@ def test_a_deleted_partition_is_renamed_now_and_removed_later() -> None:
         job.run()
     assert not disk.exists(f"/logs/{doomed}")
     store.checkpoint()
-    assert disk.read_file("/logs/recovery-point-offset-checkpoint") == b"0\n1\ntopic 0 0\n"
+    assert without_checksum(disk, "recovery-point-offset-checkpoint") == "topic 0 0"
 
 
 def test_a_deletion_that_was_interrupted_is_completed_after_the_restart() -> None:

@@ -47,7 +47,9 @@ class CheckpointJob:
     def run(self) -> None:
         try:
             for path, offsets in self.changed.items():
-                self._disk.replace_file(path, encode_offsets(offsets))
+                # Kafka takes the cleaner offsets of all directories together, and no two entries may be the same.
+                content = encode_offsets(offsets, checksum=not path.endswith(CLEANER_OFFSETS))
+                self._disk.replace_file(path, content)
         except OSError as error:
             self.error = error
 
@@ -93,6 +95,7 @@ class LogDirectory:
             self.unclean = set() if clean else set(self.partitions)
             for name, offsets in self._checkpoints().items():
                 offsets.update(self._read_checkpoint(name))
+            self._drop_impossible_log_starts()
         except OSError as error:
             # Also if it is only full: without its identity and its checkpoints there is nothing to go on with.
             self.health.take_offline(error, "reading the log directory")
@@ -109,11 +112,28 @@ class LogDirectory:
             )
         return found
 
+    def _drop_impossible_log_starts(self) -> None:
+        """Records are deleted up to the high watermark at most, and that is written first."""
+        for partition, log_start in list(self.log_starts.items()):
+            high_watermark = self.high_watermarks.get(partition)
+            if high_watermark is not None and log_start > high_watermark:
+                logger.warning(
+                    "%s/%s says that %s starts at offset %d, and its high watermark is %d: starting it at its first "
+                    "record. Records that were deleted may be back; delete them again with kafka-delete-records",
+                    self.path,
+                    LOG_STARTS,
+                    partition,
+                    log_start,
+                    high_watermark,
+                )
+                del self.log_starts[partition]
+
     def _checkpoints(self) -> dict[str, dict[TopicPartition, int]]:
+        """In the order in which they are written."""
         return {
             RECOVERY_POINTS: self.recovery_points,
-            LOG_STARTS: self.log_starts,
             HIGH_WATERMARKS: self.high_watermarks,
+            LOG_STARTS: self.log_starts,
             CLEANER_OFFSETS: self.cleaner_offsets,
         }
 
@@ -126,7 +146,7 @@ class LogDirectory:
             offsets = decode_offsets(content)
         except CorruptCheckpoint as error:
             # Each has a safe default: recover from the start, start at the first segment, commit anew, clean anew.
-            logger.warning("%s is damaged (%s): going on without it", path, error)
+            logger.warning("%s is damaged (%s): going on without it; it is written anew", path, error)
             self.recovery_points_are_lost = self.recovery_points_are_lost or name == RECOVERY_POINTS
             return {}
         self._written[path] = offsets

@@ -241,7 +241,9 @@ class LogStore:
                 log.assign_topic_id(topic_id)
             elif log.topic_id != topic_id:
                 raise InconsistentTopicId(
-                    f"the directory of {topic_partition} belongs to topic id {log.topic_id}, not to {topic_id}"
+                    f"{log.directory}/partition.metadata says that the directory belongs to topic id {log.topic_id}, "
+                    f"and {topic_partition.topic} has {topic_id}. If it is of an older topic of that name, move the "
+                    "directory away; if the file is damaged, remove the file; then restart"
                 )
             return log
         directory = self._least_loaded()

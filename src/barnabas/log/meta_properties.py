@@ -3,6 +3,8 @@
 import uuid
 from typing import Final, NamedTuple
 
+from fastcrc.crc32 import iscsi
+
 from barnabas.env import Disk
 from barnabas.log.partition_metadata import format_uuid, parse_uuid
 
@@ -10,8 +12,18 @@ FILE_NAME: Final = "meta.properties"
 VERSION: Final = "1"
 
 
+_CHECKSUM: Final = b"# crc32c of the lines below: "
+"""To others a comment. Nothing else could tell a cluster's id from one with a wrong letter."""
+
+
 class CorruptMetaProperties(Exception):
     """The directory holds a file by that name which is not ours nor Kafka's."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(
+            f"{path} is damaged: {reason}. It says which cluster, node and directory this is, and nothing was changed. "
+            "Restore this file from a backup of the directory"
+        )
 
 
 class MetaProperties(NamedTuple):
@@ -25,24 +37,37 @@ def read_meta_properties(disk: Disk, directory: str) -> MetaProperties | None:
     path = f"{directory}/{FILE_NAME}"
     if not disk.exists(path):
         return None
+    content = disk.read_file(path)
     try:
-        lines = disk.read_file(path).decode().splitlines()
+        _check(content)
+        lines = content.decode().splitlines()
         pairs = (line.split("=", 1) for line in lines if line.strip() and not line.startswith(("#", "!")))
         values = {key.strip(): value.strip() for key, value in pairs}
-        if values["version"] != VERSION:
-            raise CorruptMetaProperties(f"{path} has version {values['version']}, {VERSION} is expected")
-        return MetaProperties(values["cluster.id"], int(values["node.id"]), parse_uuid(values["directory.id"]))
-    except (ValueError, KeyError) as error:
-        raise CorruptMetaProperties(f"{path} is damaged or incomplete: {error!r}") from error
+        version = values["version"]
+        found = MetaProperties(values["cluster.id"], int(values["node.id"]), parse_uuid(values["directory.id"]))
+    except KeyError as error:
+        raise CorruptMetaProperties(path, f"{error.args[0]} is missing") from error
+    except ValueError as error:
+        raise CorruptMetaProperties(path, str(error)) from error
+    if version != VERSION:
+        raise CorruptMetaProperties(path, f"its version is {version}, not {VERSION}")
+    return found
+
+
+def _check(content: bytes) -> None:
+    """If the first line has a checksum: Kafka's does not."""
+    first, _, rest = content.partition(b"\n")
+    if first.startswith(_CHECKSUM) and first != _CHECKSUM + b"%08x" % iscsi(rest):
+        raise ValueError("its checksum is wrong")
 
 
 def write_meta_properties(disk: Disk, directory: str, properties: MetaProperties) -> None:
     lines = (
-        "#",
         f"cluster.id={properties.cluster_id}",
         f"directory.id={format_uuid(properties.directory_id)}",
         f"node.id={properties.node_id}",
         f"version={VERSION}",
         "",
     )
-    disk.replace_file(f"{directory}/{FILE_NAME}", "\n".join(lines).encode())
+    content = "\n".join(lines).encode()
+    disk.replace_file(f"{directory}/{FILE_NAME}", _CHECKSUM + b"%08x\n" % iscsi(content) + content)
