@@ -105,7 +105,7 @@ def _replay(data: bytes) -> None:
 
 def _persisted(index: TransactionIndex) -> bytes:
     disk = SimulatedDisk()
-    index.persist(disk, "/txnindex")
+    index.persist(disk, "/txnindex", "/txnchecksum")
     return disk.read_file("/txnindex") if disk.exists("/txnindex") else b""
 
 

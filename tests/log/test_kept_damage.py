@@ -313,3 +313,79 @@ def test_compaction_leaves_a_damaged_log_alone_and_retention_takes_it() -> None:
     assert reopened.delete_records(bases[1]) == bases[1]
     assert reopened.delete_old_segments(NOW_MS) == 1
     assert len(read_all(reopened)) == BATCHES + 4 - bases[1] // BATCH_RECORDS
+
+
+@pytest.mark.parametrize("clean", [False, True])
+def test_a_transaction_index_that_lies_is_found_out(clean: bool) -> None:
+    """One byte of it, any: with another producer or offset, aborted records would pass for committed ones."""
+    disk = SimulatedDisk()
+    log = open_log(disk, SMALL)
+    for number in range(6):
+        fill(log, 4)
+        batch = make_batch(2, producer_id=number, producer_epoch=0, base_sequence=0, transactional=True)
+        log.append([batch], leader_epoch=0, now_ms=NOW_MS, guard=verified(log, number))
+        append_marker(log, number, commit=False)
+    log.high_watermark = log.log_end_offset
+    log.close(clean=True, now_ms=NOW_MS)
+    aborted = log.aborted_transactions(0, log.log_end_offset)
+    assert len(aborted) == 6
+    paths = [f"{DIRECTORY}/{name}" for name in disk.list_dir(DIRECTORY) if name.endswith(".txnindex")]
+    for path in paths:
+        content = disk.read_file(path)
+        for position in range(0, len(content), 3):
+            overwrite(disk, path, position, bytes([content[position] ^ 1]))
+            reopened = open_log(disk, SMALL, clean=clean, recovery_point=log.log_end_offset)
+            reopened.high_watermark = reopened.log_end_offset
+            assert reopened.aborted_transactions(0, 1000) == aborted
+            reopened.close(clean=True, now_ms=NOW_MS)
+            assert disk.read_file(path) == content
+
+
+@pytest.mark.parametrize("content", [b"0\n2\n0 0\n9 4\n", b"0\n2\n0 0\n3 8\n", b"0\n1\n0 0\n", b"0\n2\n1 0\n3 4\n"])
+def test_leader_epochs_that_lie_are_found_out(content: bytes) -> None:
+    disk = SimulatedDisk()
+    log = open_log(disk)
+    for epoch in (0, 0, 3, 3, 3):
+        log.append([make_batch(2)], leader_epoch=epoch, now_ms=NOW_MS)
+    log.close(clean=True, now_ms=NOW_MS)
+    path = f"{DIRECTORY}/leader-epoch-checkpoint"
+    assert disk.read_file(path) == b"0\n2\n0 0\n3 4\n"
+    disk.replace_file(path, content)
+    assert open_log(disk, recovery_point=10).epochs.entries == [(0, 0), (3, 4)]
+
+
+def test_leader_epochs_of_older_segments_are_checked_when_somebody_asks() -> None:
+    disk = SimulatedDisk()
+    log = open_log(disk)
+    for epoch in (0, 3, 7):
+        fill(log, 20, leader_epoch=epoch)
+    log.close(clean=True, now_ms=NOW_MS)
+    assert log.epochs.entries == [(0, 0), (3, 20), (7, 40)]
+    for content in (b"0\n3\n0 0\n3 10\n7 40\n", b"0\n3\n0 0\n3 30\n7 40\n", b"0\n3\n0 0\n2 20\n7 40\n"):
+        disk.replace_file(f"{DIRECTORY}/leader-epoch-checkpoint", content)
+        reopened = open_log(disk, recovery_point=60)
+        assert reopened.end_offset_for_epoch(0) == (0, 20)
+        assert reopened.end_offset_for_epoch(3) == (3, 40)
+
+
+def test_a_time_index_that_lies_deletes_nothing() -> None:
+    """With a timestamp of long ago at its end, a segment would have been too old."""
+    settings = LogSettings(segment_bytes=2000, index_interval_bytes=200, retention_ms=10_000)
+    disk = SimulatedDisk()
+    log = open_log(disk, settings)
+    for number in range(60):
+        log.append([make_batch(timestamp=NOW_MS + number, value=b"v" * 50)], leader_epoch=0, now_ms=NOW_MS)
+    log.high_watermark = log.log_end_offset
+    log.close(clean=True, now_ms=NOW_MS)
+    base = log.segments[0].base_offset
+    content = bytearray(disk.read_file(path_of(base, ".timeindex")))
+    content[-12:-4] = (1000).to_bytes(8, "big") if len(content) == 12 else content[-24:-16]
+    content[-5] += 1  # still increasing
+    disk.replace_file(path_of(base, ".timeindex"), bytes(content))
+    reopened = open_log(disk, settings, recovery_point=60)
+    reopened.high_watermark = reopened.log_end_offset
+    assert reopened.delete_old_segments(NOW_MS + 5000) == 0
+    for number in (0, 5, 10, 15, 40):
+        found = reopened.offset_for_timestamp(NOW_MS + number)
+        assert found is not None
+        assert found.offset == number

@@ -420,7 +420,7 @@ def test_an_index_entry_byte_by_byte() -> None:
     disk.make_dirs("/d")
     index = TransactionIndex()
     index.append(AbortedTransaction(1, 2, 3, 4))
-    index.persist(disk, "/d/x")
+    index.persist(disk, "/d/x", "/d/checksum")
     content = disk.read_file("/d/x")
     assert content.hex() == "0000" + "".join(f"{number:016x}" for number in (1, 2, 3, 4))
     assert TransactionIndex.load(content, 3).entries() == [(1, 2, 3, 4)]

@@ -11,16 +11,20 @@ LOG: Final = ".log"
 OFFSET_INDEX: Final = ".index"
 TIME_INDEX: Final = ".timeindex"
 TXN_INDEX: Final = ".txnindex"
+TXN_CHECKSUM: Final = ".txnchecksum"
+"""Ours, of the transaction index: its format has no room for one. Kafka leaves files of other names alone."""
 PRODUCER_SNAPSHOT: Final = ".snapshot"
 
 DELETED: Final = ".deleted"
 CLEANED: Final = ".cleaned"
 SWAP: Final = ".swap"
 
-SEGMENT_KINDS: Final = (LOG, OFFSET_INDEX, TIME_INDEX, TXN_INDEX)
+INDEX_KINDS: Final = (OFFSET_INDEX, TIME_INDEX, TXN_INDEX, TXN_CHECKSUM)
+SEGMENT_KINDS: Final = (LOG, *INDEX_KINDS)
 
 _NAME: Final = re.compile(
-    r"(?P<offset>\d{20})(?P<kind>\.log|\.index|\.timeindex|\.txnindex|\.snapshot)(?P<suffix>|\.deleted|\.cleaned|\.swap)"
+    r"(?P<offset>\d{20})(?P<kind>\.log|\.index|\.timeindex|\.txnindex|\.txnchecksum|\.snapshot)"
+    r"(?P<suffix>|\.deleted|\.cleaned|\.swap)"
 )
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from barnabas.env import Disk
-from barnabas.log.file_names import LOG, OFFSET_INDEX, TIME_INDEX, TXN_INDEX, file_name
+from barnabas.log.file_names import INDEX_KINDS, LOG, SEGMENT_KINDS, file_name
 from barnabas.log.index_cache import IndexCache
 from barnabas.log.log_directory import FUTURE_SUFFIX, LogDirectory
 from barnabas.log.partition_log import PartitionLog
@@ -97,13 +97,13 @@ class FutureLog:
                 self._disk.remove(path)
 
     def _paths(self, base_offset: int) -> list[str]:
-        names = [f"{self.path}/{file_name(base_offset, kind)}" for kind in (LOG, OFFSET_INDEX, TIME_INDEX, TXN_INDEX)]
+        names = [f"{self.path}/{file_name(base_offset, kind)}" for kind in SEGMENT_KINDS]
         return [*names, snapshot_path(self.path, base_offset)]
 
     def jobs(self, segment: Segment) -> Iterator[CopyJob]:
         """The segment's files, the records last: then, after `finish`, all of it is there."""
         base_offset, directory = segment.base_offset, segment.path(LOG).rpartition("/")[0]
-        sources = [segment.path(kind) for kind in (OFFSET_INDEX, TIME_INDEX, TXN_INDEX)]
+        sources = [segment.path(kind) for kind in INDEX_KINDS]
         sources.append(snapshot_path(directory, base_offset))
         for source in sources:
             if self._disk.exists(source):

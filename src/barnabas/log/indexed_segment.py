@@ -19,7 +19,16 @@ from barnabas.log.batch_scan import (
     scan_batches,
     scan_headers,
 )
-from barnabas.log.file_names import DELETED, LOG, OFFSET_INDEX, SEGMENT_KINDS, TIME_INDEX, TXN_INDEX, file_name
+from barnabas.log.file_names import (
+    DELETED,
+    LOG,
+    OFFSET_INDEX,
+    SEGMENT_KINDS,
+    TIME_INDEX,
+    TXN_CHECKSUM,
+    TXN_INDEX,
+    file_name,
+)
 from barnabas.log.index_cache import IndexCache
 from barnabas.log.index_file import CorruptIndex
 from barnabas.log.offset_index import OffsetIndex
@@ -200,7 +209,9 @@ class IndexedSegment:
         """CorruptIndex: only a look at all batches since some earlier snapshot of the producers can mend it."""
         if self._transaction_index is None:
             content = self._disk.read_file(self.path(TXN_INDEX)) if self.has_aborted else b""
-            self._transaction_index = TransactionIndex.load(content, self.base_offset)
+            path = self.path(TXN_CHECKSUM)
+            checksum = self._disk.read_file(path) if self.has_aborted and self._disk.exists(path) else None
+            self._transaction_index = TransactionIndex.load(content, self.base_offset, checksum=checksum)
             if self.sealed:
                 self._account()
         return self._transaction_index
@@ -211,7 +222,7 @@ class IndexedSegment:
         self.has_aborted = False
         for entry in entries:
             self.add_aborted(entry)
-        self._transaction_index.persist(self._disk, self.path(TXN_INDEX))
+        self._transaction_index.persist(self._disk, self.path(TXN_INDEX), self.path(TXN_CHECKSUM))
 
     def add_aborted(self, entry: AbortedTransaction) -> None:
         self.transaction_index().append(entry)
@@ -279,7 +290,7 @@ class IndexedSegment:
         offset_index.persist(self._disk, self.path(OFFSET_INDEX))
         time_index.persist(self._disk, self.path(TIME_INDEX))
         if self._transaction_index is not None:
-            self._transaction_index.persist(self._disk, self.path(TXN_INDEX))
+            self._transaction_index.persist(self._disk, self.path(TXN_INDEX), self.path(TXN_CHECKSUM))
 
     # Files
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from barnabas.log import timestamp_lookup
 from barnabas.log.batch_scan import Damage
+from barnabas.log.epoch_check import agree_at, epochs_from
 from barnabas.log.index_file import CorruptIndex
 from barnabas.log.log_slice import LogSlice
 from barnabas.log.producer_rebuild import replay_batch
@@ -289,7 +290,14 @@ class PartitionLog(TrimmableLog):
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
         """(epoch, end offset) of the greatest epoch at or below the one asked for; (-1, -1): not known."""
-        return self.epochs.end_offset_for(epoch, self.log_end_offset)
+        floor, end_offset = self.epochs.end_offset_for(epoch, self.log_end_offset)
+        if self.log_start_offset < end_offset < self.log_end_offset:
+            segments = list(self.segments)
+            if not all(agree_at(self.epochs, segments, offset) for offset in (end_offset - 1, end_offset)):
+                self.epochs = epochs_from(segments)
+                self.epochs.truncate_from_start(self.log_start_offset)
+                return self.epochs.end_offset_for(epoch, self.log_end_offset)
+        return floor, end_offset
 
     def verify(self) -> list[Damage]:
         """Read every batch and check it; takes as long as the log is large, so run it on a worker or offline."""

@@ -16,7 +16,9 @@ from typing import NamedTuple
 from barnabas.env import Disk
 from barnabas.log.batch_scan import RELATIVE_OFFSET_MAX
 from barnabas.log.checkpoint_file import CorruptCheckpoint
+from barnabas.log.epoch_cache import FILE_NAME as EPOCH_FILE_NAME
 from barnabas.log.epoch_cache import EpochCache
+from barnabas.log.epoch_check import agree_at_the_end, epochs_from
 from barnabas.log.index_cache import IndexCache
 from barnabas.log.index_file import CorruptIndex
 from barnabas.log.producer_rebuild import (
@@ -32,7 +34,7 @@ from barnabas.log.producer_state import ProducerState
 from barnabas.log.searchable_segment import SegmentEnd
 from barnabas.log.segment import Segment
 from barnabas.log.segment_files import load_segments
-from barnabas.log.segment_recovery import SegmentRecovery, note_epoch
+from barnabas.log.segment_recovery import SegmentRecovery
 from barnabas.log.segments import limit_offsets
 from barnabas.log.settings import LogSettings
 
@@ -120,7 +122,11 @@ def load_log(
                 cache=cache,
             )
         )
+    limit_offsets(segments)
     log_start_offset = max(log_start_offset, segments[0].base_offset)
+    if not agree_at_the_end(epochs, segments, log_end_offset):
+        logger.warning("%s/%s contradicts the batches: reading the epochs from them", directory, EPOCH_FILE_NAME)
+        epochs = epochs_from(segments)
     epochs.truncate_from_end(log_end_offset)
     epochs.truncate_from_start(log_start_offset)
     if producers is None:
@@ -209,12 +215,8 @@ def _load_epochs(disk: Disk, directory: str, segments: Sequence[Segment]) -> Epo
     except FileNotFoundError:
         pass
     except CorruptCheckpoint as error:
-        logger.warning("leader epochs of %s are damaged (%s): reading them from the batches", directory, error)
-    epochs = EpochCache()
-    for segment in segments:
-        for header in segment.sound_headers():
-            note_epoch(epochs, header)
-    return epochs
+        logger.warning("%s/%s is damaged (%s): reading the epochs from the batches", directory, EPOCH_FILE_NAME, error)
+    return epochs_from(segments)
 
 
 def _remove_segments(disk: Disk, directory: str, segments: Sequence[Segment]) -> None:

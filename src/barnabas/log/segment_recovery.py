@@ -16,6 +16,7 @@ from itertools import chain, pairwise
 from barnabas.env import Disk
 from barnabas.log.batch_scan import RELATIVE_OFFSET_MAX, Damage, PlacedBatch, scan_batches
 from barnabas.log.epoch_cache import EpochCache
+from barnabas.log.epoch_check import note_epoch
 from barnabas.log.index_file import CorruptIndex
 from barnabas.log.producer_rebuild import load_snapshot, replay_batch
 from barnabas.log.producer_snapshot import list_snapshots, write_snapshot
@@ -23,7 +24,6 @@ from barnabas.log.producer_state import ProducerState
 from barnabas.log.searchable_segment import SegmentEnd
 from barnabas.log.segment import Placed, Segment
 from barnabas.log.transaction_index import AbortedTransaction
-from barnabas.records.batch import BatchHeader
 
 logger = logging.getLogger(__name__)
 
@@ -186,11 +186,6 @@ class SegmentRecovery:
         """From `offset` on a snapshot that was taken there, or before, knows more than we could read."""
         if self._snapshot is not None and self._snapshot.end_offset <= offset:
             self.producers, self._snapshot = self._snapshot, None
-
-
-def note_epoch(epochs: EpochCache, header: BatchHeader) -> None:
-    if header.leader_epoch > epochs.latest_epoch:
-        epochs.assign(header.leader_epoch, header.base_offset)
 
 
 def _noted_aborts(segment: Segment) -> list[AbortedTransaction]:

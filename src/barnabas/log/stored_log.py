@@ -15,7 +15,7 @@ from barnabas.env import Disk, File
 from barnabas.log.directory_health import DirectoryHealth
 from barnabas.log.epoch_cache import FILE_NAME as EPOCH_FILE_NAME
 from barnabas.log.epoch_cache import EpochCache
-from barnabas.log.file_names import OFFSET_INDEX, TIME_INDEX, TXN_INDEX
+from barnabas.log.file_names import INDEX_KINDS
 from barnabas.log.index_cache import IndexCache
 from barnabas.log.jobs import DeletionJob, FlushJob
 from barnabas.log.partition_metadata import FILE_NAME as METADATA_FILE_NAME
@@ -235,7 +235,7 @@ class StoredLog:
             return None
         directories = [self.directory]
         paths = [snapshot_path(self.directory, segment.base_offset) for segment in (*unsynced, self.segments.active)]
-        paths += [segment.path(kind) for segment in unsynced for kind in (OFFSET_INDEX, TIME_INDEX, TXN_INDEX)]
+        paths += [segment.path(kind) for segment in unsynced for kind in INDEX_KINDS]
         try:
             if self.epochs.dirty:
                 self.epochs.persist(self._disk, self.directory)

@@ -17,6 +17,8 @@ from bisect import bisect_left
 from operator import lt
 from typing import Final, NamedTuple
 
+from fastcrc.crc32 import iscsi
+
 from barnabas.env import Disk
 from barnabas.log.index_file import CorruptIndex, write_entries
 
@@ -46,7 +48,10 @@ class TransactionIndex:
         self._dirty = replaces_file
 
     @classmethod
-    def load(cls, content: bytes, base_offset: int) -> "TransactionIndex":
+    def load(cls, content: bytes, base_offset: int, *, checksum: bytes | None = None) -> "TransactionIndex":
+        """`checksum`: what its file says, if there is one. A wrong producer id looks like any other."""
+        if checksum is not None and checksum != _checksum(content):
+            raise CorruptIndex("its checksum is wrong")
         if len(content) % ENTRY_BYTES:
             raise CorruptIndex(f"{len(content)} bytes are no multiple of {ENTRY_BYTES}")
         index = cls()
@@ -111,11 +116,16 @@ class TransactionIndex:
             self._on_disk = min(self._on_disk, count)
             self._dirty = True
 
-    def persist(self, disk: Disk, path: str) -> None:
+    def persist(self, disk: Disk, path: str, checksum_path: str) -> None:
         if not self._dirty:
             return
-        first = self._on_disk
-        entries = b"".join(ENTRY.pack(VERSION, *self._entry(slot)) for slot in range(first, len(self)))
-        write_entries(disk, path, position=first * ENTRY_BYTES, entries=entries)
+        content = b"".join(ENTRY.pack(VERSION, *self._entry(slot)) for slot in range(len(self)))
+        first = self._on_disk * ENTRY_BYTES
+        write_entries(disk, path, position=first, entries=content[first:])
+        write_entries(disk, checksum_path, position=0, entries=_checksum(content))
         self._on_disk = len(self)
         self._dirty = False
+
+
+def _checksum(content: bytes) -> bytes:
+    return b"%08x\n" % iscsi(content)

@@ -1,0 +1,52 @@
+"""Leader epochs and the batches that they are about: noted from batches, and compared with them.
+
+`leader-epoch-checkpoint` has no checksum, and a wrong entry makes a consumer believe that records were replaced. The
+entries for the active segment are compared with its batches when a log is opened; older ones when somebody asks.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from barnabas.log.batch_scan import PlacedBatch
+from barnabas.log.epoch_cache import EpochCache
+from barnabas.log.searchable_segment import DamagedRecords
+from barnabas.log.segment import Segment
+from barnabas.records.batch import BatchHeader
+
+
+def note_epoch(epochs: EpochCache, header: BatchHeader) -> None:
+    if header.leader_epoch > epochs.latest_epoch:
+        epochs.assign(header.leader_epoch, header.base_offset)
+
+
+def epochs_from(segments: Iterable[Segment]) -> EpochCache:
+    epochs = EpochCache()
+    for segment in segments:
+        for header in segment.sound_headers():
+            note_epoch(epochs, header)
+    return epochs
+
+
+def agree_at_the_end(epochs: EpochCache, segments: Sequence[Segment], log_end_offset: int) -> bool:
+    """Whether the epochs are those of the batches in the last segment that has any."""
+    base_offset = next((each.base_offset for each in reversed(segments) if each.size), log_end_offset)
+    starts = [entry.start_offset for entry in epochs.entries if base_offset < entry.start_offset < log_end_offset]
+    offsets = {base_offset, *starts, *(start - 1 for start in starts), log_end_offset - 1}
+    return all(agree_at(epochs, segments, offset) for offset in offsets if base_offset <= offset < log_end_offset)
+
+
+def agree_at(epochs: EpochCache, segments: Sequence[Segment], offset: int) -> bool:
+    """True as well if the batch is damaged, or not there any more."""
+    segment = next((each for each in reversed(segments) if each.base_offset <= offset), None)
+    if segment is None:
+        return True
+    try:
+        found = segment.seek(offset)
+    except DamagedRecords:
+        return True
+    if found is None:
+        return True
+    for batch in segment.scan_from(found.entry_before):
+        if isinstance(batch, PlacedBatch) and batch.batch.header.last_offset >= offset:
+            header = batch.batch.header
+            return header.base_offset > offset or header.leader_epoch == epochs.epoch_at(offset)
+    return True
