@@ -284,7 +284,7 @@ def test_a_clean_start_scans_nothing_and_an_unclean_one_does(stopped_dir: Path) 
 
 def test_damage_below_the_recovery_point_takes_no_other_batch_with_it(stopped_dir: Path) -> None:
     """Synced, stopped, started, some more, killed, damaged: only the damaged batch is refused."""
-    with start(stopped_dir) as broker:
+    with Broker(process=True, data_dir=stopped_dir, properties=_PROPERTIES) as broker:
         for number in range(BATCHES, BATCHES + 3):
             assert send(broker, number)[0] == ErrorCode.none
         broker.kill()

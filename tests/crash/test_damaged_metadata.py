@@ -139,6 +139,12 @@ def test_damage_beside_the_log_stops_the_start_too(data_dir: Path, name: str, po
     assert "backup" in message
 
 
+def test_a_directory_that_a_crash_left_empty_is_no_damage(tmp_path: Path) -> None:
+    (tmp_path / METADATA).mkdir()
+    with Broker(data_dir=tmp_path) as broker, broker.connect() as client:
+        assert topic_names(client) == set()
+
+
 def test_a_broken_index_of_the_metadata_log_is_rebuilt(data_dir: Path) -> None:
     for kind in ("*.index", "*.timeindex", "*.snapshot", "leader-epoch-checkpoint"):
         for path in (data_dir / METADATA).glob(kind):

@@ -22,7 +22,7 @@ def inspect_log(disk: Disk, directory: str) -> InspectedLog:
     damages: list[Damage] = []
     end_offset = bases[0] if bases else 0
     paths = [f"{directory}/{file_name(base, LOG)}" for base in bases]
-    for base, path, limit in zip(bases, paths, [*bases[1:], None], strict=True):
+    for base, path, limit in zip(bases, paths, [*bases, None][1:], strict=True):
         end_offset = base
         file = disk.open(path, readonly=True)
         try:
