@@ -45,7 +45,7 @@ KILL_WITHIN_S = 6.0
 BROKER_AWAY_S = 3.0
 PATIENCE_S = 600.0
 """A driver is back after ten seconds; on a machine that is busy with much else it may take minutes."""
-_LOOK_AGAIN_S = 0.1
+_CHECK_EVERY_S = 0.1
 _LOOK_AT_OUTPUTS_S = 2.0
 
 Tell = Callable[[str], None]
@@ -153,7 +153,7 @@ class _Round:
         self._pipeline.ask_to_stop()
         stop_by = time.monotonic() + PATIENCE_S
         while self._pipeline.is_running() and time.monotonic() < stop_by:
-            time.sleep(_LOOK_AGAIN_S)
+            time.sleep(_CHECK_EVERY_S)
 
     def _keep_going_until(self, what: str, condition: Callable[[], bool]) -> None:
         """And start the pipeline again whenever it has ended."""
@@ -167,7 +167,7 @@ class _Round:
                 raise SomethingNeverHappened(
                     f"seed {self._plan.seed}: waited in vain until {what}\n{self._last_words()}"
                 )
-            time.sleep(_LOOK_AGAIN_S)
+            time.sleep(_CHECK_EVERY_S)
 
     def _settings(self) -> list[str]:
         if self._spark is None:

@@ -11,7 +11,7 @@ from peers import Peers
 
 from barnabas.client.cluster import Cluster
 from barnabas.pipeline.dead_letters.sending import COMMITTED, STEPS, replay
-from barnabas.pipeline.replay.pointing import move, publish_first
+from barnabas.pipeline.replay.pointer_moves import move, publish_first
 from barnabas.records.record import Record
 from barnabas.spark import pointer
 from barnabas.spark.options.source import stream_options

@@ -29,7 +29,7 @@ SECTIONS: Final = {
         "archive": "Keep the history of topics as Parquet files, beside the log.",
     },
     "Pipelines": {
-        "pipeline": "Make, check, draw, try and run pipelines from topics to topics and tables.",
+        "pipeline": "Create, check, draw, test and run pipelines from topics to topics and tables.",
         "spark": "Prepare Spark on this machine.",
     },
     "More": {

@@ -1,4 +1,4 @@
-"""`barnabas pipeline`: projects of SQL and Python on Spark. `init`, `check`, `graph`, `status`, `stop` need no Java."""
+"""`barnabas pipeline`: SQL and Python on Spark. `init`, `check`, `graph`, `status` and `stop` need no Java."""
 
 from barnabas.cli import (
     pipeline_dead_letters,

@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     from barnabas.pipeline.dead_letters.listing import Overview
     from barnabas.pipeline.dead_letters.reading import Letter
 
-Origin = Annotated[
-    str | None, typer.Option("--from", metavar="NAME", help="Only those of this source or flow; without it, all.")
-]
+Origin = Annotated[str | None, typer.Option("--from", metavar="NAME", help="Only those of this source or flow.")]
 
 _VALUE_MAX = 60
 _SCHEMA = "(schema)"
@@ -25,17 +23,17 @@ _SCHEMA = "(schema)"
 def dead_letters(
     project: ProjectPath = HERE,
     origin: Origin = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, metavar="N", help="At most so many, the newest.")] = 50,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, metavar="N", help="Show at most N, the newest.")] = 50,
     profile: Profile = None,
     settings: Settings = None,
     output_format: OutputFormat = Format.table,
     trace: Trace = False,
 ) -> None:
-    """List the records that fitted no schema or broke a rule, and say why."""
+    """List the records that did not match their schema or broke a rule, and why."""
     with readable(trace=trace):
-        from barnabas.pipeline.dead_letters.listing import look
+        from barnabas.pipeline.dead_letters.listing import overview_of
 
-        found = look(load_project(project, profile, settings), origin=origin, limit=limit)
+        found = overview_of(load_project(project, profile, settings), origin=origin, limit=limit)
     if output_format is Format.json:
         print_json(_as_object(found))
     elif found.total:
@@ -53,7 +51,7 @@ def replay_dead_letters(
     settings: Settings = None,
     trace: Trace = False,
 ) -> None:
-    """Send dead letters of sources through the pipeline again, each exactly once: when rule and schema are right."""
+    """Send dead letters of sources to their topics again, each exactly once, after a rule or schema was corrected."""
     with readable(trace=trace):
         from barnabas.pipeline.dead_letters.sending import replay
 
@@ -63,21 +61,22 @@ def replay_dead_letters(
         verb = "would be sent" if dry_run else "sent"
         print(f"{plural(count, 'dead letter')} of {source} {verb} to {found.sources[source].topic} again")
     if not outcome.sent:
-        print(f"No dead letters of {version} wait to be sent again")
-    _warn(outcome.left, outcome.behind, version)
+        print(f"There are no dead letters of {version} to send again")
+    _warn(outcome.left, outcome.behind)
 
 
-def _warn(left: Mapping[str, int], behind: Mapping[str, int], version: str) -> None:
+def _warn(left: Mapping[str, int], behind: Mapping[str, int]) -> None:
     for source, count in sorted(behind.items()):
+        verb = "is" if count == 1 else "are"
         say(
-            f"warning: {plural(count, 'record')} of {source} are older than its watermark waits: windows and joins "
-            "drop them\nhint: run the history through the changed logic instead: barnabas pipeline replay --as NEW"
+            f"warning: {plural(count, 'record')} of {source} {verb} probably behind its watermark: windows and joins "
+            "drop such rows\nhint: replay the history instead: barnabas pipeline replay --as NEW"
         )
     for name, count in sorted(left.items()):
         say(
-            f"warning: {plural(count, 'dead letter')} of {name} cannot be sent again: their records went on to other "
-            "flows, or their source is not in the project any more\n"
-            "hint: run the history through the changed logic instead: barnabas pipeline replay --as NEW"
+            f"warning: {plural(count, 'dead letter')} of {name} cannot be sent again: they were refused by a flow, or "
+            "their source is no longer in the project\n"
+            "hint: replay the history instead: barnabas pipeline replay --as NEW"
         )
 
 
@@ -161,7 +160,7 @@ def _time(timestamp_ms: int) -> str:
 
 
 def _text(data: bytes | None) -> str | None:
-    """What is not text is shown as hexadecimal digits."""
+    """Anything but text is shown as hexadecimal digits."""
     if data is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""What the commands of `barnabas pipeline` share."""
+"""Options and helpers that the commands of `barnabas pipeline` share."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,24 +15,24 @@ if TYPE_CHECKING:
 HERE = Path()
 
 ProjectPath = Annotated[
-    Path, typer.Option("--project", "-C", metavar="FOLDER", help="The project's folder; without it, this one.")
+    Path, typer.Option("--project", "-C", metavar="FOLDER", help="The project's folder. Default: the current one.")
 ]
 Profile = Annotated[
     str | None,
-    typer.Option(metavar="NAME", envvar="BARNABAS_PROFILE", help="Put this profile of pipeline.yaml over the rest."),
+    typer.Option(metavar="NAME", envvar="BARNABAS_PROFILE", help="Use this profile of pipeline.yaml."),
 ]
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Set a value, such as log.bootstrap=kafka:9092; repeatable."),
 ]
-Version = Annotated[str, typer.Option("--version", metavar="VERSION", help="Which version of the pipeline.")]
-Trace = Annotated[bool, typer.Option("--trace", help="Show errors with all their traces.")]
+Version = Annotated[str, typer.Option("--version", metavar="VERSION", help="The version of the pipeline.")]
+Trace = Annotated[bool, typer.Option("--trace", help="Show errors with full traces.")]
 
 
 def load_project(
     folder: Path, profile: str | None, settings: list[str] | None, *, kept: Path | None = None
 ) -> "Project":
-    """`kept`: read its texts from there."""
+    """`kept`: a folder with an earlier copy of its texts, to read instead."""
     try:
         from barnabas.pipeline.project import load
     except ModuleNotFoundError as error:
@@ -44,7 +44,7 @@ def load_project(
 
 @contextmanager
 def readable(*, trace: bool = False) -> Iterator[None]:
-    """A user's mistake ends the command with a sentence; with `trace`, everything is shown before it."""
+    """A user's mistake ends the command with a message; with `trace`, the traceback is shown first."""
     from barnabas.spark.errors import UserError, wants_trace
 
     try:

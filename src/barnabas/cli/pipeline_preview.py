@@ -1,4 +1,4 @@
-"""Shows a preview: a table for each flow, and what became of the records."""
+"""Shows a preview: a table for each flow, and what happened to the records."""
 
 import json
 import sys
@@ -32,11 +32,11 @@ def show(found: "Preview", output_format: Format) -> None:
         print(flush=True)
     sys.stdout.flush()
     for name, summary in found.sources.items():
-        for line in _told(name, summary):
+        for line in _describe(name, summary):
             say(line)
 
 
-def _told(name: str, summary: "SourceSummary") -> Sequence[str]:
+def _describe(name: str, summary: "SourceSummary") -> Sequence[str]:
     if not summary.records:
         return [f"{name}: the topic has no records"]
     parts = [plural(summary.rows, "row")]

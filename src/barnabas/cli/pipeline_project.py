@@ -1,4 +1,4 @@
-"""`barnabas pipeline init | check | graph`: what can be done with a project before anything runs."""
+"""`barnabas pipeline init | check | graph`: commands for a project that run nothing."""
 
 import sys
 from enum import StrEnum
@@ -26,36 +26,36 @@ class Drawing(StrEnum):
 
 
 def init(
-    folder: Annotated[Path, typer.Argument(metavar="NAME", help="The folder to make; its name becomes the project's.")],
+    folder: Annotated[Path, typer.Argument(metavar="NAME", help="The folder to create; also the name of the project.")],
     template: Annotated[
         Template, typer.Option(help="telemetry: windows, a join, rules, tests. minimal: one source, one flow.")
     ] = Template.telemetry,
 ) -> None:
-    """Make a new project: pipeline.yaml, flows, tests, a README. Overwrites nothing."""
+    """Create a new project: pipeline.yaml, flows, tests, a README. Overwrites nothing."""
     with readable():
         from barnabas.pipeline.project.init import init as make
 
         made = make(folder, template.value)
-    say(f"Made a project in {folder}:")
+    say(f"Created a project in {folder}:")
     for path in made:
         say(f"  {path}")
     say("Next:")
     if folder.resolve() != Path.cwd():
         say(f"  cd {folder}")
-    say("  barnabas pipeline graph    # what it does")
-    say("  barnabas pipeline test     # whether it does that right; needs Java, but no broker")
-    say("  barnabas pipeline run      # until it is stopped")
+    say("  barnabas pipeline graph    # show what it does")
+    say("  barnabas pipeline test     # run its tests; needs Java, but no broker")
+    say("  barnabas pipeline run      # run it until you stop it")
 
 
 def check(
     project: ProjectPath = HERE,
     profile: Profile = None,
     settings: Settings = None,
-    output_format: Annotated[Format, typer.Option("--format", help="Sentences for people or JSON for scripts.")] = (
+    output_format: Annotated[Format, typer.Option("--format", help="Text for people or JSON for scripts.")] = (
         Format.table
     ),
 ) -> None:
-    """Read the project and say everything that is wrong with it. Starts nothing."""
+    """Read the project and report everything that is wrong with it. Starts nothing."""
     if output_format is Format.json:
         _check_for_scripts(project, profile, settings)
         return
@@ -66,7 +66,7 @@ def check(
         plural(len(found.tables), "table"),
         plural(len(found.flows), "flow"),
     ]
-    say(f"{found.name} is fine: {', '.join(counts)}")
+    say(f"{found.name} is valid: {', '.join(counts)}")
 
 
 def _check_for_scripts(folder: Path, profile: str | None, settings: list[str] | None) -> None:
@@ -96,7 +96,7 @@ def graph(
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file; .svg means --format svg.")
     ] = None,
 ) -> None:
-    """Show what comes from where and goes where."""
+    """Show where data comes from and where it goes."""
     if output is not None and output.suffix == ".svg" and drawing is Drawing.text:
         drawing = Drawing.svg
     with readable():

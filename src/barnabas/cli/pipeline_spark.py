@@ -1,4 +1,4 @@
-"""`barnabas pipeline run | preview | test`: what needs Spark, which is imported when one of them is called."""
+"""`barnabas pipeline run | preview | test`: the commands that need Spark, which is imported when they are called."""
 
 from importlib import import_module
 from pathlib import Path
@@ -24,19 +24,20 @@ from barnabas.cli.spark import suggest_preparing
 
 
 def call(module: str, function: str, *arguments: object, **named: object) -> Any:
-    """A function of `barnabas.pipeline`, found when it is wanted."""
+    """Call a function of `barnabas.pipeline`, imported now."""
     return getattr(import_module(f"barnabas.pipeline.{module}"), function)(*arguments, **named)
 
 
 def run(
     project: ProjectPath = HERE,
-    once: Annotated[bool, typer.Option("--once", help="Up to what is in the log now, then end.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Read what is in the topics now, then stop.")] = False,
     version: Version = "v1",
     as_started: Annotated[
-        bool, typer.Option("--as-started", help="With the logic that the version was started with, not that of today.")
+        bool, typer.Option("--as-started", help="Use the logic that the version was started with, not the current one.")
     ] = False,
     accept_changes: Annotated[
-        bool, typer.Option("--accept-changes", help="Go on although the logic has changed since the version began.")
+        bool,
+        typer.Option("--accept-changes", help="Continue although the logic has changed since the version was started."),
     ] = False,
     into_existing: Annotated[
         bool,
@@ -49,7 +50,7 @@ def run(
     settings: Settings = None,
     trace: Trace = False,
 ) -> None:
-    """Run all flows, until they are stopped. A run goes on where the one before it ended."""
+    """Run all flows until they are stopped. A run continues where the last one stopped."""
     with readable(trace=trace):
         found = load_project(project, profile, settings, kept=_kept(project, version) if as_started else None)
         with live_view() as view:
@@ -77,18 +78,18 @@ def _kept(project: Path, version: str) -> Path:
 
 def preview(
     flow: Annotated[
-        str | None, typer.Argument(metavar="[FLOW]", help="A flow, or a source; without it, all flows with an output.")
+        str | None, typer.Argument(metavar="[FLOW]", help="A flow or a source. Default: all flows with an output.")
     ] = None,
     project: ProjectPath = HERE,
     rows: Annotated[
-        int, typer.Option("--rows", "-n", min=1, metavar="N", help="How many of the last records of each partition.")
+        int, typer.Option("--rows", "-n", min=1, metavar="N", help="Use the last N records of each partition.")
     ] = 20,
     profile: Profile = None,
     settings: Settings = None,
     output_format: OutputFormat = Format.table,
     trace: Trace = False,
 ) -> None:
-    """Show what the flows make of the last records. Writes nothing."""
+    """Run the flows over the last records and show the rows. Writes nothing."""
     with readable(trace=trace):
         found = load_project(project, profile, settings)
         shown = call("preview", "preview", found, flow=flow, rows=rows, trace=trace, say=say)
@@ -98,17 +99,15 @@ def preview(
 
 def check_cases(
     cases: Annotated[
-        list[str] | None, typer.Argument(metavar="[CASE]...", help="Folders in tests/; all of them.")
+        list[str] | None, typer.Argument(metavar="[CASE]...", help="Folders in tests/. Default: all.")
     ] = None,
-    update: Annotated[
-        bool, typer.Option("--update", help="Write the rows that come out into the files of expected rows.")
-    ] = False,
+    update: Annotated[bool, typer.Option("--update", help="Replace the expected rows by the actual ones.")] = False,
     project: ProjectPath = HERE,
     profile: Profile = None,
     settings: Settings = None,
     trace: Trace = False,
 ) -> None:
-    """Send the rows of each case in tests/ through the flows, and compare with the rows expected. Needs no broker."""
+    """Run each case in tests/ through the flows, and compare with the expected rows. Needs no broker."""
     with readable(trace=trace):
         found = load_project(project, profile, settings)
         failures = call("fixtures.testing", "test", found, names=cases or (), update=update, trace=trace, say=say)

@@ -25,12 +25,12 @@ _NEVER_RAN = "has never run here: barnabas pipeline run"
 def status(
     project: ProjectPath = HERE,
     version: Annotated[
-        str | None, typer.Option("--version", metavar="VERSION", help="Only this version; without it, all.")
+        str | None, typer.Option("--version", metavar="VERSION", help="Only this version. Default: all.")
     ] = None,
-    watch: Annotated[bool, typer.Option("--watch", "-w", help="Show it again every second, until it ends.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", "-w", help="Repeat every second until the pipeline ends.")] = False,
     output_format: OutputFormat = Format.table,
 ) -> None:
-    """Show rates, lag, watermark, state and the last error of each flow. Ends with 1 if something is wrong."""
+    """Show rates, lag, watermark, state and the last error of each flow. The exit status is 1 if something is wrong."""
     with readable():
         from barnabas.pipeline import location
         from barnabas.pipeline.status import ALIVE, Health, health
@@ -51,7 +51,7 @@ def stop(
     project: ProjectPath = HERE,
     version: Version = "v1",
     timeout: Annotated[
-        float, typer.Option(min=0, metavar="SECONDS", help="How long to wait before it gets a SIGTERM.")
+        float, typer.Option(min=0, metavar="SECONDS", help="How long to wait before sending SIGTERM.")
     ] = 60.0,
 ) -> None:
     """Stop a running pipeline after its current batches, and wait until it has ended."""
@@ -119,7 +119,7 @@ def headline(status: "Status") -> str:
 
 
 def _troubles(status: "Status") -> str:
-    """How many flows are in which kind of trouble."""
+    """How many flows are blocked, retrying or failed."""
     from barnabas.pipeline.status import IN_TROUBLE
 
     counts = Counter(flow.state for flow in status.flows if flow.state in IN_TROUBLE)
@@ -190,7 +190,7 @@ def size(count: int) -> str:
 
 
 def ago(seconds: float) -> str:
-    """In the largest unit that says something."""
+    """In the largest suitable unit."""
     seconds = max(0.0, seconds)
     for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
         if seconds >= 2 * length:

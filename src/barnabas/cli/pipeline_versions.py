@@ -1,4 +1,4 @@
-"""`barnabas pipeline replay | compare | switch | versions`: changed logic over the whole history, beside the old."""
+"""`barnabas pipeline replay | compare | switch | versions`: run changed logic over the history, beside the old."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from barnabas.pipeline.replay.listing import FlowOfVersion
     from barnabas.spark.pointer import Target
 
-Flow = Annotated[str | None, typer.Argument(metavar="[FLOW]", help="Only this flow; without it, all with an output.")]
+Flow = Annotated[
+    str | None, typer.Argument(metavar="[FLOW]", help="Only this flow. Default: all flows with an output.")
+]
 
 
 def replay(
@@ -25,15 +27,15 @@ def replay(
     start: Annotated[
         str, typer.Option("--from", metavar="WHERE", help="earliest, or a time such as 2026-01-31T12:00Z.")
     ] = "earliest",
-    once: Annotated[bool, typer.Option("--once", help="End when it has read what is there now.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Read what is in the topics now, then stop.")] = False,
     full_speed: Annotated[
-        bool, typer.Option("--full-speed", help="Do not step back behind other processes of this machine.")
+        bool, typer.Option("--full-speed", help="Do not run with a lower priority than other processes.")
     ] = False,
     profile: Profile = None,
     settings: Settings = None,
     trace: Trace = False,
 ) -> None:
-    """Run the logic as it is now over history, beside the running version, into outputs of its own."""
+    """Run the current logic over the history as a new version, beside the running one, with its own outputs."""
     with readable(trace=trace):
         found = load_project(project, profile, settings)
         from barnabas.pipeline.replay.running import replay as run_replay
@@ -57,16 +59,16 @@ def compare(
     new: Annotated[str, typer.Argument(metavar="NEW", help="A version, such as v2.")],
     flow: Annotated[str | None, typer.Option("--flow", metavar="FLOW", help="Only this flow.")] = None,
     key: Annotated[
-        list[str] | None, typer.Option("--key", metavar="COLUMN", help="What makes rows the same row; repeatable.")
+        list[str] | None, typer.Option("--key", metavar="COLUMN", help="A column that identifies rows; repeatable.")
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=0, metavar="N", help="Show so many differences.")] = 20,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=0, metavar="N", help="Show at most N differences.")] = 20,
     project: ProjectPath = HERE,
     profile: Profile = None,
     settings: Settings = None,
     output_format: OutputFormat = Format.table,
     trace: Trace = False,
 ) -> None:
-    """Show rows that only one version has, and values that differ. Ends with 1 if there are any."""
+    """Show rows that only one version has, and values that differ. The exit status is 1 if there are any."""
     with readable(trace=trace):
         found = load_project(project, profile, settings)
         from barnabas.pipeline.replay.comparing import compare as compared
@@ -82,31 +84,31 @@ def compare(
 
 
 def switch(
-    version: Annotated[str, typer.Argument(metavar="VERSION", help="The version that readers shall see.")],
+    version: Annotated[str, typer.Argument(metavar="VERSION", help="The version for readers to see.")],
     flow: Annotated[str | None, typer.Option("--flow", metavar="FLOW", help="Only this flow.")] = None,
     anyway: Annotated[
-        bool, typer.Option("--anyway", help="Even if it has read less than the version that readers see now.")
+        bool, typer.Option("--anyway", help="Even if it has read less than the current version.")
     ] = False,
     project: ProjectPath = HERE,
     profile: Profile = None,
     settings: Settings = None,
     trace: Trace = False,
 ) -> None:
-    """Let readers of tables and topics see another version, from one moment to the next; or the old one again."""
+    """Let readers of tables and topics see another version, in one step; or the old one again."""
     with readable(trace=trace):
         found = load_project(project, profile, settings)
         from barnabas.pipeline.replay.switching import switch as switched
 
         moves = switched(found, version=version, flow=flow, anyway=anyway, say=say)
     for move in moves:
-        before = "" if move.old is None else f", and no longer {_where(move.old)}"
-        print(f"{move.flow}: readers see {_where(move.new)} now{before}")
+        before = "" if move.old is None else f", no longer {_where(move.old)}"
+        print(f"{move.flow}: readers now see {_where(move.new)}{before}")
     if not moves:
-        print(f"Readers see {version} already")
+        print(f"Readers already see {version}")
     topics = [move for move in moves if move.old is not None and move.old.topic and move.new.topic]
     if topics:
         names = ", ".join(f"{move.old.topic} -> {move.new.topic}" for move in topics if move.old is not None)
-        say(f"Consumers that name a topic themselves must be told: {names}")
+        say(f"Consumers that name a topic themselves must change it: {names}")
 
 
 def versions(
@@ -154,7 +156,7 @@ def _where(target: "Target") -> str:
 
 
 def _print_comparison(found: "Comparison", old: str, new: str) -> None:
-    by = f"rows told apart by {', '.join(found.key)}" if found.key else "rows compared as wholes"
+    by = f"rows identified by {', '.join(found.key)}" if found.key else "whole rows compared"
     print(
         f"{found.flow}: {plural(found.same, 'row')} the same, {found.different:,} different, "
         f"{found.only_old:,} only in {old}, {found.only_new:,} only in {new} ({by})"

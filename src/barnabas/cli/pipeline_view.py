@@ -1,4 +1,4 @@
-"""What a running pipeline shows: in a terminal a table that renews itself, elsewhere a line now and then."""
+"""The output of a running pipeline: on a terminal a table that is updated, elsewhere a line now and then."""
 
 import sys
 import time
@@ -37,7 +37,7 @@ def live_view() -> Iterator[View]:
     from rich.live import Live
 
     console = Console(stderr=True, highlight=False, markup=False)
-    # Drawn only when there is news: Spark's own output, such as the console sink's, stays readable above it.
+    # Drawn only when something changed: other output, such as the console sink's, stays readable above it.
     with Live(console=console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False) as live:
         yield _Table(console, live)
 

@@ -11,21 +11,21 @@ app = group_app("spark")
 
 @app.command()
 def prepare() -> None:
-    """Keep Spark's classes for later starts, which take half the time then. Once for each environment; 200 MB."""
+    """Store Spark's classes so that later starts take half the time. Once per environment; takes 200 MB."""
     with readable(trace=False):
         from barnabas.spark import class_archive
 
-        say("Spark starts once, and Java keeps the classes that it has read ...")
+        say("Starting Spark once, to store the classes that it loads ...")
         kept = class_archive.make()
-        say(f"Kept in {kept} ({kept.stat().st_size >> 20} MB).")
+        say(f"Stored in {kept} ({kept.stat().st_size >> 20} MB).")
 
 
 def suggest_preparing() -> None:
-    """To people who have just waited for a start, if that can become shorter."""
+    """Suggest `barnabas spark prepare`, if it has not been run."""
     if not sys.stderr.isatty():
         return
     from barnabas.spark import class_archive
     from barnabas.spark.java import find_java
 
     if not class_archive.java_options(find_java()):
-        say("Spark starts in half the time once you have run: barnabas spark prepare")
+        say("hint: Spark starts in half the time after: barnabas spark prepare")

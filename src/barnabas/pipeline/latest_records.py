@@ -15,14 +15,14 @@ from barnabas.spark.source.topics import Topics
 
 _COLUMNS = tuple(COLUMN_TYPES)
 _WIDER = 8
-"""How many times more offsets are looked at where too few of them hold a record."""
+"""How many times more offsets to read when too few of them have a record."""
 
 
 def latest_records(project: Project, source: Source, count: int) -> Any:
     """An Arrow table with the connector's columns: at most `count` records of each partition, the newest.
 
-    Offsets need not hold records: markers of transactions and aborted records take some, compaction takes records away.
-    So it is looked further back until there are enough, or the log's first offset is reached.
+    Not every offset has a record: transaction markers and aborted records take some, and compaction removes records. So
+    it reads further back until there are enough, or the start of the log is reached.
     """
     import pyarrow as pa
 
@@ -53,7 +53,7 @@ def _last(cluster: Cluster, whole: OffsetRange, isolation_level: int, count: int
     while True:
         start = max(whole.start, whole.end - looked)
         wanted = OffsetRange(whole.topic, whole.partition, start, whole.end, whole.topic_id)
-        # What retention removes meanwhile is no loss here: there are others.
+        # If retention removes some meanwhile, others are used.
         found = list(
             read_range(cluster, wanted, columns=_COLUMNS, isolation_level=isolation_level, fail_on_data_loss=False)
         )

@@ -10,7 +10,7 @@ STATE_FOLDER = ".barnabas"
 FIRST_VERSION = "v1"
 
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,30}")
-"""It becomes a folder's name and the end of topics' names."""
+"""It becomes a folder name and the end of topic names."""
 
 
 def find(where: Path) -> Path:
@@ -19,13 +19,13 @@ def find(where: Path) -> Path:
     if not file.is_file():
         raise UserError(
             f"there is no {FILE_NAME} in {where.resolve()}" if where.is_dir() else f"there is no file {where}",
-            "go to the folder of a project, or make one: barnabas pipeline init NAME",
+            "go to the folder of a project, or create one: barnabas pipeline init NAME",
         )
     return file.resolve()
 
 
 def states(where: Path) -> Path:
-    """The folder in which each version of the project has its own."""
+    """The folder with the state of all versions of the project."""
     return find(where).parent / STATE_FOLDER
 
 

@@ -1,6 +1,6 @@
-"""`barnabas pipeline preview`: what the flows make of the last records. Writes nothing and keeps nothing.
+"""`barnabas pipeline preview`: runs the flows over the last records. Writes nothing.
 
-The records are read first, without Spark: a broker that is away or a topic that is missing is told at once.
+The records are read first, without Spark: an unreachable broker or a missing topic is reported at once.
 """
 
 import dataclasses
@@ -33,11 +33,11 @@ class DeadLetter:
 
 @dataclass(frozen=True)
 class SourceSummary:
-    """What became of the records of a source."""
+    """What happened to the records of a source."""
 
     records: int
     rows: int
-    """That flows see."""
+    """The rows that flows see."""
     late: int
     dropped: int
     duplicates: int
@@ -50,14 +50,14 @@ class SourceSummary:
 class Preview:
     sources: Mapping[str, SourceSummary]
     rows: Mapping[str, "list[Row]"]
-    """By flow, or source if that was asked for."""
+    """By flow, or by source if one was requested."""
     columns: Mapping[str, list[str]]
 
 
 def preview(
     project: Project, *, flow: str | None, rows: int, trace: bool, say: Callable[[str], None] = lambda _: None
 ) -> Preview:
-    """`flow`: a flow or a source; None: all flows with an output. `rows`: of each partition, so many records."""
+    """`flow`: a flow or a source; None: all flows with an output. `rows`: how many records of each partition."""
     part, records = _read(project, flow, rows)
     say("Starting Spark ...")
     from barnabas.pipeline import spark_session
@@ -65,7 +65,7 @@ def preview(
 
     spark = spark_session.start(project, trace=trace, conf=QUICK)
     try:
-        return _seen(part, records, _wanted(project, flow), spark)
+        return _previewed(part, records, _wanted(project, flow), spark)
     finally:
         spark.stop()
 
@@ -73,17 +73,17 @@ def preview(
 def preview_in(spark: "SparkSession", project: Project, *, flow: str | None, rows: int) -> Preview:
     """The same in a session that runs already."""
     part, records = _read(project, flow, rows)
-    return _seen(part, records, _wanted(project, flow), spark)
+    return _previewed(part, records, _wanted(project, flow), spark)
 
 
 def _read(project: Project, flow: str | None, rows: int) -> tuple[Project, dict[str, Any]]:
-    """What is needed of the project, and the records of its sources."""
+    """The required part of the project, and the records of its sources."""
     wanted = _wanted(project, flow)
     part = part_for(project, [name for name in wanted if name in project.flows], set(wanted) & set(project.sources))
     return part, {name: latest_records(project, source, rows) for name, source in part.sources.items()}
 
 
-def _seen(part: Project, records: Mapping[str, Any], wanted: Sequence[str], spark: "SparkSession") -> Preview:
+def _previewed(part: Project, records: Mapping[str, Any], wanted: Sequence[str], spark: "SparkSession") -> Preview:
     from barnabas.pipeline.flow import batch
     from barnabas.pipeline.flow.mistakes import in_flows
     from barnabas.pipeline.flow.plan import plan
@@ -97,7 +97,7 @@ def _seen(part: Project, records: Mapping[str, Any], wanted: Sequence[str], spar
 
 
 def as_object(found: Preview) -> dict[str, Any]:
-    """For programs."""
+    """For JSON."""
     return {
         "sources": {name: dataclasses.asdict(summary) for name, summary in found.sources.items()},
         "rows": dict(found.rows),
@@ -122,7 +122,7 @@ def _rows(frame: "DataFrame") -> list[Row]:
 
 
 def _summary(made: "Plan", source: Source) -> SourceSummary:
-    """One job: each record with its fate, and behind them the rows that are left at the end."""
+    """In one job: each record with its fate, followed by the rows that remain."""
     from pyspark.sql import functions as fn
 
     from barnabas.pipeline.flow import names

@@ -1,7 +1,7 @@
-"""`barnabas pipeline run`: all flows of a project, up to what is in the log now, or until they are stopped.
+"""`barnabas pipeline run`: runs all flows of a project, up to the current end of the log or until they are stopped.
 
-Everything that can be wrong is looked for before anything runs, cheapest first: the version's own files, the log and
-its topics, the tables, then Spark with all queries and functions. Then topics are made and the queries start.
+Everything is checked before anything runs, the cheapest checks first: the version's own files, the broker and its
+topics, the tables, then all queries and functions in Spark. Then topics are created and the queries start.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,8 +20,9 @@ from barnabas.pipeline.driver.outputs import output_of
 from barnabas.pipeline.driver.parts import chosen_flows, has_written, part_for
 from barnabas.pipeline.driver.signals import StopSignals
 from barnabas.pipeline.location import FIRST_VERSION
+from barnabas.pipeline.log_client import connected
 from barnabas.pipeline.project.model import Flow, Project, TableOutput, TopicOutput
-from barnabas.pipeline.replay.pointing import publish_first
+from barnabas.pipeline.replay.pointer_moves import publish_first
 from barnabas.pipeline.status import State, Status
 from barnabas.spark.defaults import is_local
 from barnabas.spark.errors import UserError
@@ -30,7 +31,7 @@ from barnabas.spark.launch import HERE
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from barnabas.pipeline.driver.queries import Queries
+    from barnabas.pipeline.driver.queries import QueryPlanner
     from barnabas.pipeline.driver.query import FlowQuery
     from barnabas.pipeline.driver.reading import Begin
 
@@ -38,15 +39,15 @@ _CONF: Final = {
     # A flow with much to do must not keep the others waiting.
     "spark.scheduler.mode": "FAIR",
     "spark.scheduler.allocation.file": Path(__file__).with_name("scheduling.xml").as_uri(),
-    # How often a query without news asks for some. Spark's 10 ms are a busy loop when each question goes to a broker.
+    # How often an idle query asks for new records. Spark's 10 ms are a busy loop when each question goes to a broker.
     "spark.sql.streaming.pollingDelay": "100ms",
 }
 _STREAMING: Final = "org.apache.spark.sql.execution.streaming"
-_QUIET: Final = (
+_SILENCED: Final = (
     f"{_STREAMING}.runtime.ProcessingTimeExecutor",
     f"{_STREAMING}.state",
 )
-"""That a batch took longer than its interval is seen in the status, and that state is read from disk is no news."""
+"""Loggers that only warn: a batch that took longer than its interval is visible in the status."""
 
 
 def run(
@@ -64,10 +65,10 @@ def run(
     should_stop: Callable[[Status], bool] = lambda status: False,
     spark: "SparkSession | None" = None,
 ) -> Status:
-    """Returns when all is over, with what was told last; raises UserError if something went wrong.
+    """Returns the final status when the run ends; raises UserError if a query failed.
 
-    `flows`: only these. `begin`: by source, where to begin without a checkpoint. `say` takes sentences for people,
-    `show` the status about every second; `should_stop` is asked with it. `spark`: a session to use, which stays.
+    `flows`: only these. `begin`: by source, where to begin without a checkpoint. `say` is called with messages for
+    people, `show` and `should_stop` with the status, about every second. `spark`: a session to use and not to stop.
     """
     chosen = chosen_flows(project, flows)
     part = part_for(project, [flow.name for flow in chosen])
@@ -77,7 +78,7 @@ def run(
         for change in check_logic(project, version, accept_changes=accept_changes):
             say(f"accepted: {change}")
         claims = all_claims.read(state)
-        with topics.connected(project) as cluster:
+        with connected(project.log) as cluster:
             topics.check_sources(cluster, part.sources.values())
             if not into_existing:
                 owner.check(cluster, project, version, claims)
@@ -89,16 +90,16 @@ def run(
         all_claims.write(state, claims)
         conf = {**_CONF, **(spark_session.FOR_FEW_ROWS if is_small else {})}
         with _session(project, spark, conf, say, trace=trace) as session:
-            from barnabas.pipeline.driver.queries import Queries
+            from barnabas.pipeline.driver.queries import QueryPlanner
 
             signals.listen()
-            hush = _nothing
+            silence_logs = _keep_logs
             if spark is None:
                 remember_java(state, _java_of(session))
                 if not trace:
-                    hush = _quiet(session)
+                    silence_logs = _silence_loggers(session)
             say(f"Checking the flows ({', '.join(flow.name for flow in chosen)}) ...")
-            planner = Queries(part, version, session, begin or {}, once, say, hush)
+            planner = QueryPlanner(part, version, session, begin or {}, once, say, silence_logs)
             queries = _planned(planner, chosen, claims)
             _claim_tables(project, chosen, version, claims, into_existing=into_existing, session=session)
             _make_outputs(project, part, chosen, version, claims, queries, say, into_existing=into_existing)
@@ -110,14 +111,14 @@ def run(
     return last
 
 
-def _topics(part: Project, chosen: Sequence[Flow], version: str) -> list[topics.Wanted]:
+def _topics(part: Project, chosen: Sequence[Flow], version: str) -> list[topics.OutputTopic]:
     found = []
     for flow in chosen:
         output = output_of(flow, version)
         if isinstance(output, TopicOutput):
             inputs = tuple(source.topic for source in part.sources_of(flow.name))
             writes = has_written(part.checkpoint(flow.name, version))
-            found.append(topics.Wanted(output.topic, f"flow `{flow.name}`", inputs, writes))
+            found.append(topics.OutputTopic(output.topic, f"flow `{flow.name}`", inputs, writes))
     return found
 
 
@@ -130,7 +131,7 @@ def _claim_tables(
     into_existing: bool,
     session: "SparkSession | None" = None,
 ) -> None:
-    """Those in this machine's files; with a session, those that only Spark can see."""
+    """Tables in local files; with a session, those that only Spark can reach."""
     for flow in chosen:
         output = output_of(flow, version)
         if not isinstance(output, TableOutput) or tables.is_local(output.path) is (session is not None):
@@ -151,7 +152,7 @@ def _session(
     *,
     trace: bool,
 ) -> "Iterator[SparkSession]":
-    """Spark's, from here to the end of the run."""
+    """A Spark session for the duration of the run."""
     if given is not None:
         yield given
         return
@@ -168,20 +169,20 @@ def _java_of(session: "SparkSession") -> int:
     return int(jvm.java.lang.ProcessHandle.current().pid())
 
 
-def _quiet(session: "SparkSession") -> Callable[[], None]:
-    """From now on; what is returned, when it is called, for good."""
+def _silence_loggers(session: "SparkSession") -> Callable[[], None]:
+    """Silence some loggers. The function that is returned silences all of them."""
     jvm: Any = session._jvm
     log4j = jvm.org.apache.logging.log4j
-    for name in _QUIET:
+    for name in _SILENCED:
         log4j.core.config.Configurator.setLevel(name, log4j.Level.ERROR)
     return lambda: log4j.core.config.Configurator.setAllLevels("", log4j.Level.OFF)
 
 
-def _nothing() -> None:
-    """The session is somebody else's, or everything shall be seen."""
+def _keep_logs() -> None:
+    """With a session of the caller, or with --trace, nothing is silenced."""
 
 
-def _planned(planner: "Queries", chosen: Sequence[Flow], claims: Claims) -> "list[FlowQuery]":
+def _planned(planner: "QueryPlanner", chosen: Sequence[Flow], claims: Claims) -> "list[FlowQuery]":
     columns: dict[str, dict[str, str]] = {}
     found = planner.all(chosen, columns)
     for flow, named in columns.items():
@@ -202,8 +203,8 @@ def _make_outputs(
 ) -> None:
     wanted = _topics(part, chosen, version)
     if len(queries) > len(chosen):
-        wanted.append(topics.Wanted(project.dead_letters.topic, "dead letters", (), False, is_shared=True))
-    with topics.connected(project) as cluster:
+        wanted.append(topics.OutputTopic(project.dead_letters.topic, "dead letters", (), False, is_shared=True))
+    with connected(project.log) as cluster:
         owner.register(cluster, project, version, claims, take_over=into_existing)
         for topic in topics.create_outputs(cluster, wanted, claims):
             say(f"Created the topic {topic}")
@@ -224,12 +225,12 @@ def _drive(
     show: Callable[[Status], None],
     should_stop: Callable[[Status], bool],
 ) -> Status:
+    from barnabas.pipeline.driver.batch_listener import BatchListener
     from barnabas.pipeline.driver.driver import Driver
-    from barnabas.pipeline.driver.listening import Listening
     from barnabas.spark import readable_errors, watch
 
-    listening = Listening()
-    session.streams.addListener(listening)
+    listener = BatchListener()
+    session.streams.addListener(listener)
     try:
         with watch(session) as watched, readable_errors():
             driver = Driver(
@@ -237,16 +238,16 @@ def _drive(
                 version,
                 project.state_folder(version),
                 queries,
-                listening=listening,
+                listener=listener,
                 backlogs=lambda: backlogs(watched.views()),
                 signals=signals,
                 show=show,
                 should_stop=should_stop,
             )
             driver.run()
-        return driver.tell_last()
+        return driver.report_final()
     finally:
-        session.streams.removeListener(listening)
+        session.streams.removeListener(listener)
 
 
 def _raise_if_failed(last: Status) -> None:
@@ -255,8 +256,8 @@ def _raise_if_failed(last: Status) -> None:
         return
     rest = len(last.flows) - len(failed)
     told = "\n".join(f"  {flow.name}: {(flow.last_error or '').replace(chr(10), chr(10) + '    ')}" for flow in failed)
-    others = f"; the other {rest} ended well" if rest else ""
+    others = f"; the other {rest} ended without errors" if rest else ""
     raise UserError(
         f"{len(failed)} of {len(last.flows)} queries failed{others}:\n{told}",
-        "correct that and run again: everything goes on where it was, nothing is lost or doubled",
+        "correct that and run again: all queries continue where they were, and nothing is lost or duplicated",
     )

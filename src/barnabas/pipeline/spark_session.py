@@ -1,4 +1,4 @@
-"""The Spark session of a project: what it says itself, and what pipelines need, whichever command starts it."""
+"""The Spark session of a project: its own settings, and those that all pipelines need."""
 
 import os
 from collections.abc import Mapping
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 _ALWAYS: Final = {
     # A time without a zone, `to_date` and windows of a day mean the same on every machine, today and in a replay.
     "spark.sql.session.timeZone": "UTC",
-    # Or Spark asks the JVM three times for every call of a column's method, to name the line in an error: half of the
-    # time that planning takes. Mistakes in flows are found in their files without that.
+    # Otherwise Spark asks the JVM three times for every call of a column method, to name the line in an error: half of
+    # the time of planning. We find the line of a mistake without that.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
 FOR_FEW_ROWS: Final = {
-    # With a few rows, every class that is compiled is only waiting.
+    # With few rows, compiling classes takes longer than it saves.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.driver.extraJavaOptions": SHORT_LIVED,
 }
-"""Settings of a session that sees few rows."""
+"""Settings for a session with few rows."""
 _SHUFFLE_PARTITIONS: Final = "spark.sql.shuffle.partitions"
 _SHUFFLE_PARTITIONS_MAX: Final = 8
-"""On one machine. Spark's default is 200: as many tasks, and files of state, for every window and join."""
+"""On one machine. Spark's default is 200, which means 200 tasks and state files for every window and join."""
 
 _TRACES: Final = (
     "org.apache.spark.executor.Executor",
@@ -39,7 +39,7 @@ _TRACES: Final = (
 
 
 def start(project: Project, *, trace: bool = False, conf: Mapping[str, str] | None = None) -> "SparkSession":
-    """`conf` is what a command prefers; what pipeline.yaml says wins."""
+    """`conf`: settings of the command; those of pipeline.yaml win."""
     settings: dict[str, Any] = {**_ALWAYS, **(conf or {}), **project.spark.conf}
     if is_local(project.spark.master or HERE):
         settings.setdefault(_SHUFFLE_PARTITIONS, str(min(max(os.cpu_count() or 1, 2), _SHUFFLE_PARTITIONS_MAX)))
@@ -50,7 +50,7 @@ def start(project: Project, *, trace: bool = False, conf: Mapping[str, str] | No
 
 
 def _silence(spark: "SparkSession") -> None:
-    """What fails in a task or a query is told in words, by whoever waits for it; Spark's own telling is a JVM trace."""
+    """Failures of tasks and queries are reported by the caller; Spark would log a JVM trace as well."""
     jvm: Any = spark._jvm
     logging = jvm.org.apache.logging.log4j
     for name in _TRACES:

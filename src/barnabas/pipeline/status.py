@@ -1,8 +1,7 @@
-"""How a running pipeline tells how it is: one small file, written by the driver, read by anyone, without Spark.
+"""The status of a running pipeline: a small file, written by the driver and read without Spark.
 
-The driver writes `.barnabas/<version>/status.json` anew (in one step, so no reader sees half of it) whenever something
-changes and at least every `REFRESH_S` seconds. A reader judges from it whether the driver still lives: a process that
-is gone or silent cannot say so itself.
+The driver replaces `.barnabas/<version>/status.json` (atomically) whenever something changes, and at least every
+`REFRESH_S` seconds. From the file and its age, readers determine whether the driver is still alive.
 """
 
 import os
@@ -23,7 +22,7 @@ FORMAT = 1
 
 REFRESH_S = 5.0
 SILENT_AFTER_S = 6 * REFRESH_S
-"""A driver that is busy (a long plan, a full disk) may miss a few turns before it is called silent."""
+"""A driver that is busy (a long plan, a full disk) may miss a few updates before it counts as silent."""
 
 
 class State(StrEnum):
@@ -32,13 +31,13 @@ class State(StrEnum):
     STARTING = "starting"
     RUNNING = "running"
     WAITING = "waiting"
-    """It runs, and has nothing to do."""
+    """It runs, and waits for records."""
     BLOCKED = "blocked"
-    """It runs, but the broker does not answer. It goes on by itself when the broker is back."""
+    """It runs, but the broker does not answer. It continues when the broker is back."""
     RETRYING = "retrying"
-    """It has failed, and will be started again soon."""
+    """It failed and will be restarted soon."""
     FINISHED = "finished"
-    """It came to the end that it was asked for (`run --once`)."""
+    """It has read everything (`run --once`)."""
     STOPPED = "stopped"
     FAILED = "failed"
 
@@ -52,18 +51,18 @@ class Health(StrEnum):
 
     RUNNING = "running"
     DEGRADED = "degraded"
-    """It runs, but not all of its flows do: some are blocked, are retrying or have failed."""
+    """It runs, but some of its flows are blocked, retrying or failed."""
     SILENT = "silent"
-    """Its process is there, or cannot be looked at from here, and has not written for too long."""
+    """Its process exists, or is on another machine, and has not written the status for too long."""
     DEAD = "dead"
-    """Its process is gone, and flows had not ended."""
+    """Its process ended while flows were running."""
     FAILED = "failed"
     STOPPED = "stopped"
     FINISHED = "finished"
 
 
 ALIVE = frozenset({Health.RUNNING, Health.DEGRADED, Health.SILENT})
-"""There is a process that may still work."""
+"""Its process may still be running."""
 
 
 @dataclass(frozen=True)
@@ -86,17 +85,17 @@ class FlowStatus:
     state_bytes: int | None = None
     last_error: str | None = None
     late_rows: int | None = None
-    """Came later than `late` allows, and were left out. This and all that follow: since this run began."""
+    """Left out because they came later than `late` allows. This and all following counts: since this run began."""
     dead_rows: int | None = None
-    """Became dead letters: of this flow's own rows, or of a source that it reads."""
+    """Dead letters of this flow or of a source that it reads."""
     dropped_rows: int | None = None
     """Broke a rule with `otherwise: drop`."""
     behind_watermark: int | None = None
-    """Dropped by Spark, because its state for their time was over."""
+    """Dropped by Spark because they were behind the watermark."""
     broken_rules: Mapping[str, int] = field(default_factory=dict)
     """Rows that broke each rule: `readings.plausible`."""
     restarts: int = 0
-    """How often it failed and was started again."""
+    """How often it failed and was restarted."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +105,7 @@ class Status:
     pid: int
     host: str
     process: str
-    """Tells this process from a later one with the same number."""
+    """Distinguishes this process from a later one with the same pid."""
     started_at: float
     updated_at: float
     flows: tuple[FlowStatus, ...]
@@ -114,7 +113,7 @@ class Status:
 
 
 def of_this_process(project: str, version: str, started_at: float, flows: Sequence[FlowStatus]) -> Status:
-    """What the driver writes."""
+    """A status of this process, as the driver writes it."""
     pid = os.getpid()
     return Status(
         project=project,
@@ -148,8 +147,8 @@ def read(state_folder: Path) -> Status | None:
         return msgspec.json.decode(data, type=Status)
     except msgspec.MsgspecError as error:
         raise UserError(
-            f"{file} is not a status that this version of barnabas can read: {error}",
-            "remove the file; a pipeline that runs writes it again within seconds",
+            f"{file} is not a status file that this version of barnabas can read: {error}",
+            "remove the file; a running pipeline writes it again within seconds",
         ) from None
 
 
@@ -178,7 +177,7 @@ def this_host() -> str:
 
 
 def process_id(pid: int) -> str | None:
-    """A process's number and when it started; None if there is none, or only its remains."""
+    """The pid and start time of a process; None if it does not exist or is a zombie."""
     found = find_process(pid)
     return None if found is None else f"{pid}@{found.started}"
 

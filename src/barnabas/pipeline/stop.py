@@ -21,7 +21,7 @@ AFTER_SIGTERM_S = 15.0
 
 
 def requested(state_folder: Path) -> bool:
-    """For the driver: whether somebody wants this very process to end."""
+    """For the driver: whether this very process was asked to stop."""
     try:
         wanted = (state_folder / FILE_NAME).read_text().strip()
     except OSError:
@@ -39,9 +39,9 @@ def stop(state_folder: Path, *, timeout_s: float, say: Callable[[str], None] = l
     status = statuses.read(state_folder)
     if status is None or statuses.health(status) not in ALIVE:
         raise UserError(
-            f"nothing runs as version {state_folder.name} of this project"
+            f"version {state_folder.name} of this project is not running"
             + ("" if status is None else f"; its last run is {statuses.health(status)}"),
-            "look at what runs: barnabas pipeline status",
+            "see what is running: barnabas pipeline status",
         )
     here = status.host == socket.gethostname()
     _ask(state_folder, status)
@@ -55,8 +55,8 @@ def stop(state_folder: Path, *, timeout_s: float, say: Callable[[str], None] = l
             return _last(state_folder, status)
     force = f"kill -9 {status.pid}" + ("" if here else f" on {status.host}")
     raise UserError(
-        f"process {status.pid} on {status.host} still runs",
-        f"wait and look at `barnabas pipeline status`, or end it by force: {force}; nothing is lost or doubled",
+        f"process {status.pid} on {status.host} is still running",
+        f"wait and look at `barnabas pipeline status`, or kill it: {force}; nothing is lost or duplicated",
     )
 
 
@@ -67,7 +67,7 @@ def _ask(state_folder: Path, status: Status) -> None:
 
 
 def _wait(state_folder: Path, status: Status, timeout_s: float) -> bool:
-    """Until it has ended: its process is gone, or, if it runs elsewhere, its last words say so."""
+    """Wait until it has ended: its process is gone, or, if it runs elsewhere, its status says so."""
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:
         if status.host == socket.gethostname():
@@ -87,7 +87,7 @@ def _terminate(pid: int) -> None:
     try:
         os.kill(pid, signal.SIGTERM)
     except ProcessLookupError:
-        return  # it ended just now, which is what was wanted
+        return  # it has just ended
     except PermissionError:
         raise UserError(
             f"process {pid} belongs to another user and cannot be stopped from here",

@@ -8,7 +8,7 @@ from barnabas.client.errors import check
 from barnabas.client.properties import client_settings
 from barnabas.client.transaction import Transactions
 from barnabas.client.transaction_writer import TransactionWriter
-from barnabas.pipeline.dead_letters.reading import extent
+from barnabas.pipeline.dead_letters.reading import committed_range
 from barnabas.pipeline.flow import dead_letter_headers as names
 from barnabas.pipeline.project import Project, load
 from barnabas.records.record import Header, Record, build_batch
@@ -64,7 +64,7 @@ class LetterWorld:
         """The committed records of the source topic, by partition."""
         found: list[Record] = []
         with Cluster(self.settings) as cluster:
-            there = extent(cluster, self.topic)
+            there = committed_range(cluster, self.topic)
             for partition, start in there.starts.items():
                 wanted = OffsetRange(self.topic, partition, start, there.ends[partition])
                 columns = ("key", "value", "offset", "timestamp", "headers")

@@ -30,7 +30,7 @@ from barnabas.testing.ports import pick_free_port
 
 HOST = "127.0.0.1"
 START_TIMEOUT_S = 120.0
-_LOOK_AGAIN_S = 0.1
+_CHECK_EVERY_S = 0.1
 
 _MASTER = "org.apache.spark.deploy.master.Master"
 _WORKER = "org.apache.spark.deploy.worker.Worker"
@@ -191,7 +191,7 @@ class SparkCluster:
             if time.monotonic() > deadline or (self._master is not None and not self._master.is_running()):
                 logs = "\n".join(f"{log.name}: {_end_of(log)}" for log in sorted(self._home.glob("*.log")))
                 raise ClusterDidNotStart(f"timed out waiting until {what}; the logs end with:\n{logs}")
-            time.sleep(_LOOK_AGAIN_S)
+            time.sleep(_CHECK_EVERY_S)
 
 
 class _Process:

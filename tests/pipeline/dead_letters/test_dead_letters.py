@@ -13,7 +13,7 @@ from barnabas.cli.pipeline import app
 from barnabas.client.cluster import Cluster
 from barnabas.client.group_offsets import fetch_offsets
 from barnabas.pipeline.dead_letters import sending
-from barnabas.pipeline.dead_letters.listing import look
+from barnabas.pipeline.dead_letters.listing import overview_of
 from barnabas.pipeline.dead_letters.positions import group_of
 from barnabas.pipeline.dead_letters.sending import STEPS, Outcome, replay
 from barnabas.pipeline.flow import dead_letter_headers as names
@@ -66,7 +66,7 @@ def fill(world: LetterWorld) -> None:
 
 def test_they_are_listed_with_what_is_wrong(world: LetterWorld) -> None:
     fill(world)
-    found = look(world.project, origin=None, limit=3)
+    found = overview_of(world.project, origin=None, limit=3)
     assert found.total == 5
     assert [int(each.value or b"") for each in found.newest] == [12, 13, 15]
     assert [(each.origin, each.version, each.rule, each.count, each.waiting) for each in found.reasons] == [
@@ -76,9 +76,9 @@ def test_they_are_listed_with_what_is_wrong(world: LetterWorld) -> None:
         ("orders", "v2", None, 1, 1),
         ("other", "v1", None, 1, 1),
     ]
-    assert look(world.project, origin="other", limit=9).total == 1
+    assert overview_of(world.project, origin="other", limit=9).total == 1
     with pytest.raises(UserError, match="no source or flow `ordres`"):
-        look(world.project, origin="ordres", limit=9)
+        overview_of(world.project, origin="ordres", limit=9)
 
 
 def test_they_go_back_as_they_were_and_only_once(world: LetterWorld) -> None:
@@ -103,7 +103,9 @@ def test_they_go_back_as_they_were_and_only_once(world: LetterWorld) -> None:
     assert send(world).sent == {}
     assert send(world, version="v2").sent == {"orders": 1}
     assert Counter(record.value for record in world.sent()) == Counter([b"10", b"11", b"15", b"13"])
-    waiting = {(each.origin, each.version): each.waiting for each in look(world.project, origin=None, limit=1).reasons}
+    waiting = {
+        (each.origin, each.version): each.waiting for each in overview_of(world.project, origin=None, limit=1).reasons
+    }
     assert waiting == {("counts", "v1"): 1, ("orders", "v1"): 0, ("orders", "v2"): 0, ("other", "v1"): 0}
     with Cluster(world.settings) as cluster:
         group = group_of("orders", "v1", "orders")
@@ -169,7 +171,7 @@ def test_a_topic_of_letters_that_was_made_again_is_another_one(world: LetterWorl
 
         topic = DeleteTopicState(name=f"{world.topic}.dead", topic_id=None)
         cluster.call("delete_topics", DeleteTopicsRequest(topics=(topic,)))
-    assert look(world.project, origin=None, limit=1).total == 0
+    assert overview_of(world.project, origin=None, limit=1).total == 0
     broker.create_topic(f"{world.topic}.dead", partitions=2)
     world.write_letters([letter(2, topic=world.topic, timestamp_ms=NOW_MS)])
     assert send(world).sent == {"orders": 1}
@@ -194,8 +196,8 @@ def test_the_commands(world: LetterWorld) -> None:
     assert f"3 dead letters of orders sent to {world.topic} again" in said
     assert "1 dead letter of counts cannot be sent again" in said
     said = run(app, ["replay-dead-letters", *here]).output
-    assert "No dead letters of v1 wait" in said
+    assert "There are no dead letters of v1 to send again" in said
     world.write_letters([letter(17, topic=world.topic, timestamp_ms=NOW_MS - 90_000)])
     said = run(app, ["replay-dead-letters", *here]).output
-    assert "1 record of orders are older than its watermark waits" in said
+    assert "1 record of orders is probably behind its watermark" in said
     assert "barnabas pipeline replay --as" in said

@@ -137,5 +137,5 @@ def test_the_registry_is_asked_for_the_schema_that_wrote_a_value_once(registry: 
     assert misfit(b"\0\0\0\0\x09...", framed) == "the schema registry has no schema 9"
     assert misfit(b"\0\0\0\0\x08...", framed) == "schema 8 of the registry is not Avro, or refers to others"
     # A failing registry is not the record's fault: the query stops, and nothing is lost.
-    with pytest.raises(UserError, match=r"127\.0\.0\.1:\d+ does not help: it answers 500"):
+    with pytest.raises(UserError, match=r"127\.0\.0\.1:\d+ cannot be used: it answers 500"):
         AvroReader.of(framed).rows([b"\0\0\0\1\xf4..."], ARROW)

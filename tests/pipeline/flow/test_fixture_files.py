@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from flow_world import READINGS, at, source_of
 
-from barnabas.pipeline.fixtures.difference import compare, told
+from barnabas.pipeline.fixtures.difference import compare, describe
 from barnabas.pipeline.fixtures.files import Line, read_cases
 from barnabas.pipeline.fixtures.records import records_of
 from barnabas.pipeline.flow.decode_avro import AvroReader
@@ -104,10 +104,10 @@ def test_rows_are_compared_as_a_multiset_and_pairs_are_found() -> None:
     assert compare(expected, expected[::-1]) == []
     assert compare([{"x": 0.3}], [{"x": 0.1 + 0.2}]) == []
     actual = [{"id": "a", "n": 1}, {"id": "b", "n": 3}, {"id": "c", "n": 0.3}, {"id": "d", "n": 9}]
-    assert told("flow f", compare(expected, actual)) == [
+    assert describe("flow f", compare(expected, actual)) == [
         "flow f: 1 row differs, 1 is missing, 1 was not expected",
         '  missing: {"id": "a", "n": 1}',
         '  differs: {"id": "b"}',
-        "    n  expected 2, came 3",
+        "    n  expected 2, actual 3",
         '  not expected: {"id": "d", "n": 9}',
     ]

@@ -49,12 +49,12 @@ def test_the_templates_pass_their_tests_and_a_difference_is_told(spark: "SparkSe
         "averages": [
             "flow averages: 1 row differs",
             '  differs: {"device_group": "north", "minute": "2026-01-01T12:00:00.000Z", "readings": 2}',
-            "    average  expected 21.5, came 21.0",
+            "    average  expected 21.5, actual 21.0",
         ]
     }
     averages.write_text('{"average": "high"}\n')
     (told,) = run_cases(load(tmp_path / "plant"), spark, ["averages"]).values()
-    assert told[0] == "tests/averages/expect.averages.jsonl:1:1: this row does not fit the columns' types"
+    assert told[0] == "tests/averages/expect.averages.jsonl:1:1: this row does not match the columns' types"
     averages.write_text('{"avrage": 1}\n')
     (told,) = run_cases(load(tmp_path / "plant"), spark, ["averages"]).values()
     assert told[0].endswith("1:1: `averages` has no column `avrage`")

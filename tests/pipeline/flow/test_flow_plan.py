@@ -193,10 +193,10 @@ def test_every_format(spark: "SparkSession", tmp_path: Path) -> None:
     assert errors == [
         ("cells", "column `id` is null, and needed by the schema (NOT NULL)"),
         ("cells", 'column `n`: "one" is not an INT'),
-        ("cells", "2 fields, and the schema has 3 columns"),
+        ("cells", "2 fields, but the schema has 3 columns"),
         ("cells", 'column `note`: "too long" is not a VARCHAR(5)'),
         ("cells", "the line is empty"),
-        ("cells", "4 fields, and the schema has 3 columns"),
+        ("cells", "4 fields, but the schema has 3 columns"),
         ("birds", "not Avro of this schema: EOFError"),
         ("birds", "the record has no value"),
         ("lines", "not text in UTF-8: byte 0 is 0xfe"),
@@ -346,4 +346,4 @@ def test_what_cannot_stream_is_told_before_it_runs(spark: "SparkSession", tmp_pa
     assert "`mode: update`" in counted.hint
     assert ordered.message.startswith("pipeline.yaml:12:18: flow `sorted`: Sorting is not supported on streaming")
     assert len(ordered.message.splitlines()) == 3  # without the plan
-    assert rests.message.startswith("flow `resting` does not stream")
+    assert rests.message.startswith("flow `resting` is not a stream")

@@ -21,7 +21,7 @@ SCHEMA = (
         (b"", "not JSON: the value is empty"),
         (b'{"id": "a"', "not JSON: Expecting ',' delimiter at character 11"),
         (b'{"id": "a"} {"id": "b"}', "not JSON: Extra data at character 13"),
-        (b"[1]", "a JSON object is wanted, not [1]"),
+        (b"[1]", "expected a JSON object, not [1]"),
         (b'{"n": 1}', "column `id` is missing, and needed by the schema (NOT NULL)"),
         (b'{"id": null}', "column `id` is null, and needed by the schema (NOT NULL)"),
         (b'{"id": "a", "n": 1.5}', "column `n`: 1.5 is not an INT"),
@@ -55,11 +55,11 @@ def test_columns_that_the_source_itself_needs() -> None:
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        (b"a;1", "2 fields, and the schema has 3 columns"),
+        (b"a;1", "2 fields, but the schema has 3 columns"),
         (b"a;x;1.5", 'column `n`: "x" is not an INT'),
         (b"a;1;high", 'column `price`: "high" is not a DOUBLE'),
         (b"\n", "the line is empty"),
-        (b"a;1;2\nb;1;2", "2 lines in one record, where one is wanted"),
+        (b"a;1;2\nb;1;2", "2 lines in one record, expected one"),
         (b'"a;b";1;\n', UNKNOWN),
     ],
 )

@@ -51,13 +51,13 @@ def test_a_type_can_be_named_and_used_again() -> None:
 
 WRONG = {
     "{": "not JSON",
-    '"string"': "the outermost type must be a record",
-    record(field(["int", "string"])): "field `a`: a union of several types has no column type",
+    '"string"': "the top-level type must be a record",
+    record(field(["int", "string"])): "field `a`: a union of several types cannot be a column",
     record(field("null")): "field `a`: a column that is always null has no type",
     record(field("R")): "field `a`: `R` contains itself, which a column cannot",
     record({"name": "a"}): "a field of the record `R` has no name or no type",
     record(field("int"), field("int", "A")): "the record `R` has the field `A` twice",
-    '{"type": "record", "fields": []}': "a type of the kind record has no name",
+    '{"type": "record", "fields": []}': "a record type has no name",
     '{"type": "record", "name": "R"}': "the record `R` has no list of fields",
     record(field({"type": "bytes", "logicalType": "decimal"})): "field `a`: a decimal needs a precision",
     record(field(7)): "field `a`: `7` is not a type",

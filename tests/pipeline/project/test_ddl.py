@@ -39,7 +39,7 @@ BAD = {
     "a ARRAY": (7, "expected `<`, not the end"),
     "a MAP<STRING>": (12, "expected `,`, not `>`"),
     "a STRUCT<x: INT": (15, "expected a comma or >, not the end"),
-    "a INT, A STRING": (0, "the column `A` is there twice"),
+    "a INT, A STRING": (0, "the column `A` occurs twice"),
     "a INT NOT": (9, "expected NULL after NOT, not the end"),
     "a INT COMMENT x": (14, "expected a comment in quotes, not `x`"),
     "a VARCHAR": (2, "VARCHAR needs a length: VARCHAR(10)"),
@@ -47,7 +47,7 @@ BAD = {
     "a-b INT": (1, "`-` has no meaning in a schema"),
     "a DECIMAL(39, 2)": (
         2,
-        "DECIMAL(39, 2) cannot be: at most 38 digits, of which the second number are behind the point",
+        "DECIMAL(39, 2) is not valid: at most 38 digits, and no more of them after the point than in all",
     ),
 }
 

@@ -18,18 +18,18 @@ CASES = {
         "pipeline.yaml:9:3: flow `Orders` has the name of source `orders`\n"
         "  9 |   Orders: {sql: SELECT * FROM orders}\n"
         "    |   ^^^^^^\n"
-        "  hint: choose another: SQL knows all of them by their names, and upper and lower case are the same",
+        "  hint: choose another: names are used in SQL, where upper and lower case are the same",
     ),
     "an input that does not exist": (
         flow("sql: SELECT * FROM order", "output: {topic: t}"),
-        "pipeline.yaml:10:24: flow `f` reads `order`, which is no source, table or flow\n"
+        "pipeline.yaml:10:24: flow `f` reads `order`, which is not a source, table or flow\n"
         "  10 |     sql: SELECT * FROM order\n"
         "     |                        ^^^^^\n"
         "  hint: did you mean `orders`?",
     ),
     "an input that does not exist, declared": (
         flow("sql: SELECT * FROM orders", "inputs: [xyz]"),
-        "pipeline.yaml:11:14: flow `f` reads `xyz`, which is no source, table or flow\n"
+        "pipeline.yaml:11:14: flow `f` reads `xyz`, which is not a source, table or flow\n"
         "  11 |     inputs: [xyz]\n"
         "     |              ^^^\n"
         "  hint: declare it under `sources:`, `tables:` or `flows:`",
@@ -39,14 +39,14 @@ CASES = {
         "pipeline.yaml:10:10: there is no SQL file `sql/none.sql`\n"
         "  10 |     sql: sql/none.sql\n"
         "     |          ^^^^^^^^^^^^\n"
-        "  hint: make it; paths begin at the project: HERE",
+        "  hint: create it; paths are relative to the project: HERE",
     ),
     "a Python file that is not there": (
         flow("python: flows/none.py:f"),
         "pipeline.yaml:10:13: there is no Python file `flows/none.py`\n"
         "  10 |     python: flows/none.py:f\n"
         "     |             ^^^^^^^^^^^^^^^\n"
-        "  hint: make it; paths begin at the project: HERE",
+        "  hint: create it; paths are relative to the project: HERE",
     ),
     "no function": (
         flow("python: flows/none.py"),
@@ -67,28 +67,28 @@ CASES = {
         "pipeline.yaml:10:10: there is no SQL file `from.sql`\n"
         "  10 |     sql: from.sql\n"
         "     |          ^^^^^^^^\n"
-        "  hint: make it; paths begin at the project: HERE",
+        "  hint: create it; paths are relative to the project: HERE",
     ),
     "SQL that does not end": (
         flow("sql: SELECT 'a FROM orders"),
-        "pipeline.yaml:10:17: not SQL: a string begins here and does not end\n"
+        "pipeline.yaml:10:17: not SQL: a string is not closed\n"
         "  10 |     sql: SELECT 'a FROM orders\n"
         "     |                 ^\n"
         "  hint: close it with '",
     ),
     "a flow that does nothing": (
         flow("output: {topic: t}"),
-        "pipeline.yaml:9:3: flow `f` does nothing\n"
+        "pipeline.yaml:9:3: flow `f` has neither `sql` nor `python`\n"
         "  9 |   f:\n"
         "    |   ^\n"
         "  hint: give it `sql: sql/NAME.sql` or `python: FILE:FUNCTION`",
     ),
     "a flow that reads nothing": (
         flow("sql: SELECT 1 AS one", "output: {topic: t}"),
-        "pipeline.yaml:9:3: flow `f` reads no source, so nothing ever comes to its output\n"
+        "pipeline.yaml:9:3: flow `f` reads no source, so its output would stay empty\n"
         "  9 |   f:\n"
         "    |   ^\n"
-        "  hint: let it read a source, itself or through another flow",
+        "  hint: let it read a source, directly or through another flow",
     ),
     "a flow that reads itself": (
         flow("sql: SELECT * FROM f"),
@@ -100,7 +100,7 @@ CASES = {
     "a circle": (
         f"{HEAD}{SOURCES}flows:\n  a: {{sql: SELECT * FROM b}}\n  b: {{sql: SELECT * FROM c}}\n"
         "  c: {sql: SELECT * FROM a JOIN orders}\n",
-        "pipeline.yaml:9:3: flows read each other in a circle: a <- b <- c <- a\n"
+        "pipeline.yaml:9:3: flows read each other in a cycle: a <- b <- c <- a\n"
         "  9 |   a: {sql: SELECT * FROM b}\n"
         "    |   ^\n"
         "  hint: let one of them read a source or a table instead",
@@ -153,7 +153,7 @@ CASES = {
         "pipeline.yaml:11:24: `mode` has no meaning with the output `table`\n"
         "  11 |     output: {table: u, mode: update}\n"
         "     |                        ^^^^\n"
-        "  hint: tables only grow: remove it",
+        "  hint: remove it: tables are always appended to",
     ),
     "a topic that cannot be": (
         flow("sql: SELECT * FROM orders", "output: {topic: a/b}"),
@@ -167,7 +167,7 @@ CASES = {
         "pipeline.yaml:8:8: `flows` is empty\n"
         "  8 | flows: {}\n"
         "    |        ^^\n"
-        "  hint: add one; a pipeline without flows has nothing to do",
+        "  hint: add one: a pipeline needs flows",
     ),
 }
 
@@ -181,7 +181,7 @@ def test_a_mistake_is_told_in_these_words(case: str, tmp_path: Path) -> None:
 def test_a_mistake_in_a_sql_file_is_shown_there(tmp_path: Path) -> None:
     found = mistakes(tmp_path, flow("sql: q.sql"), files={"q.sql": "-- a query\nSELECT *\n  FROM order\n"})
     assert found == [
-        "q.sql:3:8: flow `f` reads `order`, which is no source, table or flow\n"
+        "q.sql:3:8: flow `f` reads `order`, which is not a source, table or flow\n"
         "  3 |   FROM order\n"
         "    |        ^^^^^\n"
         "  hint: did you mean `orders`?"
@@ -189,11 +189,11 @@ def test_a_mistake_in_a_sql_file_is_shown_there(tmp_path: Path) -> None:
 
 
 PYTHON = {
-    "def f(ordrs): ...\n": "f.py:1:7: flow `f` reads `ordrs`, which is no source, table or flow",
+    "def f(ordrs): ...\n": "f.py:1:7: flow `f` reads `ordrs`, which is not a source, table or flow",
     "def f(x:\n": "f.py:1:6: not Python: '(' was never closed",
     "def g(): ...\n": "pipeline.yaml:10:13: f.py has no function `f`",
-    "def f(*all): ...\n": "f.py:1:1: the parameters of `f` cannot be given by name",
-    "def f(inputs): ...\n": "pipeline.yaml:10:13: `f` takes `inputs`, and flow `f` does not say which",
+    "def f(*all): ...\n": "f.py:1:1: the parameters of `f` cannot be passed by name",
+    "def f(inputs): ...\n": "pipeline.yaml:10:13: `f` takes `inputs`, but flow `f` does not list them",
 }
 
 

@@ -39,7 +39,7 @@ def pipeline(capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pyt
 def test_a_new_project_is_good_as_it_is(pipeline: Pipeline, tmp_path: Path, template: str) -> None:
     status, out, err = pipeline("init", "shop", "--template", template)
     assert (status, out) == (0, "")
-    assert "Made a project in shop:\n" in err
+    assert "Created a project in shop:\n" in err
     assert "  cd shop\n" in err
     assert (tmp_path / "shop" / ".gitignore").read_text().count(".barnabas/") == 1
     project = load(tmp_path / "shop", environment={})
@@ -90,7 +90,7 @@ def test_check_tells_what_is_wrong(pipeline: Pipeline, tmp_path: Path) -> None:
     status, out, err = pipeline("check")
     assert (status, out) == (1, "")
     assert err == (
-        "error: pipeline.yaml:9:26: flow `f` reads `order`, which is no source, table or flow\n"
+        "error: pipeline.yaml:9:26: flow `f` reads `order`, which is not a source, table or flow\n"
         "  9 |   f: {sql: SELECT * FROM order}\n"
         "    |                          ^^^^^\n"
         "hint: did you mean `orders`?\n"
@@ -225,7 +225,7 @@ def test_a_version_is_a_plain_name(pipeline: Pipeline, tmp_path: Path, version: 
 
 def test_stop_when_nothing_runs(pipeline: Pipeline, tmp_path: Path) -> None:
     write(tmp_path, {"pipeline.yaml": ""})
-    assert pipeline("stop")[2].startswith("error: nothing runs as version v1 of this project\nhint: ")
+    assert pipeline("stop")[2].startswith("error: version v1 of this project is not running\nhint: ")
 
 
 @pytest.mark.parametrize(

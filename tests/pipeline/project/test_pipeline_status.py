@@ -43,7 +43,7 @@ def test_nothing_to_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "{}", '{"project": 1}', "no json"])
 def test_a_file_that_is_no_status(tmp_path: Path, text: str) -> None:
     (tmp_path / "status.json").write_text(text)
-    with pytest.raises(UserError, match=r"status.json is not a status .*\nhint: remove the file"):
+    with pytest.raises(UserError, match=r"status.json is not a status file .*\nhint: remove the file"):
         statuses.read(tmp_path)
 
 
@@ -131,7 +131,7 @@ def test_a_driver_stops_when_it_is_asked(tmp_path: Path, drivers: list[Driver]) 
     assert drivers[0].process.wait() == 0
     assert said == [f"Asked process {drivers[0].process.pid} to stop after its current batches"]
     assert not (tmp_path / "v1" / "stop").exists()
-    with pytest.raises(UserError, match="nothing runs as version v1 of this project; its last run is stopped"):
+    with pytest.raises(UserError, match="version v1 of this project is not running; its last run is stopped"):
         stop.stop(tmp_path / "v1", timeout_s=1)
 
 
@@ -149,7 +149,9 @@ def test_a_driver_that_obeys_nothing_is_told_of(
 ) -> None:
     monkeypatch.setattr(stop, "AFTER_SIGTERM_S", 0.2)
     drivers.append(Driver(tmp_path / "v1", "nothing"))
-    with pytest.raises(UserError, match=rf"still runs\nhint: wait .*kill -9 {drivers[0].process.pid}; nothing is lost"):
+    with pytest.raises(
+        UserError, match=rf"is still running\nhint: wait .*kill -9 {drivers[0].process.pid}; nothing is lost"
+    ):
         stop.stop(tmp_path / "v1", timeout_s=0.1)
 
 
@@ -164,6 +166,6 @@ def test_a_request_to_one_process_is_none_to_another(tmp_path: Path) -> None:
 
 def test_a_driver_elsewhere_is_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     statuses.write(tmp_path / "v1", replace(mine(), host="elsewhere"))
-    with pytest.raises(UserError, match=r"process \d+ on elsewhere still runs\n.* on elsewhere; nothing is lost"):
+    with pytest.raises(UserError, match=r"process \d+ on elsewhere is still running\n.* on elsewhere; nothing is lost"):
         stop.stop(tmp_path / "v1", timeout_s=0.1)
     assert socket.gethostname() != "elsewhere"

@@ -67,7 +67,7 @@ CASES = {
     ),
     "a choice that is none": (
         source("topic: x", "format: jsn"),
-        "pipeline.yaml:6:13: `jsn` is not a format that exists\n"
+        "pipeline.yaml:6:13: `format` cannot be `jsn`\n"
         "  6 |     format: jsn\n"
         "    |             ^^^\n"
         "  hint: did you mean `json`? It can be json, avro, csv, text, binary",
@@ -95,8 +95,8 @@ CASES = {
     ),
     "an Avro schema that is none": (
         source("topic: x", "format: avro", "schema: {type: record, name: R, fields: [{name: a, type: strin}]}"),
-        "pipeline.yaml:7:13: not an Avro schema: field `a`: `strin` is not a type, and no type of that name stands "
-        "before it\n"
+        "pipeline.yaml:7:13: not an Avro schema: field `a`: `strin` is not a type, and no type of that name was "
+        "defined before it\n"
         "  7 |     schema: {type: record, name: R, fields: [{name: a, type: strin}]}\n"
         "    |             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n"
         '  hint: write an Avro record: {"type": "record", "name": "Reading", "fields": [...]}',
@@ -113,7 +113,7 @@ CASES = {
         "pipeline.yaml:7:18: there is no schema file `x.avsc`\n"
         "  7 |     schema_file: x.avsc\n"
         "    |                  ^^^^^^\n"
-        "  hint: make it; paths begin at the project: HERE",
+        "  hint: create it; paths are relative to the project: HERE",
     ),
     "a duration without a unit": (
         source(*JSON, "late: {column: at, after: 30}"),
@@ -131,7 +131,7 @@ CASES = {
     ),
     "no duration at all": (
         source(*JSON, "late: {column: at, after: 0 s}"),
-        "pipeline.yaml:8:31: `after` must be longer than nothing\n"
+        "pipeline.yaml:8:31: `after` must be longer than 0\n"
         "  8 |     late: {column: at, after: 0 s}\n"
         "    |                               ^^^\n"
         "  hint: write for example `1 second`",
@@ -156,11 +156,11 @@ CASES = {
         "pipeline.yaml:8:25: the column `id` is STRING, not a time\n"
         "  8 |     watermark: {column: id, delay: 1 m}\n"
         "    |                         ^^\n"
-        "  hint: name a column of the type TIMESTAMP, or `_timestamp`, the time at which the log took the record",
+        "  hint: name a column of the type TIMESTAMP, or `_timestamp`, the timestamp of the record",
     ),
     "duplicates for ever": (
         source(*JSON, "deduplicate: {by: id, within: 1 h}"),
-        "pipeline.yaml:8:5: source `s` cannot forget rows without a `watermark`, and would remember more and more\n"
+        "pipeline.yaml:8:5: source `s` needs a `watermark`: without one it would remember rows for ever\n"
         "  8 |     deduplicate: {by: id, within: 1 h}\n"
         "    |     ^^^^^^^^^^^\n"
         "  hint: add one, for example: `watermark: {column: at, delay: 1 minute}`",
@@ -177,7 +177,7 @@ CASES = {
         "pipeline.yaml:7:15: `startingOffsets` cannot be set here\n"
         "  7 |     options: {startingOffsets: latest}\n"
         "    |               ^^^^^^^^^^^^^^^\n"
-        "  hint: remove it: `start` says where it begins",
+        "  hint: remove it: use `start`",
     ),
     "a rule without a rule": (
         source("topic: x", "format: text", "expect: {good: {otherwise: drop}}"),
@@ -196,14 +196,14 @@ CASES = {
     ),
     "a rule that does not end": (
         source("topic: x", "format: text", """expect: {good: "value = 'a"}"""),
-        "pipeline.yaml:7:29: not a condition: a string begins here and does not end\n"
+        "pipeline.yaml:7:29: not a condition: a string is not closed\n"
         '  7 |     expect: {good: "value = \'a"}\n'
         "    |                             ^\n"
         "  hint: close it with '",
     ),
     "a rule with a parenthesis too many": (
         source("topic: x", "format: text", "expect: {good: {rule: value = 'a'), otherwise: drop}}"),
-        "pipeline.yaml:7:38: not a condition: a parenthesis is closed here that was not opened\n"
+        "pipeline.yaml:7:38: not a condition: this closing parenthesis has no opening one\n"
         "  7 |     expect: {good: {rule: value = 'a'), otherwise: drop}}\n"
         "    |                                      ^\n"
         "  hint: remove it",
@@ -213,7 +213,7 @@ CASES = {
         "pipeline.yaml:9:16: there is no file or folder `data/t`\n"
         "  9 |   t: {parquet: data/t}\n"
         "    |                ^^^^^^\n"
-        "  hint: make it; paths begin at the project: HERE",
+        "  hint: create it; paths are relative to the project: HERE",
     ),
     "a table in two places": (
         f"{HEAD}{SOURCES}tables:\n  t: {{parquet: s3a://b/t, json: s3a://b/u}}\n{FLOWS}",
@@ -238,7 +238,7 @@ CASES = {
     ),
     "a key that is there twice": (
         source("topic: a", "topic: b", "format: text"),
-        "pipeline.yaml:6:5: the key `topic` is there twice\n"
+        "pipeline.yaml:6:5: the key `topic` occurs twice\n"
         "  6 |     topic: b\n"
         "    |     ^^^^^\n"
         "  hint: remove one; the first is in line 5",
@@ -283,7 +283,7 @@ CASES = {
         "pipeline.yaml:3:16: `shuffle` is not a setting of Spark\n"
         "  3 | spark: {conf: {shuffle: 4}}\n"
         "    |                ^^^^^^^\n"
-        "  hint: they begin with spark.: `spark.shuffle`",
+        "  hint: settings of Spark begin with spark.: `spark.shuffle`",
     ),
     "a setting that is not Kafka's": (
         f"name: shop\nlog: {{bootstrap: x, options: {{client.id: a}}}}\n{SOURCES}{FLOWS}",

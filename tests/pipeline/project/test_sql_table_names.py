@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.pipeline.project.sql_keywords import meant, meant_before
+from barnabas.pipeline.project.sql_keywords import probable_keyword, probable_keyword_before
 from barnabas.pipeline.project.sql_tables import TableName, table_names
 from barnabas.pipeline.project.sql_tokens import NotSql, tokens
 
@@ -68,7 +68,7 @@ def test_a_misspelt_from_is_told(sql: str) -> None:
     with pytest.raises(NotSql) as refusal:
         table_names(sql)
     assert refusal.value.hint == "did you mean FROM?"
-    assert meant(sql[refusal.value.position :].split()[0], ("FROM",))
+    assert probable_keyword(sql[refusal.value.position :].split()[0], ("FROM",))
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_a_word_like_from_may_be_a_name(sql: str) -> None:
 
 
 def test_keywords_that_were_meant() -> None:
-    assert [meant(word) for word in ("form", "WEHRE", "grop", "JION", "seelct", "HAVINGG", "LIMTI")] == [
+    assert [probable_keyword(word) for word in ("form", "WEHRE", "grop", "JION", "seelct", "HAVINGG", "LIMTI")] == [
         "FROM",
         "WHERE",
         "GROUP",
@@ -95,11 +95,11 @@ def test_keywords_that_were_meant() -> None:
         "HAVING",
         "LIMIT",
     ]
-    assert [meant(word) for word in ("from", "FOR", "orders", "id", "AS", "ON")] == [None] * 6
+    assert [probable_keyword(word) for word in ("from", "FOR", "orders", "id", "AS", "ON")] == [None] * 6
     sql = "SELECT * FROM orders WEHRE amount > 1"
-    assert meant_before(sql, sql.index("amount")) == ("WEHRE", "WHERE")
-    assert meant_before(sql, sql.index("orders")) is None
-    assert meant_before("SELECT 'open", 8) is None
+    assert probable_keyword_before(sql, sql.index("amount")) == ("WEHRE", "WHERE")
+    assert probable_keyword_before(sql, sql.index("orders")) is None
+    assert probable_keyword_before("SELECT 'open", 8) is None
 
 
 @pytest.mark.parametrize("sql", QUERIES)
@@ -121,12 +121,12 @@ def test_a_name_is_where_it_is_said_to_be(sql: str) -> None:
 WRONG = {
     "": (0, "there is no query"),
     " -- nothing\n": (0, "there is no query"),
-    "SELECT 'a": (7, "a string begins here and does not end"),
-    "SELECT `a": (7, "a name in back quotes begins here and does not end"),
-    "SELECT /* a": (7, "a comment begins here and does not end"),
-    "SELECT (1": (7, "a parenthesis is opened here and not closed"),
-    "SELECT 1)": (8, "a parenthesis is closed here that was not opened"),
-    "SELECT 1; SELECT 2": (8, "a flow is one query, and here it ends"),
+    "SELECT 'a": (7, "a string is not closed"),
+    "SELECT `a": (7, "a name in back quotes is not closed"),
+    "SELECT /* a": (7, "this comment is not closed"),
+    "SELECT (1": (7, "this parenthesis is not closed"),
+    "SELECT 1)": (8, "this closing parenthesis has no opening one"),
+    "SELECT 1; SELECT 2": (8, "a flow is a single query, which ends here"),
     "SELECT $a$ x": (7, "the string that begins with $a$ does not end"),
 }
 

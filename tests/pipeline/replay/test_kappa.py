@@ -13,7 +13,7 @@ from barnabas.client.cluster import Cluster
 from barnabas.client.properties import client_settings
 from barnabas.pipeline.dead_letters.sending import replay as send_again
 from barnabas.pipeline.project import load
-from barnabas.pipeline.replay.comparing import DIFFERENT, ONLY_NEW, ONLY_OLD, Comparison, compare, joined
+from barnabas.pipeline.replay.comparing import DIFFERENT, ONLY_NEW, ONLY_OLD, Comparison, compare, compare_frames
 from barnabas.pipeline.replay.listing import versions
 from barnabas.pipeline.replay.running import replay
 from barnabas.pipeline.replay.switching import switch
@@ -116,7 +116,7 @@ def test_replay_compare_switch_and_back(
         follow(spark, broker, topic, tmp_path)
     assert seen() == (f"{topic}.sums.v2", 12)
     assert {each.version for each in versions(changed) if each.is_current} == {"v2"}
-    with pytest.raises(UserError, match=r"flow `high` of v1 has \d records to read that v2 has read"):
+    with pytest.raises(UserError, match=r"flow `high` of v1 is \d records behind v2"):
         switch(changed, version="v1", say=quiet)
     switch(changed, version="v1", anyway=True, say=quiet)
     assert seen() == (f"{topic}.sums", 14)
@@ -156,7 +156,7 @@ def test_rows_are_told_apart_by_key_or_as_wholes(spark: SparkSession) -> None:
     b: dict[str, str | None] = {"k": "b", "v": None}
     none: dict[str, str | None] = {"k": None, "v": "0"}
     old, new = rows(spark, a1, a2, b, none), rows(spark, a2, a1, none, {"k": "c", "v": "3"})
-    found = joined("f", old, new, ("k",), is_last_row_of_key=True, limit=9)
+    found = compare_frames("f", old, new, ("k",), is_last_row_of_key=True, limit=9)
     assert counts(found) == (1, 1, 1, 1)
     by_kind = {each.kind: each for each in found.examples}
     assert (by_kind[DIFFERENT].key, by_kind[DIFFERENT].old, by_kind[DIFFERENT].new) == (
@@ -166,6 +166,6 @@ def test_rows_are_told_apart_by_key_or_as_wholes(spark: SparkSession) -> None:
     )
     assert (by_kind[ONLY_OLD].key, by_kind[ONLY_OLD].old) == ({"k": "b"}, {"v": None})
     assert (by_kind[ONLY_NEW].key, by_kind[ONLY_NEW].new) == ({"k": "c"}, {"v": "3"})
-    found = joined("f", rows(spark, a1, a1, b), rows(spark, a1, b, b, b), (), is_last_row_of_key=False, limit=1)
+    found = compare_frames("f", rows(spark, a1, a1, b), rows(spark, a1, b, b, b), (), is_last_row_of_key=False, limit=1)
     assert counts(found) == (2, 0, 1, 2)
     assert len(found.examples) == 1

@@ -19,10 +19,10 @@ from barnabas.pipeline.driver.logic import keep_logic
 from barnabas.pipeline.driver.outputs import group_of
 from barnabas.pipeline.project import Project, load
 from barnabas.pipeline.replay.listing import versions
-from barnabas.pipeline.replay.pointing import move, publish_first
-from barnabas.pipeline.replay.running import CatchingUp, beginning
-from barnabas.pipeline.replay.standing import behind, reached
+from barnabas.pipeline.replay.pointer_moves import move, publish_first
+from barnabas.pipeline.replay.running import CatchUpReport, parse_start
 from barnabas.pipeline.replay.switching import switch
+from barnabas.pipeline.replay.version_progress import reached_offsets, records_behind
 from barnabas.records.record import Record, build_batch
 from barnabas.spark import notes, pointer
 from barnabas.spark.errors import UserError
@@ -137,10 +137,10 @@ def test_a_version_that_is_behind_is_not_shown(world: World) -> None:
         switch(world.project, version="v2")
     assert "replay --as v2" in refused.value.hint
     keep_logic(world.project, "v2")
-    with pytest.raises(UserError, match="has not finished anything yet"):
+    with pytest.raises(UserError, match="has not finished a batch yet"):
         switch(world.project, version="v2")
     world.ran("v2", 7)
-    with pytest.raises(UserError, match="`upper` of v2 has 3 records to read that v1 has read") as refused:
+    with pytest.raises(UserError, match="`upper` of v2 is 3 records behind v1") as refused:
         switch(world.project, version="v2")
     assert "--anyway" in refused.value.hint
     with pytest.raises(UserError, match="no flow `uper`"):
@@ -152,13 +152,13 @@ def test_a_version_that_is_behind_is_not_shown(world: World) -> None:
         ("v2", "upper", False),
         ("v2", "kept", False),
     ]
-    # The current version runs elsewhere: only its group knows how far it has read.
+    # The current version runs elsewhere: only its group knows how far it.
     shutil.rmtree(world.project.state_folder("v1"))
-    with pytest.raises(UserError, match="how far v1, which readers see, has come cannot be told"):
+    with pytest.raises(UserError, match="it is unknown how far the current version v1"):
         switch(world.project, version="v2")
     for flow in "upper", "kept":
         commit_offsets(world.cluster, group_of(world.project, "v1", flow), {(world.topic, 0): (9, "")})
-    with pytest.raises(UserError, match="has 2 records to read that v1 has read"):
+    with pytest.raises(UserError, match="is 2 records behind v1"):
         switch(world.project, version="v2")
     assert len(switch(world.project, version="v2", anyway=True)) == 2
 
@@ -171,11 +171,9 @@ def test_the_commands(world: World) -> None:
     world.ran("v2", 1)
     publish_first(world.cluster, world.project, "v1", world.project.running_flows())
     said = run(app, ["switch", "v2", *here]).output
-    assert (
-        f"upper: readers see the topic {world.topic}.upper.v2 now, and no longer the topic {world.topic}.upper" in said
-    )
-    assert f"must be told: {world.topic}.upper -> {world.topic}.upper.v2" in said
-    assert "Readers see v2 already" in run(app, ["switch", "v2", *here]).output
+    assert f"upper: readers now see the topic {world.topic}.upper.v2, no longer the topic {world.topic}.upper" in said
+    assert f"must change it: {world.topic}.upper -> {world.topic}.upper.v2" in said
+    assert "Readers already see v2" in run(app, ["switch", "v2", *here]).output
     listed = json.loads(run(app, ["versions", *here, "--format", "json"]).stdout)
     assert listed == [
         {"version": version, "flow": flow, "current": version == "v2", "state": None, "lag": 0, **output}
@@ -190,7 +188,7 @@ def test_the_commands(world: World) -> None:
     assert table[3].split() == ["v2", "upper", "yes", "-", "0", "topic", f"{world.topic}.upper.v2"]
     refused = run(app, ["replay", "--as", "v2", *here])
     assert refused.exit_code == 1
-    assert "readers see v2 now" in str(refused.exception)
+    assert "v2 is the current version" in str(refused.exception)
 
 
 def test_only_one_can_move_it_at_a_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,7 +203,7 @@ def test_only_one_can_move_it_at_a_time(world: World, monkeypatch: pytest.Monkey
         with Cluster(world.cluster.settings) as other:
             move(other, world.project, "v3", flows)
 
-    monkeypatch.setattr("barnabas.pipeline.replay.pointing.write", overtaken)
+    monkeypatch.setattr("barnabas.pipeline.replay.pointer_moves.write", overtaken)
     with pytest.raises(Exception, match="cannot be ended"):
         move(world.cluster, world.project, "v2", flows)
     assert {each.version for each in pointer.get(world.cluster, world.topic).flows.values()} == {"v3"}
@@ -303,29 +301,29 @@ def test_committed_rows_are_what_a_flow_has() -> None:
 
 def test_how_far_a_version_is(world: World) -> None:
     here, there = TopicPartition("t", 0), TopicPartition("other", 0)
-    assert behind({here: 3}, {here: 10, there: 5}) == 7
-    assert behind({here: 10}, {here: 3}) == 0
+    assert records_behind({here: 3}, {here: 10, there: 5}) == 7
+    assert records_behind({here: 10}, {here: 3}) == 0
     checkpoint = world.project.checkpoint("upper", "v1")
-    assert reached(checkpoint) is None
+    assert reached_offsets(checkpoint) is None
     world.ran("v1", 5, batch=9)
     world.ran("v1", 8, batch=10)
     (checkpoint / "offsets" / "11").write_text("v1\n{}\n" + json.dumps({world.topic: {"0": 99}}))  # not done
-    assert reached(checkpoint) == {TopicPartition(world.topic, 0): 8}
+    assert reached_offsets(checkpoint) == {TopicPartition(world.topic, 0): 8}
     said: list[str] = []
-    catching_up = CatchingUp(world.project, "v2", {"upper": "v1"}, "upper", said.append)
+    catching_up = CatchUpReport(world.project, "v2", {"upper": "v1"}, "upper", said.append)
     for number, offset in enumerate((2, 5, 8)):
         world.ran("v2", offset, batch=number)
-        catching_up.look()
-        catching_up.look()
+        catching_up.update()
+        catching_up.update()
     assert said == [
-        "upper: [..........] v2 has 6 records to go to where v1 is",
-        "upper: [#####.....] v2 has 3 records to go to where v1 is",
+        "upper: [..........] v2 is 6 records behind v1",
+        "upper: [#####.....] v2 is 3 records behind v1",
         "upper: v2 has caught up with v1",
     ]
 
 
 def test_where_a_replay_begins() -> None:
-    assert beginning("earliest") == "earliest"
-    assert beginning("2026-01-31T12:00Z") == beginning("2026-01-31T13:00+01:00") == 1769860800000
-    with pytest.raises(UserError, match="not a place to begin"):
-        beginning("yesterday")
+    assert parse_start("earliest") == "earliest"
+    assert parse_start("2026-01-31T12:00Z") == parse_start("2026-01-31T13:00+01:00") == 1769860800000
+    with pytest.raises(UserError, match="not a starting point"):
+        parse_start("yesterday")

@@ -48,15 +48,15 @@ def test_what_may_change(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("yaml", "files", "told"),
     [
-        (MORE.replace("key: id", "key: amount"), {}, "flow `large`, output: key was `id`, is `amount`"),
+        (MORE.replace("key: id", "key: amount"), {}, "flow `large`, output: key was `id`, now `amount`"),
         (
             MORE.replace("amount DOUBLE", "amount INT"),
             {},
-            "source `orders`: the column amount DOUBLE has become amount INT",
+            "source `orders`: the column amount DOUBLE became amount INT",
         ),
-        (MORE.replace("amount DOUBLE", "amount DOUBLE, x INT"), {}, "source `orders`: the column x INT is new"),
+        (MORE.replace("amount DOUBLE", "amount DOUBLE, x INT"), {}, "source `orders`: the column x INT was added"),
         (MORE.replace("tables/far", "tables/near"), {}, "flow `far`, output: path was "),
-        (MORE + "dead_letters: {{topic: bin}}\n", {}, "dead letters went to `shop.dead-letters`, go to `bin`"),
+        (MORE + "dead_letters: {{topic: bin}}\n", {}, "dead letters went to `shop.dead-letters`, now to `bin`"),
         (MORE, {"flows__helper_dot_py": "LIMIT = 2\n"}, "flows/helper.py has changed:\n    -LIMIT = 1\n    +LIMIT = 2"),
         (
             MORE,
@@ -83,9 +83,9 @@ def test_rules_and_flows_that_come_and_go(tmp_path: Path) -> None:
     start(made(tmp_path))
     yaml = MORE.replace("    schema:", '    expect: {{paid: "amount > 0"}}\n    schema:').replace("  far:", "  near:")
     assert check_logic(made(tmp_path, yaml), "v1", accept_changes=True) == [
-        "source `orders`, rule `paid` is new",
-        "flow `far` is gone",
-        "flow `near` is new",
+        "source `orders`, rule `paid` was added",
+        "flow `far` was removed",
+        "flow `near` was added",
     ]
 
 

@@ -12,9 +12,9 @@ from pyspark.errors import StreamingQueryException
 from run_world import YAML, project
 
 from barnabas.pipeline.driver.backlog import Backlog
-from barnabas.pipeline.driver.failures import in_short, judge
+from barnabas.pipeline.driver.failures import classify, shortened
 from barnabas.pipeline.driver.progress import RunProgress
-from barnabas.pipeline.driver.query import FAILURES_IN_A_ROW_MAX, FIRST_PAUSE_S, FlowQuery
+from barnabas.pipeline.driver.query import FAILURES_IN_A_ROW_MAX, FIRST_RESTART_PAUSE_S, FlowQuery
 from barnabas.pipeline.driver.reading import stream_options
 from barnabas.pipeline.project.model import Start
 from barnabas.pipeline.status import State
@@ -71,7 +71,7 @@ def stage(tmp_path: Path) -> Callable[..., Stage]:
             played.append(PlayedQuery(f"run {len(played)}"))
             return played[-1]
 
-        query = FlowQuery("large", start, partial(judge, project=found, query="large"), once, said.append)
+        query = FlowQuery("large", start, partial(classify, project=found, query="large"), once, said.append)
         query.start()
         return Stage(query, played, said)
 
@@ -82,13 +82,13 @@ def test_while_the_broker_is_away_it_is_started_again_and_again(stage: Callable[
     found, now = stage(), 1000.0
     for times in range(8):
         found.now_played.fail(AWAY)
-        found.query.look(now)
+        found.query.check(now)
         assert found.query.state is State.RETRYING, "a failure that passes is not the end"
-        assert not found.query.is_over()
-        found.query.look(now + min(FIRST_PAUSE_S * 2**times, 60) - 0.1)
+        assert not found.query.has_ended()
+        found.query.check(now + min(FIRST_RESTART_PAUSE_S * 2**times, 60) - 0.1)
         assert len(found.played) == times + 1
         now += 60
-        found.query.look(now)
+        found.query.check(now)
         assert len(found.played) == times + 2
     status = found.query.status(None)
     assert (status.state, status.restarts) == (State.RUNNING, 8)
@@ -99,34 +99,34 @@ def test_a_broker_that_does_not_answer_blocks_it(stage: Callable[..., Stage]) ->
     """Spark retries for a minute, and reports meanwhile that it waits for data."""
     found = stage()
     found.now_played.works = False
-    found.query.look(0)
+    found.query.check(0)
     assert found.query.status(Backlog(lag=5, unreachable=None)).state is State.WAITING
     blocked = found.query.status(Backlog(lag=5, unreachable="cannot reach localhost:9092"))
     assert (blocked.state, blocked.lag, blocked.last_error) == (State.BLOCKED, None, "cannot reach localhost:9092")
     found.now_played.fail(BROKEN_RULE)
-    found.query.look(1)
+    found.query.check(1)
     assert found.query.status(Backlog(lag=5, unreachable="cannot reach localhost:9092")).state is State.FAILED
 
 
 def test_a_mistake_stays(stage: Callable[..., Stage]) -> None:
     found = stage()
     found.now_played.fail(BROKEN_RULE)
-    found.query.look(0)
+    found.query.check(0)
     assert found.query.state is State.FAILED
-    assert found.query.is_over()
+    assert found.query.has_ended()
     assert found.said == [
-        "large failed, and stays so until the next run: the rule `paid` is broken\nhint: look at the record"
+        "large failed and stays stopped until the next run: the rule `paid` is broken\nhint: look at the record"
     ]
 
 
 @pytest.mark.parametrize(("error", "once"), [(ODD, False), (AWAY, True)])
 def test_what_nobody_can_judge_is_tried_a_few_times(stage: Callable[..., Stage], error: str, once: bool) -> None:
     found, now = stage(once=once), 0.0
-    while not found.query.is_over():
+    while not found.query.has_ended():
         found.now_played.fail(error)
-        found.query.look(now)
+        found.query.check(now)
         now += 100
-        found.query.look(now)
+        found.query.check(now)
     assert len(found.played) == 1 + FAILURES_IN_A_ROW_MAX
 
 
@@ -134,9 +134,9 @@ def test_an_end_that_nobody_asked_for_is_a_failure(stage: Callable[..., Stage]) 
     running, ending = stage(), stage(once=True)
     for found in (running, ending):
         found.now_played.isActive = False
-        found.query.look(0)
+        found.query.check(0)
     assert running.query.state is State.RETRYING
-    assert "does not say why" in running.said[0]
+    assert "without an error" in running.said[0]
     assert ending.query.state is State.FINISHED
 
 
@@ -149,13 +149,13 @@ def test_failures_of_a_batch_that_is_written_by_a_function_stay_short(
     """Spark's regular expression overflows the stack on long texts; they are still classified."""
     found = project(tmp_path, "127.0.0.1:1")
     long = StreamingQueryException(error + "\n\tat org.apache.spark.Some.where(Some.scala:1)" * 2000)
-    short = in_short(long, found, "large")
+    short = shortened(long, found, "large")
     text = (
         f"Traceback (most recent call last):\n  File ...\n{type(short).__module__}.{type(short).__qualname__}: {short}"
     )
     assert len(text) < 2000
-    failure = judge(StreamingQueryException(text), found, "large")
-    assert (failure.is_passing, failure.is_known) == (passing, known)
+    failure = classify(StreamingQueryException(text), found, "large")
+    assert (failure.is_transient, failure.is_permanent) == (passing, known)
     assert failure.reason.message == short.message
 
 
@@ -164,48 +164,48 @@ def test_batches_between_failures_count(stage: Callable[..., Stage]) -> None:
     for batch in range(10):
         found.query.progress.batch_id = batch
         found.now_played.fail(ODD)
-        found.query.look(now)
+        found.query.check(now)
         now += 100
-        found.query.look(now)
+        found.query.check(now)
     assert found.query.state is State.RUNNING
 
 
 def test_it_stops_when_its_batch_is_done(stage: Callable[..., Stage]) -> None:
     found = stage()
-    found.query.begin_stop(gently=True)
+    found.query.request_stop(after_batch=True)
     assert not found.now_played.stopped.wait(0.2), "it is in the middle of a batch"
     found.now_played.lastProgress = {"batchId": 0}
     assert found.now_played.stopped.wait(10)
-    found.query.look(0)
+    found.query.check(0)
     assert found.query.state is State.STOPPED
-    assert found.query.is_over()
+    assert found.query.has_ended()
 
 
 def test_it_stops_in_the_middle_if_one_insists(stage: Callable[..., Stage]) -> None:
     found = stage()
-    found.query.begin_stop(gently=True)
-    found.query.begin_stop(gently=False)
+    found.query.request_stop(after_batch=True)
+    found.query.request_stop(after_batch=False)
     assert found.now_played.stopped.wait(10)
-    found.query.look(0)
-    assert found.query.is_over()
+    found.query.check(0)
+    assert found.query.has_ended()
 
 
 def test_one_that_waits_to_be_started_again_is_failed_when_stopped(stage: Callable[..., Stage]) -> None:
     found = stage()
     found.now_played.fail(AWAY)
-    found.query.look(0)
-    found.query.begin_stop(gently=True)
+    found.query.check(0)
+    found.query.request_stop(after_batch=True)
     assert found.query.state is State.FAILED
-    assert found.query.is_over()
+    assert found.query.has_ended()
 
 
 def test_it_rests_without_rows(stage: Callable[..., Stage]) -> None:
     found = stage()
     found.query.progress.add({"batchId": 1, "inputRowsPerSecond": 5.0}, now=0.0)
     found.now_played.works = False
-    found.query.look(5.0)
+    found.query.check(5.0)
     assert (found.query.state, found.query.progress.input_rows_per_s) == (State.WAITING, 5.0)
-    found.query.look(20.0)
+    found.query.check(20.0)
     assert found.query.progress.input_rows_per_s == 0.0
 
 
@@ -240,18 +240,21 @@ def test_what_spark_tells_is_added_up() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE] ...", "written by another query"),
-        ("There are [2] sources in the checkpoint offsets and now there are [1] sources", "written by another query"),
+        ("[STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE] ...", "written by a different query"),
+        (
+            "There are [2] sources in the checkpoint offsets and now there are [1] sources",
+            "written by a different query",
+        ),
         ("[CONCURRENT_STREAM_LOG_UPDATE] ...", "another Spark writes"),
         ("[CANNOT_LOAD_STATE_STORE.UNCATEGORIZED] ...", "is damaged"),
         ("java.lang.OutOfMemoryError: Java heap space", "too little memory"),
     ],
 )
 def test_checkpoints_and_memory_in_words(tmp_path: Path, text: str, words: str) -> None:
-    failure = judge(StreamingQueryException(text), project(tmp_path, "127.0.0.1:1"), "large")
+    failure = classify(StreamingQueryException(text), project(tmp_path, "127.0.0.1:1"), "large")
     assert words in failure.reason.message
-    assert not failure.is_passing
-    assert failure.is_known
+    assert not failure.is_transient
+    assert failure.is_permanent
 
 
 def test_where_and_how_much_a_flow_reads(tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def test_two_runs_and_a_change(spark: "SparkSession", broker: Broker, tmp_path: 
     drifted = SOLD.replace("SELECT *, substr", "SELECT id, string(amount) AS amount, substr")
     with pytest.raises(UserError, match="--accept-changes"):
         run(project(tmp_path, broker, drifted), once=True, spark=spark, say=said.append)
-    with pytest.raises(UserError, match="amount double has become string"):
+    with pytest.raises(UserError, match="amount double became string"):
         run(project(tmp_path, broker, drifted), once=True, accept_changes=True, spark=spark, say=said.append)
 
 
@@ -128,7 +128,7 @@ def test_one_flow_fails_and_the_others_go_on(spark: "SparkSession", broker: Brok
     said: list[str] = []
     with pytest.raises(UserError) as failure:
         run(project(tmp_path, broker, yaml), once=True, spark=spark, say=said.append)
-    assert "1 of 3 queries failed; the other 2 ended well" in failure.value.message
+    assert "1 of 3 queries failed; the other 2 ended without errors" in failure.value.message
     assert "paid" in failure.value.message
     assert "Exception" not in failure.value.message
     assert rows(broker, "large") == [{"id": "a", "amount": 100.0}]

@@ -145,7 +145,7 @@ def test_a_stream_from_topic_to_topic(spark: SparkSession, broker: Broker, topic
     produce(range(100))
     run_stream(doubled, broker, tmp_path / "append", "append", topic=topic)
     produce(range(100, 150))
-    run_stream(doubled, broker, tmp_path / "append", "append", topic=topic)  # goes on where it was
+    run_stream(doubled, broker, tmp_path / "append", "append", topic=topic)  # continues where it was
     found = rows_of(spark, broker, topic).selectExpr("CAST(value AS STRING) AS value").collect()
     assert sorted(int(row.value) for row in found) == list(range(0, 300, 2))
 

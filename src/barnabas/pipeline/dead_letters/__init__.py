@@ -1,1 +1,1 @@
-"""Records that did not fit: read, listed, and sent into their topics again. Without Spark."""
+"""Dead letters: read, listed, and sent to their topics again. Without Spark."""

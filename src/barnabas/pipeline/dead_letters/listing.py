@@ -1,11 +1,11 @@
-"""Lists dead letters and counts them by what is wrong. Reads the log itself; no Spark."""
+"""Lists dead letters and counts them by reason. Without Spark."""
 
 from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from barnabas.pipeline.dead_letters.positions import Positions
-from barnabas.pipeline.dead_letters.reading import Letter, extent, letters
+from barnabas.pipeline.dead_letters.reading import Letter, committed_range, letters
 from barnabas.pipeline.log_client import connected
 from barnabas.pipeline.project.model import Project
 from barnabas.spark.errors import UserError
@@ -13,15 +13,15 @@ from barnabas.spark.errors import UserError
 
 @dataclass(frozen=True)
 class Reason:
-    """What is wrong with some of them."""
+    """Dead letters that were refused for the same reason."""
 
     origin: str
     version: str
     rule: str | None
-    """None: they do not fit the schema."""
+    """None: they do not match the schema."""
     count: int
     waiting: int
-    """How many were not sent again yet; letters of flows cannot be, and all wait."""
+    """How many were not sent again yet. Dead letters of flows cannot be sent again, so all of them count."""
     example: str
 
 
@@ -34,7 +34,7 @@ class Overview:
     total: int
 
 
-def look(project: Project, *, origin: str | None, limit: int) -> Overview:
+def overview_of(project: Project, *, origin: str | None, limit: int) -> Overview:
     check_origin(project, origin)
     topic = project.dead_letters.topic
     counts: Counter[tuple[str, str, str | None]] = Counter()
@@ -42,7 +42,7 @@ def look(project: Project, *, origin: str | None, limit: int) -> Overview:
     examples: dict[tuple[str, str, str | None], str] = {}
     newest: list[Letter] = []
     with connected(project.log) as cluster:
-        there = extent(cluster, topic)
+        there = committed_range(cluster, topic)
         positions = Positions.read(cluster, project.name, topic)
         for partition, start in there.starts.items():
             last: deque[Letter] = deque(maxlen=limit)

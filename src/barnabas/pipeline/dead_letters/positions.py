@@ -1,8 +1,8 @@
-"""Up to where dead letters were sent again, for each source of each version.
+"""The offset up to which dead letters were sent again, for each source of each version.
 
-The position is written in the transaction that sends the records: as a note that stays (`barnabas.spark.notes`), which
-is what counts, and as the offset of a consumer group, where lag tools see it. Group offsets alone would not do: they
-expire after a week without a commit, and everything would be sent again.
+The position is written in the transaction that sends the records: as a note (`barnabas.spark.notes`), which is
+authoritative, and as the offset of a consumer group, for lag tools. Group offsets alone are not enough: they expire
+after a week without a commit, and everything would be sent again.
 """
 
 import json
@@ -22,7 +22,7 @@ class Positions:
     project: str
     topic: str
     topic_id: str
-    """A topic that was made again has other letters under the same offsets."""
+    """A topic that was deleted and created again has other records at the same offsets."""
     known: Mapping[tuple[str, str, int], int]
     """The next offset by version, source and partition."""
 

@@ -1,4 +1,4 @@
-"""Dead letters as they lie in their topic: what is wrong with each, and the record as it was. Without Spark."""
+"""Reads dead letters from their topic: the reason, and the record as it was. Without Spark."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ Header = tuple[str, bytes | None]
 @dataclass(frozen=True)
 class Letter:
     partition: int
-    """Where it lies in the topic of dead letters."""
+    """Its place in the dead-letter topic."""
     offset: int
     key: bytes | None
     value: bytes | None
@@ -28,9 +28,9 @@ class Letter:
     """The record's own."""
     error: str
     rule: str | None
-    """None: it does not fit its schema."""
+    """None: it does not match its schema."""
     origin: str
-    """The source or the flow that refused it."""
+    """The source or flow that refused it."""
     pipeline: str | None
     version: str
     source_topic: str | None
@@ -39,26 +39,26 @@ class Letter:
     timestamp_ms: int
     """Of the record itself, where it is known."""
     attempt: int
-    """How many times it was sent again already."""
+    """How many times it was sent again."""
 
 
 @dataclass(frozen=True)
-class Extent:
-    """What a topic has: its first offset and its end, for each partition."""
+class CommittedRange:
+    """The first offset and the last stable offset of each partition of a topic."""
 
     starts: Mapping[int, int]
     ends: Mapping[int, int]
 
 
-def extent(cluster: Cluster, topic: str) -> Extent:
+def committed_range(cluster: Cluster, topic: str) -> CommittedRange:
     """Up to the last record that is committed. Empty if there is no such topic."""
     found = cluster.topics([topic]).get(topic)
     places = [] if found is None else [(topic, each.partition_index) for each in found.partitions]
     if not places:
-        return Extent({}, {})
+        return CommittedRange({}, {})
     starts = cluster.offsets(places, EARLIEST)
     ends = cluster.offsets(places, LATEST, isolation_level=READ_COMMITTED)
-    return Extent(
+    return CommittedRange(
         {place[1]: answer.offset for place, answer in starts.items()},
         {place[1]: answer.offset for place, answer in ends.items()},
     )
@@ -77,7 +77,7 @@ def letters(cluster: Cluster, topic: str, partition: int, start: int, end: int) 
 
 
 def _letter(partition: int, row: Mapping[str, Any]) -> Letter | None:
-    """None: somebody else's record."""
+    """None: not a dead letter of a pipeline."""
     headers = [(header["key"], header["value"]) for header in row["headers"] or ()]
     known = _known(headers)
     origin = known.get(names.FLOW)
@@ -106,7 +106,7 @@ def _letter(partition: int, row: Mapping[str, Any]) -> Letter | None:
 
 
 def _known(headers: Iterable[Header]) -> dict[str, str]:
-    """The last of each name: one that died twice has the first death's headers before the second's."""
+    """The last header of each name: a record that was refused twice has the headers of both times, in order."""
     return {
         name: value.decode(errors="replace")
         for name, value in headers

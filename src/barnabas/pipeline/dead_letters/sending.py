@@ -1,13 +1,13 @@
-"""Sends dead letters of sources into their topics again, each exactly once. No Spark.
+"""Sends dead letters of sources to their topics again, each exactly once. Without Spark.
 
-A transaction sends some letters, and says in the same breath up to where letters were sent. Whoever begins takes over
-the transactional id first and looks at the position then: what a killed process had begun is aborted by that, what it
-had committed is in the position, and a process that was only slow cannot commit any more.
+Each transaction sends some dead letters and records the position up to which they were sent. A process first takes over
+the transactional id, then reads the position: what a killed process had begun is aborted, what it had committed is in
+the position, and a process that was only slow can no longer commit.
 
-A record goes back as it was: key, value, headers, timestamp, partition. Beside its own headers it has those that say
-for which source of which version it is: everybody else who reads the topic has judged the original, and skips the copy.
+A record is sent as it was: key, value, headers, timestamp, partition. Additional headers name the source and version
+that it is meant for: all other readers of the topic have processed the original, and skip the copy.
 
-Letters of flows are left alone: their record was read by its source, and other flows have counted it.
+Dead letters of flows are not sent: their record was accepted by its source, and other flows have counted it.
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ from barnabas.client.transaction_listing import wait_until_visible
 from barnabas.client.transaction_writer import TransactionWriter
 from barnabas.pipeline.dead_letters.listing import check_origin, is_ours
 from barnabas.pipeline.dead_letters.positions import Positions
-from barnabas.pipeline.dead_letters.reading import Extent, Letter, extent, letters
+from barnabas.pipeline.dead_letters.reading import CommittedRange, Letter, committed_range, letters
 from barnabas.pipeline.flow import dead_letter_headers as names
 from barnabas.pipeline.log_client import connected
 from barnabas.pipeline.project.model import Project
@@ -39,7 +39,7 @@ BATCH_BYTES_MAX: Final = 512 * 1024
 """Half of what brokers allow by default; one record alone may be larger."""
 
 _VISIBLE_WITHIN_S: Final = 10.0
-"""Then it is committed all the same, and somebody who looks at once may see it a moment later."""
+"""After that it is committed anyway, but a reader may see it a moment later."""
 
 TOOK_OVER: Final = "took-over"
 LOOKED: Final = "looked"
@@ -56,17 +56,17 @@ _TOO_OLD: Final = frozenset({ErrorCode.invalid_timestamp})
 @dataclass(frozen=True)
 class Outcome:
     sent: Mapping[str, int]
-    """Letters by source."""
+    """Dead letters by source."""
     left: Mapping[str, int]
-    """Letters of flows, and of sources that the project does not have any more."""
+    """Dead letters of flows, and of sources that are no longer in the project."""
     behind: Mapping[str, int]
-    """Of those sent: how many are older than the newest record of their topic by more than the watermark waits."""
+    """Of those sent: how many are older than the newest record of their topic by more than the watermark delay."""
 
 
 @dataclass
 class _Tally:
     oldest_ms: Mapping[str, int]
-    """By source: what is older is most likely behind the watermark."""
+    """By source: records older than this are probably behind the watermark."""
     sent: Counter[str] = field(default_factory=Counter)
     left: Counter[str] = field(default_factory=Counter)
     behind: Counter[str] = field(default_factory=Counter)
@@ -80,15 +80,15 @@ class _Tally:
 def replay(
     project: Project, *, origin: str | None, version: str, dry_run: bool, hook: Hook = lambda step: None
 ) -> Outcome:
-    """`hook` is told each step that is done; tests end there."""
+    """`hook` is called after each step; tests crash there."""
     check_origin(project, origin)
-    project.state_folder(version)  # refuses what cannot be a version's name
+    project.state_folder(version)  # raises if it is not a valid version name
     topic = project.dead_letters.topic
-    # A read keeps a request on its way, so writing needs connections of its own.
+    # A read has a request in flight, so writing needs its own connections.
     with connected(project.log) as cluster, connected(project.log) as writing:
         sender = None if dry_run else _Sender(writing, project, version, hook)
-        tally = _Tally(_oldest_of_interest(cluster, project))
-        there = extent(cluster, topic)
+        tally = _Tally(_watermark_estimates(cluster, project))
+        there = committed_range(cluster, topic)
         positions = Positions.read(cluster, project.name, topic)
         hook(LOOKED)
         for partition in there.starts:
@@ -105,8 +105,8 @@ def replay(
     return Outcome(tally.sent, tally.left, +tally.behind)
 
 
-def _oldest_of_interest(cluster: Cluster, project: Project) -> dict[str, int]:
-    """For sources with a watermark: the time that it has about reached, told from the newest record."""
+def _watermark_estimates(cluster: Cluster, project: Project) -> dict[str, int]:
+    """For sources with a watermark: about where it is, estimated from the newest record."""
     oldest: dict[str, int] = {}
     topics = cluster.topics({source.topic for source in project.sources.values()})
     for source in project.sources.values():
@@ -124,11 +124,11 @@ def _waiting(
     origin: str | None,
     version: str,
     partition: int,
-    there: Extent,
+    there: CommittedRange,
     positions: Positions,
     tally: _Tally,
 ) -> Iterable[Letter]:
-    """Letters of this version that can be sent and were not."""
+    """Dead letters of this version that can be sent and have not been."""
     for letter in letters(
         cluster, project.dead_letters.topic, partition, there.starts[partition], there.ends[partition]
     ):
@@ -143,7 +143,7 @@ def _waiting(
 
 class _Sender:
     def __init__(self, cluster: Cluster, project: Project, version: str, hook: Hook) -> None:
-        """From here on no other process can send letters of this version."""
+        """From here on no other process can send dead letters of this version."""
         notes.create(cluster)
         transactions = Transactions(cluster)
         self._cluster = cluster
@@ -160,7 +160,7 @@ class _Sender:
         hook(TOOK_OVER)
 
     def send(self, chunk: Sequence[Letter], positions: Positions) -> Positions:
-        """These letters, which lie in one partition, and the position behind them: both or neither."""
+        """Send dead letters of one partition and record the position after them, in one transaction."""
         by_place: dict[tuple[str, int], list[Letter]] = {}
         for letter in chunk:
             by_place.setdefault(self._place(letter), []).append(letter)
@@ -173,7 +173,7 @@ class _Sender:
         self._hook(MOVED)
         self._writer.commit()
         self._hook(COMMITTED)
-        # A run that begins when this has ended reads what was sent.
+        # A run that starts after this returns reads what was sent.
         wait_until_visible(self._cluster, [self._transactional_id], limit_s=_VISIBLE_WITHIN_S)
         return moved
 
@@ -185,23 +185,23 @@ class _Sender:
             which = f"the dead letter at offset {batch[0].offset} of partition {batch[0].partition}"
             if refused.code in _TOO_OLD:
                 raise UserError(
-                    f"{place[0]} does not take {which}: its timestamp is too far from now",
-                    "raise message.timestamp.before.max.ms of the topic; what was sent so far stays sent",
+                    f"{place[0]} rejects {which}: its timestamp is too far from now",
+                    "raise message.timestamp.before.max.ms of the topic; what has been sent so far stays",
                 ) from refused
             if refused.code == ErrorCode.message_too_large:
                 raise UserError(
-                    f"{place[0]} does not take {which}: with the headers that say whom it is for, it is too large",
-                    "raise max.message.bytes of the topic a little; what was sent so far stays sent",
+                    f"{place[0]} rejects {which}: with the headers that name its source it is too large",
+                    "raise max.message.bytes of the topic a little; what has been sent so far stays",
                 ) from refused
             raise
 
     def _place(self, letter: Letter) -> tuple[str, int]:
-        """Its own partition, so that it stands behind what it stood behind before."""
+        """Its original partition, to keep the order of keys."""
         topic, partition = str(letter.source_topic), int(letter.source_partition or 0)
         if topic not in self._partitions:
             raise UserError(
-                f"the topic {topic} is gone, and dead letters of `{letter.origin}` cannot be sent into it",
-                f"make it again (barnabas topic create {topic}), or correct `topic:` of the source",
+                f"the topic {topic} no longer exists, so dead letters of `{letter.origin}` cannot be sent to it",
+                f"create it (barnabas topic create {topic}), or correct `topic:` of the source",
             )
         return topic, partition % self._partitions[topic]
 

@@ -1,1 +1,1 @@
-"""A running pipeline: its queries, what they write, how they are, how they end. `barnabas.pipeline.run` is above."""
+"""A running pipeline: its queries, their outputs, their status, and how they stop. Used by `barnabas.pipeline.run`."""

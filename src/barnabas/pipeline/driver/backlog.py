@@ -1,6 +1,6 @@
-"""How far each query is behind, and whether its broker answers: as it was last measured beside the queries.
+"""How far each query is behind, and whether its broker answers: as last measured by the watcher.
 
-Spark itself cannot tell: a source whose broker is gone asks again for a minute, and Spark calls that waiting for data.
+Spark cannot tell: a source whose broker is down retries for a minute, and Spark reports that as waiting for data.
 """
 
 from collections.abc import Iterable

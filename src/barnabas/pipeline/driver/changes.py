@@ -1,7 +1,7 @@
-"""What is different between two readings of a project, in words: only what changes rows or where they go.
+"""Describes the differences between two states of a project: only those that change rows or where they go.
 
-Where the log is, how Spark is started, how often a flow runs, how much it reads at once and where it begins may change
-from one run to the next; so may comments and the layout of pipeline.yaml. Anything else makes another pipeline of it.
+The address of the broker, Spark's settings, triggers, batch sizes, where to begin, comments and the layout of
+pipeline.yaml may change from one run to the next. Any other change makes it a different pipeline.
 """
 
 import dataclasses
@@ -23,11 +23,11 @@ def changes(old: Project, new: Project) -> list[str]:
     """One entry for each difference; those in a query or a function show the lines."""
     found: list[str] = []
     if old.name != new.name:
-        found.append(f"the project was `{old.name}`, is `{new.name}`")
+        found.append(f"the project was named `{old.name}`, now `{new.name}`")
     for kind in ("source", "table", "flow"):
         found += _of_kind(kind, getattr(old, f"{kind}s"), getattr(new, f"{kind}s"))
     if old.dead_letters != new.dead_letters:
-        found.append(f"dead letters went to `{old.dead_letters.topic}`, go to `{new.dead_letters.topic}`")
+        found.append(f"dead letters went to `{old.dead_letters.topic}`, now to `{new.dead_letters.topic}`")
     found += _modules(old, new)
     return found
 
@@ -35,9 +35,9 @@ def changes(old: Project, new: Project) -> list[str]:
 def _of_kind(kind: str, old: Mapping[str, object], new: Mapping[str, object]) -> Iterator[str]:
     for name in [*old, *(name for name in new if name not in old)]:
         if name not in new:
-            yield f"{kind} `{name}` is gone"
+            yield f"{kind} `{name}` was removed"
         elif name not in old:
-            yield f"{kind} `{name}` is new"
+            yield f"{kind} `{name}` was added"
         else:
             yield from _fields(f"{kind} `{name}`", old[name], new[name])
 
@@ -58,7 +58,7 @@ def _fields(where: str, old: object, new: object) -> Iterator[str]:
         elif field.name == "expect":
             yield from _of_kind(f"{where}, rule", {each.name: each for each in before}, {e.name: e for e in after})
         else:
-            yield f"{where}: {field.name} was {_shown(before)}, is {_shown(after)}"
+            yield f"{where}: {field.name} was {_shown(before)}, now {_shown(after)}"
 
 
 def _schema(where: str, old: Schema, new: Schema) -> Iterator[str]:
@@ -70,13 +70,13 @@ def _schema(where: str, old: Schema, new: Schema) -> Iterator[str]:
             continue
         told = True
         if name not in after:
-            yield f"{where}: the column {before[name]} is gone"
+            yield f"{where}: the column {before[name]} was removed"
         elif name not in before:
-            yield f"{where}: the column {after[name]} is new"
+            yield f"{where}: the column {after[name]} was added"
         else:
-            yield f"{where}: the column {before[name]} has become {after[name]}"
+            yield f"{where}: the column {before[name]} became {after[name]}"
     if not told:
-        yield f"{where}: the schema is {_shown(new)} and was {_shown(old)}"
+        yield f"{where}: the schema was {_shown(old)}, now {_shown(new)}"
 
 
 def _transform(where: str, old: SqlQuery | PythonFunction, new: SqlQuery | PythonFunction) -> Iterator[str]:
@@ -85,9 +85,9 @@ def _transform(where: str, old: SqlQuery | PythonFunction, new: SqlQuery | Pytho
             yield f"{where}: the query has changed{_difference(old.text, new.text)}"
     elif isinstance(old, PythonFunction) and isinstance(new, PythonFunction):
         if (old.file.name, old.function) != (new.file.name, new.function):
-            yield f"{where}: was {old.file.name}:{old.function}, is {new.file.name}:{new.function}"
+            yield f"{where}: was {old.file.name}:{old.function}, now {new.file.name}:{new.function}"
     else:
-        yield f"{where}: was {_kind(old)}, is {_kind(new)}"
+        yield f"{where}: was {_kind(old)}, now {_kind(new)}"
 
 
 def _modules(old: Project, new: Project) -> Iterator[str]:
@@ -96,9 +96,9 @@ def _modules(old: Project, new: Project) -> Iterator[str]:
     after = {name: text for name, text in new.texts.items() if name.endswith(".py")}
     for name in [*before, *(name for name in after if name not in before)]:
         if name not in after:
-            yield f"{name} is gone"
+            yield f"{name} was removed"
         elif name not in before:
-            yield f"{name} is new"
+            yield f"{name} was added"
         elif _lines(before[name]) != _lines(after[name]):
             yield f"{name} has changed{_difference(before[name], after[name])}"
 

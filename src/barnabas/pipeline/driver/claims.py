@@ -1,7 +1,7 @@
-"""What a version has made its own: the topics and tables that it writes, as they were when it first wrote to them.
+"""The outputs that a version owns: its topics and tables, as they were when it first wrote to them.
 
 Kept in `outputs.json` beside the checkpoints. A checkpoint and an output belong together: with another topic of the
-same name, or another version's table, rows would be missing or doubled and nobody would notice.
+same name, or another version's table, rows would be missing or duplicated, unnoticed.
 """
 
 import os
@@ -21,9 +21,9 @@ class Claims:
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     """Of the folder, in the note that says who runs the version (`owner`)."""
     topics: dict[str, str] = field(default_factory=dict)
-    """By name, the topic's id, which changes when it is deleted and made again."""
+    """By name, the topic's id, which changes when it is deleted and created again."""
     tables: dict[str, str] = field(default_factory=dict)
-    """By path, a mark that lies in the table, too."""
+    """By path, a random id that is also in the table's folder."""
     columns: dict[str, dict[str, str]] = field(default_factory=dict)
     """By flow, the columns that a table has: name and type."""
 
@@ -36,7 +36,7 @@ def read(state_folder: Path) -> Claims:
         return Claims()
     except (OSError, msgspec.MsgspecError) as error:
         raise UserError(
-            f"{file}, which says what this version writes, cannot be read: {error}",
+            f"{file}, the list of this version's outputs, cannot be read: {error}",
             "restore it from a backup, or remove it and run with --into-existing",
         ) from None
 

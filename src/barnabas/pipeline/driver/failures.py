@@ -1,4 +1,4 @@
-"""Why a query has ended, in words, and whether it may help to start it again."""
+"""Why a query failed, in words, and whether a restart may help."""
 
 import re
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from barnabas.spark.errors import UserError
 from barnabas.spark.readable import reason_of
 
 _WAYS_ON: Final = (
-    "run the new logic over the history, beside the old: barnabas pipeline replay --as NAME; or go on with the old: "
+    "run the new logic over the history, beside the old: barnabas pipeline replay --as NAME; or continue with the old: "
     "barnabas pipeline run --as-started"
 )
 
@@ -27,14 +27,14 @@ _BROKEN_CHECKPOINT: Final = re.compile(
 _TWO_DRIVERS: Final = re.compile(r"CONCURRENT_STREAM_LOG_UPDATE|Concurrent update to the log")
 _NO_MEMORY: Final = re.compile(r"java\.lang\.OutOfMemoryError")
 
-_UNKNOWN: Final = re.compile(r"barnabas\.pipeline\.driver\.failures\.Unclear\b")
-_PASSING: Final = re.compile(
+_UNKNOWN: Final = re.compile(r"barnabas\.pipeline\.driver\.failures\.UnknownFailure\b")
+_TRANSIENT: Final = re.compile(
     r"barnabas\.client\.(?:errors\.(?:CannotConnect|ConnectionClosed|ClosedOnFirstRequest|RequestTimedOut)"
     r"|producer_errors\.DeliveryTimedOut)\b"
-    r"|barnabas\.pipeline\.driver\.failures\.Passing\b"
+    r"|barnabas\.pipeline\.driver\.failures\.TransientFailure\b"
     r"|ExecutorLostFailure|Python worker (?:exited|failed to connect)|Could not find CoarseGrainedScheduler"
 )
-"""The broker is away, or a machine is lost: nothing that anybody has to correct in the project."""
+"""The broker is unreachable, or a machine is lost: nothing is wrong with the project."""
 
 _SHORT: Final = 600
 
@@ -42,44 +42,45 @@ _SHORT: Final = 600
 @dataclass(frozen=True)
 class Failure:
     reason: UserError
-    is_passing: bool
-    """It may be over in a while, however often it happens."""
-    is_known: bool
-    """It is a mistake that stays until somebody corrects it; False: nobody can say."""
+    is_transient: bool
+    """It goes away by itself, however often it happens."""
+    is_permanent: bool
+    """It is a mistake that stays until someone corrects it; False: unknown."""
 
 
-def judge(error: BaseException, project: Project, query: str) -> Failure:
+def classify(error: BaseException, project: Project, query: str) -> Failure:
     text = str(error)
     known = _known(text, project, query)
     if known is not None:
-        return Failure(known, is_passing=False, is_known=True)
-    if isinstance(error, ClientError) or _PASSING.search(text):
-        return Failure(_words(error, project), is_passing=True, is_known=False)
-    is_known = reason_of(error) is not None and not _UNKNOWN.search(text)
-    return Failure(_words(error, project), is_passing=False, is_known=is_known)
+        return Failure(known, is_transient=False, is_permanent=True)
+    if isinstance(error, ClientError) or _TRANSIENT.search(text):
+        return Failure(_describe(error, project), is_transient=True, is_permanent=False)
+    is_permanent = reason_of(error) is not None and not _UNKNOWN.search(text)
+    return Failure(_describe(error, project), is_transient=False, is_permanent=is_permanent)
 
 
-class Passing(UserError):
-    """A failure in `foreachBatch` that may be over in a while."""
+class TransientFailure(UserError):
+    """A failure in `foreachBatch` that goes away by itself."""
 
 
-class Unclear(UserError):
-    """A failure in `foreachBatch` of which nobody can say."""
+class UnknownFailure(UserError):
+    """A failure in `foreachBatch` that may or may not go away."""
 
 
-def in_short(error: BaseException, project: Project, query: str) -> UserError:
-    """What a function of `foreachBatch` raises instead: Spark looks through the whole text of it with an expression
-    that takes a piece of its stack for each letter, and a text of some thousand letters, as Spark's own errors have,
-    ends its thread without a word.
+def shortened(error: BaseException, project: Project, query: str) -> UserError:
+    """The error that a function of `foreachBatch` raises instead, with a short text.
+
+    Spark matches the whole text with a regular expression that uses stack space for every character. The thousands of
+    characters of Spark's own errors overflow the stack, and the thread dies silently.
     """
-    failure = judge(error, project, query)
-    kind = Passing if failure.is_passing else UserError if failure.is_known else Unclear
+    failure = classify(error, project, query)
+    kind = TransientFailure if failure.is_transient else UserError if failure.is_permanent else UnknownFailure
     return kind(failure.reason.message[:_SHORT], failure.reason.hint[:_SHORT])
 
 
 def _known(text: str, project: Project, query: str) -> UserError | None:
     if _OTHER_QUERY.search(text):
-        return UserError(f"the checkpoint of `{query}` was written by another query than this one is now", _WAYS_ON)
+        return UserError(f"the checkpoint of `{query}` was written by a different query", _WAYS_ON)
     if _TWO_DRIVERS.search(text):
         return UserError(
             f"another Spark writes to the checkpoint of `{query}`", "find it and stop it: barnabas pipeline status"
@@ -87,7 +88,7 @@ def _known(text: str, project: Project, query: str) -> UserError | None:
     if _BROKEN_CHECKPOINT.search(text):
         return UserError(
             f"the checkpoint of `{query}` below {project.folder} is damaged, or part of it was removed",
-            "restore it from a backup; or write everything again, beside it: barnabas pipeline replay --as NAME",
+            "restore it from a backup; or write everything again, into new outputs: barnabas pipeline replay --as NAME",
         )
     if _NO_MEMORY.search(text):
         return UserError(
@@ -98,10 +99,10 @@ def _known(text: str, project: Project, query: str) -> UserError | None:
     return None
 
 
-def _words(error: BaseException, project: Project) -> UserError:
-    from barnabas.pipeline.flow.mistakes import explained
+def _describe(error: BaseException, project: Project) -> UserError:
+    from barnabas.pipeline.flow.mistakes import explain
 
     try:
-        return explained(error, project)
+        return explain(error, project)
     except UserError as told:
         return told

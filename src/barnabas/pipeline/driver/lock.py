@@ -1,8 +1,8 @@
-"""One driver for each version of a project: two would fight for its checkpoints.
+"""One driver for each version of a project: two would corrupt its checkpoints.
 
-The lock is the system's own, on a file beside the checkpoints, and goes with the process that holds it. Spark's Java is
-another process. When the driver is killed it ends by itself, a moment later; until then it may still finish a batch, so
-its number is kept, and the next driver waits for its end.
+The lock is a file lock of the operating system, beside the checkpoints, released when the process ends. Spark's JVM is
+another process. When the driver is killed, the JVM ends a moment later by itself, but may still finish a batch. So its
+process id is kept, and the next driver waits until it has ended.
 """
 
 import fcntl
@@ -19,7 +19,7 @@ from barnabas.spark.errors import UserError
 _LOCK_FILE: Final = "lock"
 _JAVA_FILE: Final = "java"
 _JAVA_ENDS_WITHIN_S: Final = 60.0
-_LOOK_AGAIN_S: Final = 0.1
+_CHECK_EVERY_S: Final = 0.1
 
 
 @contextmanager
@@ -29,7 +29,7 @@ def only_driver(state_folder: Path, version: str) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise _runs_already(state_folder, version) from None
+            raise _already_running(state_folder, version) from None
         _refuse_other_hosts(state_folder, version)
         _wait_for_java(state_folder)
         yield
@@ -39,23 +39,23 @@ def remember_java(state_folder: Path, pid: int) -> None:
     (state_folder / _JAVA_FILE).write_text(status.process_id(pid) or "")
 
 
-def _runs_already(state_folder: Path, version: str) -> UserError:
+def _already_running(state_folder: Path, version: str) -> UserError:
     last = status.read(state_folder)
     who = "another process" if last is None else f"process {last.pid} on {last.host}"
     return UserError(
-        f"{version} runs already: {who}",
+        f"{version} is already running: {who}",
         f"look at it: barnabas pipeline status; stop it: barnabas pipeline stop --version {version}",
     )
 
 
 def _refuse_other_hosts(state_folder: Path, version: str) -> None:
-    """Not every shared file system passes locks on; a status that is being written says the same."""
+    """Not every shared file system supports locks; a status file that is being updated shows the same."""
     last = status.read(state_folder)
-    if last is not None and last.host != status.this_host() and _is_written_to(last):
-        raise _runs_already(state_folder, version)
+    if last is not None and last.host != status.this_host() and _is_being_written(last):
+        raise _already_running(state_folder, version)
 
 
-def _is_written_to(last: status.Status) -> bool:
+def _is_being_written(last: status.Status) -> bool:
     return status.health(last) in (status.Health.RUNNING, status.Health.DEGRADED)
 
 
@@ -69,7 +69,7 @@ def _wait_for_java(state_folder: Path) -> None:
     while pid.isdigit() and int(pid) != os.getpid() and status.process_id(int(pid)) == known:
         if time.monotonic() > deadline:
             raise UserError(
-                f"Spark's Java of an earlier run still runs, without its driver: process {pid}",
-                f"end it: kill {pid}; nothing is lost or doubled",
+                f"the Spark JVM of an earlier run is still running without its driver: process {pid}",
+                f"stop it: kill {pid}; nothing is lost or duplicated",
             )
-        time.sleep(_LOOK_AGAIN_S)
+        time.sleep(_CHECK_EVERY_S)

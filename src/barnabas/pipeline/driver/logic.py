@@ -1,8 +1,8 @@
 """The logic that a version runs: copied beside its checkpoints when it first runs, compared when it runs again.
 
-A checkpoint holds what one query has come to. Another query that went on from it would mix its rows with those of the
-first, and nobody could say any more which rows came from what. So a version keeps its logic; new logic is a new version
-(`replay`), unless somebody says that this change may be (`run --accept-changes`).
+A checkpoint holds the state of one query. If another query continued from it, the output would mix rows of both, and
+nobody could tell which logic made which row. So a version keeps its logic; new logic is a new version (`replay`),
+unless the user accepts the change (`run --accept-changes`).
 """
 
 import os
@@ -20,7 +20,7 @@ from barnabas.spark.errors import UserError
 
 FOLDER = "logic"
 _BEFORE = f"{FOLDER}-until-"
-"""Logic that was replaced by changes that somebody accepted."""
+"""Logic that was replaced by accepted changes."""
 _PLANNED_BATCHES = "*/checkpoint/offsets/[0-9]*"
 
 
@@ -29,18 +29,18 @@ def logic_folder(state_folder: Path) -> Path:
 
 
 def check_logic(project: Project, version: str, *, accept_changes: bool = False) -> list[str]:
-    """Refuse logic other than that with which the version was started; what has changed and was accepted."""
+    """Refuse logic that differs from what the version was started with. Returns the changes that were accepted."""
     state = project.state_folder(version)
     folder = logic_folder(state)
     _recover(folder)
     started = _checkpoints(state)
     if not started:
-        return []  # whatever was kept here, nothing was made with it
+        return []  # whatever is kept here, it has not processed anything
     if not folder.is_dir():
         raise UserError(
-            f"{state} has checkpoints ({', '.join(started)}), but not the logic with which {version} was started: they "
+            f"{state} has checkpoints ({', '.join(started)}), but not the logic that {version} was started with: they "
             "belong to something else",
-            f"move {state} away, and outputs that should be written anew; or choose another version: --version NAME",
+            f"move {state} away, and the outputs to be written again; or choose another version: --version NAME",
         )
     if _texts(folder) == _kept_texts(project):
         return []
@@ -48,16 +48,16 @@ def check_logic(project: Project, version: str, *, accept_changes: bool = False)
     if found and not accept_changes:
         told = "\n".join(f"  - {each}" for each in found)
         raise UserError(
-            f"{version} was started with other logic than the project has now:\n{told}",
-            "run the new logic over the history, beside the old: barnabas pipeline replay --as NAME; or go on with the "
-            "old: barnabas pipeline run --as-started; or let new rows be made by the new logic and keep the old rows: "
+            f"{version} was started with logic that differs from the project's logic now:\n{told}",
+            "run the new logic over the history, beside the old: barnabas pipeline replay --as NAME; or continue "
+            "with the old: barnabas pipeline run --as-started; or use the new logic for new rows only: "
             "barnabas pipeline run --accept-changes",
         )
     return found
 
 
 def keep_logic(project: Project, version: str) -> None:
-    """As it is now; what was kept before stays under another name."""
+    """Store the current logic; the logic stored before is kept under another name."""
     folder = logic_folder(project.state_folder(version))
     if folder.is_dir():
         if _texts(folder) == _kept_texts(project):
@@ -72,15 +72,15 @@ def _changes(project: Project, version: str, folder: Path, *, accept_changes: bo
     except UserError as error:
         if not accept_changes:
             raise UserError(
-                f"what {version} was started with, kept in {folder}, cannot be read any more: {error.message}",
-                "run the project as it is now: --accept-changes; or beside it: barnabas pipeline replay --as NAME",
+                f"the logic that {version} was started with, in {folder}, can no longer be read: {error.message}",
+                "use the current logic: --accept-changes; or run it beside the old: barnabas pipeline replay --as NAME",
             ) from error
-        return [f"what {version} was started with cannot be read any more"]
+        return [f"the logic that {version} was started with can no longer be read"]
     return changes(kept, project)
 
 
 def _checkpoints(state: Path) -> list[str]:
-    """Of queries that have begun with a batch."""
+    """Of queries that have started a batch."""
     return sorted({each.relative_to(state).parts[0] for each in state.glob(_PLANNED_BATCHES)})
 
 
@@ -97,7 +97,7 @@ def _write(folder: Path, texts: Mapping[str, str]) -> None:
 
 
 def _recover(folder: Path) -> None:
-    """After a crash between taking the old logic away and putting the new one there."""
+    """Repair after a crash between moving the old logic away and writing the new."""
     before = sorted(folder.parent.glob(f"{_BEFORE}*"))
     if before and not folder.is_dir():
         before[-1].rename(folder)
@@ -120,7 +120,7 @@ def kept_logic(state_folder: Path, version: str) -> Path:
     folder = logic_folder(state_folder)
     if not folder.is_dir():
         raise UserError(
-            f"{version} has never run here, so there is no logic that it was started with",
-            f"run it without --as-started: the {FILE_NAME} of today becomes its logic",
+            f"{version} has never run here, so it has no stored logic",
+            f"run it without --as-started: it then stores the logic of the current {FILE_NAME}",
         )
     return folder

@@ -1,4 +1,4 @@
-"""Where the rows of a flow go, and in which shape: names of a version's topics, tables and groups; rows as records."""
+"""The outputs of a version: names of its topics, tables and consumer groups, and rows as records."""
 
 import dataclasses
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ DEAD = "dead"
 
 
 def output_of(flow: Flow, version: str) -> Output:
-    """The first version writes what the project names; another one beside it, with its own name behind a dot."""
+    """The first version writes to the names in the project; any other appends a dot and its own name."""
     output = flow.output
     if output is None:
         raise ValueError(f"the flow {flow.name} has no output")
@@ -35,8 +35,8 @@ def output_of(flow: Flow, version: str) -> Output:
     return output
 
 
-def dead_name(origin: str) -> str:
-    """Of the query that writes the dead letters of a source or a flow. No flow is called so: SQL knows no such name."""
+def dead_letter_query_name(origin: str) -> str:
+    """The name of the query that writes the dead letters of a source or a flow. No flow can have it: it has a dot."""
     return f"{origin}.{DEAD}"
 
 
@@ -45,17 +45,17 @@ def group_of(project: Project, version: str, query: str) -> str:
     return f"barnabas.{project.name}.{version}.{query}"
 
 
-def written(frame: "DataFrame") -> "DataFrame":
-    """Without the columns that every source has beside its own: they say where a row comes from, not what it says.
+def without_metadata(frame: "DataFrame") -> "DataFrame":
+    """Drop the metadata columns that every source adds (`_offset` and the like).
 
-    Who wants one in an output gives it a name of its own (`_offset AS offset`).
+    To write one to an output, rename it in the query (`_offset AS offset`).
     """
     return frame.drop(*METADATA_COLUMNS)
 
 
 def records_of(frame: "DataFrame", output: TopicOutput, flow: str) -> "DataFrame":
-    """Rows as the sink takes them: `value`, and `key` if there is one."""
-    rows = written(frame)
+    """Rows in the shape the sink expects: `value`, and `key` if the output has one."""
+    rows = without_metadata(frame)
     columns = [_value(rows, output, flow).alias("value")]
     if output.key is not None:
         columns.insert(0, _key(rows, output.key, flow).alias("key"))

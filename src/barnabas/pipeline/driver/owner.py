@@ -1,4 +1,4 @@
-"""One folder for each version of a pipeline: a note in the log (`barnabas.spark.notes`) says which one runs it.
+"""One folder for each version of a pipeline: a note in the log (`barnabas.spark.notes`) says which folder runs it.
 
 Two folders with the same project name would share consumer groups, dead letters and what readers see, and each would
 take the other's for its own. A folder is known by a random id in its state (`Claims.id`), so it may move, also to
@@ -64,7 +64,7 @@ def register(cluster: Cluster, project: Project, version: str, claims: Claims, *
         return
     notes.create(cluster)
     transactions = Transactions(cluster)
-    # Of two that begin at the same moment, the one that takes the id over last sees what the other has written, or the
+    # If two start at the same moment, the one that takes over the transactional id last sees the other's note, or the
     # other cannot commit.
     producer = transactions.take_over(_transactional_id(project, version), timeout_ms=_TRANSACTION_TIMEOUT_MS)
     if not take_over:
@@ -79,8 +79,8 @@ def _is_another(owner: Owner, state_folder: Path, claims: Claims) -> bool:
     if owner.host != this_host():
         return owner.id != claims.id
     if Path(owner.state_folder) == Path(os.path.abspath(state_folder)):
-        return False  # its state was removed, perhaps, to begin anew
-    # Elsewhere on this machine: unless it has moved here, or is no more, it is another one, or this one is its copy.
+        return False  # its state may have been removed to start from scratch
+    # Another folder on this machine. If that one still exists, it is a different project, or this one is a copy of it.
     return _id_in(Path(owner.state_folder)) == owner.id
 
 

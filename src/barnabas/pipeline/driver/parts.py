@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def chosen_flows(project: Project, names: Sequence[str] | None) -> tuple[Flow, ...]:
-    """Those with these names, or all that have an output."""
+    """The flows with these names, or all that have an output."""
     running = {flow.name: flow for flow in project.running_flows()}
     if not running:
         raise UserError("no flow of the project has an output, so there is nothing to run", "give one an `output:`")

@@ -1,4 +1,4 @@
-"""What Spark tells after each batch, added up over a run: rows, rates, watermark, state, and what was left out."""
+"""The progress that Spark reports after each batch, added up over a run: rows, rates, watermark, state, drops."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,7 +8,7 @@ from barnabas.pipeline.flow.metrics import Counts, counts_of
 
 @dataclass
 class RunProgress:
-    """Of one flow since the run began, over restarts. Figures are for people: a batch that is repeated counts twice."""
+    """Of one flow since the run began, across restarts. A batch that is repeated counts twice."""
 
     batch_id: int | None = None
     finished_at: float | None = None
@@ -23,32 +23,32 @@ class RunProgress:
     counts: dict[str, Counts] = field(default_factory=dict)
     """By the name of the source or flow that was counted."""
 
-    def add(self, told: dict[str, Any], now: float) -> None:
+    def add(self, progress: dict[str, Any], now: float) -> None:
         """One batch: a `StreamingQueryProgress` as JSON has it."""
-        self.batch_id = int(told["batchId"])
+        self.batch_id = int(progress["batchId"])
         self.finished_at = now
-        rows = int(told.get("numInputRows") or 0)
+        rows = int(progress.get("numInputRows") or 0)
         self.input_rows += rows
-        self.input_rows_per_s = told.get("inputRowsPerSecond")
-        self._add_output(told)
-        self.watermark = (told.get("eventTime") or {}).get("watermark") or self.watermark
-        operators = told.get("stateOperators") or ()
+        self.input_rows_per_s = progress.get("inputRowsPerSecond")
+        self._add_output(progress)
+        self.watermark = (progress.get("eventTime") or {}).get("watermark") or self.watermark
+        operators = progress.get("stateOperators") or ()
         if operators:
             self.state_rows = sum(int(each.get("numRowsTotal") or 0) for each in operators)
             self.state_bytes = sum(int(each.get("memoryUsedBytes") or 0) for each in operators)
             self.behind_watermark += sum(int(each.get("numRowsDroppedByWatermark") or 0) for each in operators)
-        for name, observed in (told.get("observedMetrics") or {}).items():
+        for name, observed in (progress.get("observedMetrics") or {}).items():
             self.counts[name] = self.counts.get(name, Counts()) + counts_of(observed)
 
-    def _add_output(self, told: dict[str, Any]) -> None:
-        rows = int((told.get("sink") or {}).get("numOutputRows", -1))
-        seconds = int(told.get("batchDuration") or 0) / 1000
-        if rows >= 0:  # not every sink tells
+    def _add_output(self, progress: dict[str, Any]) -> None:
+        rows = int((progress.get("sink") or {}).get("numOutputRows", -1))
+        seconds = int(progress.get("batchDuration") or 0) / 1000
+        if rows >= 0:  # not every sink reports it
             self.output_rows = (self.output_rows or 0) + rows
             self.output_rows_per_s = rows / seconds if seconds else None
 
-    def rest(self) -> None:
-        """Nothing comes any more, for the moment."""
+    def clear_rates(self) -> None:
+        """No rows arrive at the moment."""
         self.input_rows_per_s = 0.0 if self.input_rows_per_s is not None else None
         self.output_rows_per_s = 0.0 if self.output_rows_per_s is not None else None
 

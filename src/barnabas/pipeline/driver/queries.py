@@ -1,16 +1,16 @@
-"""From a project to the queries of a run: each flow with an output, and dead letters of each source and flow."""
+"""Plans the queries of a run: one for each flow with an output, one for the dead letters of each source and flow."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from barnabas.pipeline.driver.failures import judge
-from barnabas.pipeline.driver.outputs import dead_name, group_of, output_of, written
+from barnabas.pipeline.driver.failures import classify
+from barnabas.pipeline.driver.outputs import dead_letter_query_name, group_of, output_of, without_metadata
 from barnabas.pipeline.driver.parts import part_for
 from barnabas.pipeline.driver.query import FlowQuery
 from barnabas.pipeline.driver.reading import Begin, stream_reader
-from barnabas.pipeline.driver.sinks import Running, Start, dead_letters_start, flow_start, refuse_unsupported
+from barnabas.pipeline.driver.sinks import QuerySettings, Start, dead_letters_start, flow_start, refuse_unsupported
 from barnabas.pipeline.flow.plan import Plan, origins_of_dead_letters, plan
 from barnabas.pipeline.project.model import ConsoleOutput, Flow, Mode, Project, TableOutput, TopicOutput
 
@@ -19,62 +19,64 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Queries:
-    """Plans everything before anything is started: a mistake in the last flow is told before the first one runs."""
+class QueryPlanner:
+    """Plans all queries before any is started: a mistake in the last flow is found before the first one runs."""
 
     project: Project
-    """With the flows of this run and what they read, and nothing else."""
+    """Only the flows of this run, and what they read."""
     version: str
     spark: "SparkSession"
     begin: Mapping[str, Begin]
     once: bool
     say: Callable[[str], None]
-    hush: Callable[[], None]
+    silence_logs: Callable[[], None]
 
     def all(self, flows: Sequence[Flow], columns: dict[str, dict[str, str]]) -> list[FlowQuery]:
-        """`columns`: takes the columns of those that write tables."""
+        """`columns`: filled with the columns of the flows that write tables."""
         found = [self._flow(flow, columns) for flow in flows]
-        return found + [self._dead(name) for name in origins_of_dead_letters(self.project)]
+        return found + [self._dead_letters(name) for name in origins_of_dead_letters(self.project)]
 
     def _flow(self, flow: Flow, columns: dict[str, dict[str, str]]) -> FlowQuery:
         frame = self._plan(part_for(self.project, [flow.name]), flow.name).flows[flow.name]
         output = output_of(flow, self.version)
         if isinstance(output, TableOutput):
-            columns[flow.name] = {each.name: each.dataType.simpleString() for each in written(frame).schema.fields}
+            columns[flow.name] = {
+                each.name: each.dataType.simpleString() for each in without_metadata(frame).schema.fields
+            }
         refuse_unsupported(self.spark, frame, mode_of(flow), flow.name)
-        start = flow_start(self.project, frame, output, flow.name, self._running(flow.name, flow))
+        start = flow_start(self.project, frame, output, flow.name, self._settings(flow.name, flow))
         return self._query(flow.name, start)
 
-    def _dead(self, origin: str) -> FlowQuery:
-        """Of a source or a flow. Those of a flow go the flow's way, and in its mode."""
+    def _dead_letters(self, origin: str) -> FlowQuery:
+        """Of a source or a flow. Dead letters of a flow are written in the flow's output mode."""
         flow = self.project.flows.get(origin)
         part = part_for(self.project, [origin] if flow else [], [] if flow else [origin])
-        frame = self._plan(part, dead_name(origin)).dead[origin]
+        frame = self._plan(part, dead_letter_query_name(origin)).dead[origin]
         mode = mode_of(flow) if flow else Mode.APPEND
-        name = dead_name(origin)
-        return self._query(name, dead_letters_start(self.project, frame, mode, self._running(name, flow)))
+        name = dead_letter_query_name(origin)
+        return self._query(name, dead_letters_start(self.project, frame, mode, self._settings(name, flow)))
 
     def _plan(self, part: Project, query: str) -> Plan:
         read = stream_reader(self.spark, self.project, group_of(self.project, self.version, query), self.begin)
         return plan(part, self.spark, read, streaming=True, version=self.version)
 
-    def _running(self, name: str, flow: Flow | None) -> Running:
+    def _settings(self, name: str, flow: Flow | None) -> QuerySettings:
         checkpoint = self.project.checkpoint(name, self.version)
-        return Running(name, checkpoint, self.once, self.project.trigger_of(flow))
+        return QuerySettings(name, checkpoint, self.once, self.project.trigger_of(flow))
 
     def _query(self, name: str, start: Start) -> FlowQuery:
         return FlowQuery(
             name,
             start,
-            partial(judge, project=self.project, query=name),
+            partial(classify, project=self.project, query=name),
             once=self.once,
             say=self.say,
-            hush=self.hush,
+            silence_logs=self.silence_logs,
         )
 
 
 def mode_of(flow: Flow) -> Mode:
-    """A view has that of append: what it drops, it drops once."""
+    """For a view: append, since it drops each row once."""
     if isinstance(flow.output, TopicOutput | ConsoleOutput):
         return flow.output.mode
     return Mode.APPEND

@@ -1,4 +1,4 @@
-"""One streaming query from its first start to its end: it is started again when that may help, and stopped gently."""
+"""One streaming query from its first start to its end: restarted when that may help, stopped after a batch."""
 
 import logging
 import threading
@@ -20,16 +20,16 @@ from barnabas.spark.errors import UserError
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
-FIRST_PAUSE_S: Final = 2.0
-LONGEST_PAUSE_S: Final = 60.0
+FIRST_RESTART_PAUSE_S: Final = 2.0
+LONGEST_RESTART_PAUSE_S: Final = 60.0
 FAILURES_IN_A_ROW_MAX: Final = 3
-"""Without a finished batch between them; of those that nobody can say to be passing, and in a run that shall end."""
+"""Without a finished batch in between. Applies to unknown failures, and to all failures in a run with an end."""
 _STALE_RATES_S: Final = 10.0
-_LOOK_AGAIN_S: Final = 0.02
+_CHECK_EVERY_S: Final = 0.02
 _INITIALIZING: Final = "Initializing sources"
-"""What Spark says of a query that has none yet."""
+"""Spark's status message for a query without sources yet."""
 _SOURCES_WITHIN_S: Final = 15.0
-_LOOKS_FOR_WORK: Final = "Getting offsets from"
+_FETCHING_OFFSETS: Final = "Getting offsets from"
 
 _log = logging.getLogger(__name__)
 
@@ -38,12 +38,12 @@ _log = logging.getLogger(__name__)
 class FlowQuery:
     name: str
     start_query: Start
-    judge: Callable[[BaseException], Failure]
+    classify: Callable[[BaseException], Failure]
     once: bool
-    """Whether it ends by itself."""
+    """Whether the query ends when it has read everything."""
     say: Callable[[str], None]
-    hush: Callable[[], None] = lambda: None
-    """Called before it is stopped: Java complains at length about being interrupted, which is what was wanted."""
+    silence_logs: Callable[[], None] = lambda: None
+    """Called before the query is stopped: the JVM logs long traces about the interruption."""
     state: State = State.STARTING
     progress: RunProgress = field(default_factory=RunProgress)
     error: UserError | None = None
@@ -52,62 +52,62 @@ class FlowQuery:
     changed_at: float = field(default_factory=time.time)
     _failures: int = 0
     _batch_at_failure: int | None = None
-    _start_again_at: float | None = None
+    _restart_at: float | None = None
     _stopper: threading.Thread | None = None
 
     def start(self) -> None:
-        """Raises what Spark says of a query that cannot be started at all.
+        """Raises Spark's error if the query cannot be started.
 
-        Waits until it has its sources: each of them starts a Python of its own, which Spark gives ten seconds for that;
-        several at once take several times as long.
+        Waits until its sources are initialized: each starts a Python process, which has ten seconds for that, and
+        several at once take longer.
         """
         self.query = self.start_query()
-        self._start_again_at = None
-        self._become(State.RUNNING)
+        self._restart_at = None
+        self._set_state(State.RUNNING)
         deadline = time.monotonic() + _SOURCES_WITHIN_S
         while time.monotonic() < deadline and self.query.isActive:
             if self.query.status["message"] != _INITIALIZING:
                 break
-            time.sleep(_LOOK_AGAIN_S)
+            time.sleep(_CHECK_EVERY_S)
 
-    def look(self, now: float) -> None:
-        """How it is; start it again if its time has come."""
-        if self._start_again_at is not None:
-            if now >= self._start_again_at:
-                self._start_again()
+    def check(self, now: float) -> None:
+        """Update the state, and restart the query when its pause is over."""
+        if self._restart_at is not None:
+            if now >= self._restart_at:
+                self._restart()
         elif self.query is not None and self.state in (State.RUNNING, State.WAITING):
             if self.query.isActive:
-                self._see_whether_it_works(now)
+                self._update_activity(now)
             else:
                 self._ended(now)
 
     def ended_run(self) -> str | None:
-        """Of a query that has ended, which `look` has not seen yet."""
+        """The run id of a query that ended since the last `check`."""
         if self.query is None or self.state not in (State.RUNNING, State.WAITING) or self.query.isActive:
             return None
         return str(self.query.runId)
 
-    def is_over(self) -> bool:
-        return self.state in (State.FINISHED, State.STOPPED, State.FAILED) and self._start_again_at is None
+    def has_ended(self) -> bool:
+        return self.state in (State.FINISHED, State.STOPPED, State.FAILED) and self._restart_at is None
 
-    def begin_stop(self, *, gently: bool) -> None:
-        """Returns at once; `look` until `is_over`. Called again without `gently`, it ends in the middle of a batch."""
-        if self._start_again_at is not None:
-            self._start_again_at = None
-            self._become(State.FAILED)
+    def request_stop(self, *, after_batch: bool) -> None:
+        """Returns at once; call `check` until `has_ended`. Without `after_batch` it stops in the middle of a batch."""
+        if self._restart_at is not None:
+            self._restart_at = None
+            self._set_state(State.FAILED)
             return
-        if self.query is None or self.is_over():
+        if self.query is None or self.has_ended():
             return
-        target = self._stop_after_batch if gently else self._stop_now
-        if self._stopper is None or not gently:
+        target = self._stop_after_batch if after_batch else self._stop_at_once
+        if self._stopper is None or not after_batch:
             self._stopper = threading.Thread(target=target, args=(self.query,), name=f"stop {self.name}", daemon=True)
             self._stopper.start()
 
     def abandon(self) -> None:
-        """At once, and wait for it: the run does not come about."""
+        """Stop at once and wait: the run could not start."""
         if self.query is not None:
-            self._stop_now(self.query)
-        self._become(State.STOPPED)
+            self._stop_at_once(self.query)
+        self._set_state(State.STOPPED)
 
     def status(self, backlog: Backlog | None) -> FlowStatus:
         told, counts = self.progress, self.progress.total()
@@ -136,77 +136,77 @@ class FlowQuery:
             last_error=unreachable or (None if self.error is None else str(self.error)),
         )
 
-    def _see_whether_it_works(self, now: float) -> None:
+    def _update_activity(self, now: float) -> None:
         assert self.query is not None
         told = self.query.status
         works = bool(told["isTriggerActive"]) and bool(told["isDataAvailable"])
         if works != (self.state is State.RUNNING):
-            self._become(State.RUNNING if works else State.WAITING)
+            self._set_state(State.RUNNING if works else State.WAITING)
         if not works and self.progress.finished_at is not None and now - self.progress.finished_at > _STALE_RATES_S:
-            self.progress.rest()
+            self.progress.clear_rates()
 
     def _ended(self, now: float) -> None:
         assert self.query is not None
         error: BaseException | None = self.query.exception()
         if self._stopper is not None:
-            self._become(State.STOPPED)  # it may say that it was interrupted, which is what was wanted
+            self._set_state(State.STOPPED)  # it may report an interruption, which was intended
         elif error is None and self.once:
-            self._become(State.FINISHED)
+            self._set_state(State.FINISHED)
         else:
-            self._failed(error or RuntimeError("the query has ended without being asked to, and does not say why"), now)
+            self._failed(error or RuntimeError("the query ended without a request and without an error"), now)
 
     def _failed(self, error: BaseException, now: float) -> None:
-        failure = self.judge(error)
+        failure = self.classify(error)
         self.error = failure.reason
         if self.progress.batch_id != self._batch_at_failure:
             self._failures = 0
         self._batch_at_failure = self.progress.batch_id
         self._failures += 1
-        if self._stopper is None and self._may_help_to_start_again(failure):
-            pause_s = min(FIRST_PAUSE_S * 2 ** (self._failures - 1), LONGEST_PAUSE_S)
-            self._start_again_at = now + pause_s
-            self._become(State.RETRYING)
-            self.say(f"{self.name} failed, and is started again in {pause_s:g} s: {failure.reason}")
+        if self._stopper is None and self._should_restart(failure):
+            pause_s = min(FIRST_RESTART_PAUSE_S * 2 ** (self._failures - 1), LONGEST_RESTART_PAUSE_S)
+            self._restart_at = now + pause_s
+            self._set_state(State.RETRYING)
+            self.say(f"{self.name} failed and will be restarted in {pause_s:g} s: {failure.reason}")
         else:
-            self._become(State.FAILED)
-            self.say(f"{self.name} failed, and stays so until the next run: {failure.reason}")
+            self._set_state(State.FAILED)
+            self.say(f"{self.name} failed and stays stopped until the next run: {failure.reason}")
 
-    def _may_help_to_start_again(self, failure: Failure) -> bool:
-        if failure.is_passing:
+    def _should_restart(self, failure: Failure) -> bool:
+        if failure.is_transient:
             return not self.once or self._failures <= FAILURES_IN_A_ROW_MAX
-        return not failure.is_known and not self.once and self._failures <= FAILURES_IN_A_ROW_MAX
+        return not failure.is_permanent and not self.once and self._failures <= FAILURES_IN_A_ROW_MAX
 
-    def _start_again(self) -> None:
+    def _restart(self) -> None:
         self.restart_count += 1
         try:
             self.start()
         except (PySparkException, Py4JError, UserError) as error:
-            self._start_again_at = None
+            self._restart_at = None
             self._failed(error, time.time())
         else:
-            self.say(f"{self.name} runs again")
+            self.say(f"{self.name} is running again")
 
-    def _become(self, state: State) -> None:
+    def _set_state(self, state: State) -> None:
         if state is not self.state:
             self.state = state
             self.changed_at = time.time()
 
     def _stop_after_batch(self, query: "StreamingQuery") -> None:
-        """When the batch at hand is done: then the next start has little or nothing to repeat.
+        """When the current batch is done: then the next start repeats little or nothing.
 
-        Spark itself only knows how to stop at once. In the moment between two batches, that is the same; if the next
-        one has just begun, it is begun again at the next start.
+        Spark can only stop at once. Between two batches that is the same; if the next batch has just begun, it is
+        repeated at the next start.
         """
         seen = _last_batch(query)
         while query.isActive and _last_batch(query) == seen:
             told = query.status
-            if not told["isTriggerActive"] or told["message"].startswith(_LOOKS_FOR_WORK):
+            if not told["isTriggerActive"] or told["message"].startswith(_FETCHING_OFFSETS):
                 break
-            time.sleep(_LOOK_AGAIN_S)
-        self._stop_now(query)
+            time.sleep(_CHECK_EVERY_S)
+        self._stop_at_once(query)
 
-    def _stop_now(self, query: "StreamingQuery") -> None:
-        self.hush()
+    def _stop_at_once(self, query: "StreamingQuery") -> None:
+        self.silence_logs()
         try:
             query.stop()
         except (PySparkException, Py4JError, ConnectionError) as error:
@@ -214,6 +214,6 @@ class FlowQuery:
 
 
 def _last_batch(query: "StreamingQuery") -> int | None:
-    """The last that is finished, as the query itself knows it; it is told of a little later."""
+    """The id of the last finished batch, as the query knows it; the listener hears of it a little later."""
     told = query.lastProgress
     return None if told is None else int(told["batchId"])

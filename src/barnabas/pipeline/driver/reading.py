@@ -1,4 +1,4 @@
-"""How a running flow reads its sources: where it begins, in whose name, and how much at once."""
+"""How a running flow reads its sources: where it begins, with which consumer group, and how much at once."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
@@ -10,19 +10,19 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 Begin = Start | int
-"""Where to begin without a checkpoint; a number is a time of the log, in milliseconds since 1970."""
+"""Where to begin without a checkpoint; a number is a record timestamp, in milliseconds since 1970."""
 
 _ROWS_PER_BATCH: Final = "1000000"
-"""A backlog is read in pieces: what a run has done survives its end, and its memory is bounded."""
+"""A backlog is read in several batches: progress survives a crash, and memory is bounded."""
 _TIME_PER_BATCH: Final = "1d"
-"""With a watermark the pieces end at one time of the log in all partitions, or rows of the slower ones would come
-behind the watermark that the faster ones have moved. How long a piece is makes no difference to that."""
+"""With a watermark, each batch ends at the same timestamp in all partitions. Otherwise the faster partitions would
+advance the watermark past rows of the slower ones. Any length of batch works for that."""
 
 
 def stream_reader(
     spark: "SparkSession", project: Project, group: str, begin: Mapping[str, Begin]
 ) -> "Callable[[Source], DataFrame]":
-    """For `plan`. `begin`: by source, where not the project decides."""
+    """For `plan`. `begin`: by source, where it overrides the project."""
 
     def read(source: Source) -> "DataFrame":
         options = stream_options(project, source, group, begin.get(source.name, source.start))

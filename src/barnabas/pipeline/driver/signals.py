@@ -10,7 +10,7 @@ _WATCHED = (signal.SIGINT, signal.SIGTERM)
 
 
 class StopSignals:
-    """`count` says how often somebody asked. Acts in the main thread only; elsewhere nobody is heard."""
+    """`count`: how many signals came. Works in the main thread only; elsewhere signals are ignored."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self.count = 0
@@ -22,11 +22,11 @@ class StopSignals:
         return self
 
     def listen(self) -> None:
-        """Again after Spark has started: it puts a handler of its own there, which ends jobs in their middle."""
+        """Call again after Spark has started: it installs a handler of its own, which cancels running jobs."""
         if threading.current_thread() is not threading.main_thread():
             return
         for number in _WATCHED:
-            before = signal.signal(number, self._heard)
+            before = signal.signal(number, self._on_signal)
             self._before.setdefault(number, before)
 
     def __exit__(
@@ -35,7 +35,7 @@ class StopSignals:
         for number, before in self._before.items():
             signal.signal(number, before)  # type: ignore[arg-type]  # what signal() gave
 
-    def _heard(self, number: int, frame: FrameType | None) -> None:
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self.count += 1
         name = "Ctrl-C" if number == signal.SIGINT else "SIGTERM"
         when = "after the current batches; once more stops at once" if self.count == 1 else "at once"

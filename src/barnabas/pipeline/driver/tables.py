@@ -1,8 +1,8 @@
 """A version's tables: folders of Parquet files that belong to one flow of one version, and nothing else.
 
-Spark's file sink writes down in the folder `_spark_metadata` which files count, batch by batch. Two things are beyond
-it, and are here: a table of another checkpoint, in which it would silently leave out batches that have numbers which
-it knows; and files of batches that a crash cut off, which readers other than Spark would count.
+Spark's file sink lists in the folder `_spark_metadata` which files belong to which batch. It does not handle two cases,
+which this module does: a table of another checkpoint, where Spark would silently skip batches whose numbers are already
+listed; and files of batches that a crash interrupted, which readers other than Spark would read.
 """
 
 import json
@@ -34,13 +34,13 @@ def claim(path: str, flow: str, claims: Claims, *, has_written: bool, into_exist
         return
     if not into_existing:
         if claimed is not None and has_written:
-            raise _gone(path, flow, "is another one now" if _has_files(folder) else "is gone")
+            raise _gone(path, flow, "was replaced by another one" if _has_files(folder) else "no longer exists")
         if _has_files(folder):
             raise _foreign(path, flow)
     elif (folder / _LOG_FOLDER).exists() and not has_written:
-        # Not even then: batches with the numbers that stand there would be left out without a word.
+        # Not even then: Spark would silently skip batches whose numbers are already listed there.
         raise UserError(
-            f"the table {path} was written by another query of Spark, whose batches have the same numbers as those of "
+            f"the table {path} was written by another Spark query, whose batches have the same numbers as those of "
             f"flow `{flow}`",
             "give the output another folder, or move this one away",
         )
@@ -53,7 +53,7 @@ def claim(path: str, flow: str, claims: Claims, *, has_written: bool, into_exist
 def claim_remote(
     session: "SparkSession", path: str, flow: str, claims: Claims, *, has_written: bool, into_existing: bool
 ) -> None:
-    """The same for a table on a file system that only Spark can see, as far as that can be done without a mark."""
+    """The same for a table on a file system that only Spark can reach. There is no marker file, so less is checked."""
     jvm: Any = session._jvm
     folder = jvm.org.apache.hadoop.fs.Path(path)
     files = folder.getFileSystem(session._jsparkSession.sessionState().newHadoopConf())
@@ -61,7 +61,7 @@ def claim_remote(
     if not into_existing and has_files and path not in claims.tables:
         raise _foreign(path, flow)
     if not into_existing and not has_files and has_written:
-        raise _gone(path, flow, "is gone")
+        raise _gone(path, flow, "no longer exists")
     claims.tables[path] = ""
 
 
@@ -75,30 +75,30 @@ def _foreign(path: str, flow: str) -> UserError:
 def _gone(path: str, flow: str, what: str) -> UserError:
     return UserError(
         f"the table {path}, to which flow `{flow}` has written, {what}",
-        "write all rows again, into a new table: barnabas pipeline replay --as NAME; or go on with new rows only: "
+        "write all rows again, into a new table: barnabas pipeline replay --as NAME; or write new rows only: "
         "barnabas pipeline run --into-existing",
     )
 
 
 def check_columns(flow: str, columns: Mapping[str, str], claims: Claims) -> None:
-    """A table keeps its columns: new ones may come, but none may go or change, or readers of the whole cannot read."""
+    """A table keeps its columns: new ones may be added, but none removed or changed, or the table cannot be read."""
     known = claims.columns.get(flow)
     if known is not None:
         told = [
-            f"  - {name} {kind} " + ("is gone" if name not in columns else f"has become {columns[name]}")
+            f"  - {name} {kind} " + ("was removed" if name not in columns else f"became {columns[name]}")
             for name, kind in known.items()
             if columns.get(name) != kind
         ]
         if told:
             raise UserError(
-                f"the table of flow `{flow}` has other columns than the flow now:\n" + "\n".join(told),
+                f"the columns of flow `{flow}` no longer match its table:\n" + "\n".join(told),
                 "write a new table beside the old: barnabas pipeline replay --as NAME; or keep these columns",
             )
     claims.columns[flow] = {**(known or {}), **columns}
 
 
 def remove_leftovers(path: str) -> int:
-    """Files of batches that never were finished, while nobody writes; how many there were.
+    """Remove files of unfinished batches, while nothing writes; returns how many.
 
     Spark writes such a batch again, into new files.
     """
@@ -108,7 +108,7 @@ def remove_leftovers(path: str) -> int:
         return 0
     there = {str(file): file for file in folder.rglob("*.parquet") if _LOG_FOLDER not in file.parts}
     if not counted <= there.keys():
-        return 0  # what the log names is not what is seen here: then nothing here is surely left over
+        return 0  # the list does not match the files, so nothing can safely be called a leftover
     leftovers = there.keys() - counted
     for name in leftovers:
         there[name].unlink(missing_ok=True)
@@ -116,7 +116,7 @@ def remove_leftovers(path: str) -> int:
 
 
 def _counted(folder: Path) -> set[str] | None:
-    """The files that the sink's own log names; None: it has none, or one that this code cannot read in full."""
+    """The files in the sink's own list; None: there is no list, or one that this code cannot read completely."""
     log = folder / _LOG_FOLDER
     found: set[str] = set()
     if not log.is_dir():

@@ -1,59 +1,42 @@
-"""Before Spark starts: are the broker and the topics there, and do the outputs' topics belong to this version?
+"""Checks before Spark starts: do the source topics exist, and do the output topics belong to this version?
 
-One connection and a handful of requests; a mistake is told within seconds, not after Spark has come up.
+One connection and a handful of requests, so that a mistake is found within seconds, not after Spark has started.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from barnabas.client.cluster import Cluster
-from barnabas.client.errors import ClientError, Refused
+from barnabas.client.errors import Refused
 from barnabas.client.offsets import EARLIEST, LATEST
-from barnabas.client.properties import client_settings
 from barnabas.pipeline.driver.claims import Claims
-from barnabas.pipeline.project.model import Project, Source
+from barnabas.pipeline.project.model import Source
 from barnabas.spark.errors import UserError
-from barnabas.spark.options.kafka import source_properties
 from barnabas.spark.options.names import nearest
 from barnabas.wire.errors import ErrorCode
 from barnabas.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 
-PATIENCE_S: Final = 10.0
-"""Long enough for a broker that is just starting, short enough for a person who mistyped its address."""
 _BROKERS_DEFAULT: Final = -1
 
 
 @dataclass(frozen=True)
-class Wanted:
+class OutputTopic:
     """An output topic."""
 
     topic: str
     writer: str
-    """The flow, in words."""
+    """The flow, for messages."""
     partitions_like: tuple[str, ...]
-    """Topics it is made from: it gets as many partitions as the largest of them."""
+    """The topics that its flow reads: it gets as many partitions as the largest of them."""
     has_written: bool
     """Whether the checkpoint says that rows were written already."""
     is_shared: bool = False
     """Other versions write to it as well, as to the dead letters' topic."""
 
 
-@contextmanager
-def connected(project: Project) -> Iterator[Cluster]:
-    """The log; what it answers, or that it does not, in words."""
-    try:
-        settings = client_settings(source_properties(project.log.spark_options()))
-        with Cluster(settings, retry_for_s=PATIENCE_S) as cluster:
-            yield cluster
-    except ClientError as error:
-        hint = error.hint or "look at the broker's log"
-        raise UserError(f"the log at {project.log.bootstrap} does not serve: {error.message}", hint) from error
-
-
 def check_sources(cluster: Cluster, sources: Iterable[Source]) -> None:
-    """Every source's topic is there."""
+    """Refuse to run if the topic of a source does not exist."""
     wanted = {source.topic: source.name for source in sources}
     missing = [topic for topic in wanted if topic not in cluster.topics(wanted)]
     if not missing:
@@ -62,19 +45,19 @@ def check_sources(cluster: Cluster, sources: Iterable[Source]) -> None:
     told = "\n".join(f"there is no topic `{topic}`, which source `{wanted[topic]}` reads" for topic in missing)
     guess = nearest(missing[0], known)
     create = f"barnabas topic create {' '.join(missing)}"
-    raise UserError(told, f"did you mean `{guess}`? otherwise create it: {create}" if guess else f"create it: {create}")
+    raise UserError(told, f"did you mean `{guess}`? if not, create it: {create}" if guess else f"create it: {create}")
 
 
-def check_outputs(cluster: Cluster, wanted: Iterable[Wanted], claims: Claims) -> None:
-    """Refuse topics with records of somebody else, and topics that are not there any more."""
+def check_outputs(cluster: Cluster, wanted: Iterable[OutputTopic], claims: Claims) -> None:
+    """Refuse topics that have other records, and topics that no longer exist."""
     outputs = [each for each in wanted if not each.is_shared]
     there = cluster.topics(each.topic for each in outputs)
     for each in outputs:
         _check(cluster, each, there.get(each.topic), claims.topics.get(each.topic))
 
 
-def create_outputs(cluster: Cluster, wanted: Iterable[Wanted], claims: Claims) -> list[str]:
-    """Make topics that are missing, and note all of them in `claims`; the names of new ones."""
+def create_outputs(cluster: Cluster, wanted: Iterable[OutputTopic], claims: Claims) -> list[str]:
+    """Create missing topics, and add all to `claims`; returns the names of the new ones."""
     outputs = list(wanted)
     names = {each.topic for each in outputs} | {name for each in outputs for name in each.partitions_like}
     there = cluster.topics(names)
@@ -88,19 +71,19 @@ def create_outputs(cluster: Cluster, wanted: Iterable[Wanted], claims: Claims) -
     return [each.topic for each in made]
 
 
-def _check(cluster: Cluster, wanted: Wanted, found: Any | None, claimed: str | None) -> None:
+def _check(cluster: Cluster, wanted: OutputTopic, found: Any | None, claimed: str | None) -> None:
     if claimed is not None and wanted.has_written and (found is None or str(found.topic_id) != claimed):
         raise UserError(
             f"the topic `{wanted.topic}`, to which {wanted.writer} has written, "
-            + ("is gone" if found is None else "was deleted and made again"),
-            "write all rows again, into a new topic: barnabas pipeline replay --as NAME; or go on with new rows only: "
+            + ("no longer exists" if found is None else "was deleted and created again"),
+            "write all rows again, into a new topic: barnabas pipeline replay --as NAME; or write new rows only: "
             "barnabas pipeline run --into-existing",
         )
     if found is not None and str(found.topic_id) != claimed and not _is_empty(cluster, found):
         raise UserError(
             f"the topic `{wanted.topic}`, to which {wanted.writer} writes, has records that it did not write",
-            f"give the output another topic; or remove this one: barnabas topic delete {wanted.topic}; or write behind "
-            "what is there: barnabas pipeline run --into-existing",
+            f"give the output another topic; or remove this one: barnabas topic delete {wanted.topic}; or append to "
+            "it: barnabas pipeline run --into-existing",
         )
 
 
@@ -110,7 +93,7 @@ def _is_empty(cluster: Cluster, topic: Any) -> bool:
     return all(starts[place].offset == ends[place].offset for place in places)
 
 
-def _create(cluster: Cluster, wanted: Iterable[Wanted], there: Mapping[str, Any]) -> None:
+def _create(cluster: Cluster, wanted: Iterable[OutputTopic], there: Mapping[str, Any]) -> None:
     topics = tuple(
         CreatableTopic(
             name=each.topic,
@@ -124,6 +107,6 @@ def _create(cluster: Cluster, wanted: Iterable[Wanted], there: Mapping[str, Any]
         if made.error_code not in (ErrorCode.none, ErrorCode.topic_already_exists):
             raise Refused(
                 made.error_code,
-                f"the topic {made.name} cannot be made: {made.error_message or made.error_code.name.upper()}",
-                f"have it made by somebody who may: barnabas topic create {made.name}",
+                f"the topic {made.name} cannot be created: {made.error_message or made.error_code.name.upper()}",
+                f"ask an administrator to create it: barnabas topic create {made.name}",
             )

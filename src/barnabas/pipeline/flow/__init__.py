@@ -1,1 +1,1 @@
-"""From records to rows to rows: what a project says, as Spark's DataFrames, streaming or not."""
+"""Turns a project into Spark DataFrames, from records to the rows of each flow, streaming or not."""

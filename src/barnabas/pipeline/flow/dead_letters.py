@@ -1,4 +1,4 @@
-"""Rows that nobody can use, as records again: with what is wrong in their headers (`flow.dead_letter_headers`)."""
+"""Makes dead letters: refused records and rows, with the reason in their headers (`flow.dead_letter_headers`)."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
@@ -12,7 +12,7 @@ _HEADERS_TYPE = "array<struct<key:string,value:binary>>"
 
 
 def of_source(judged: DataFrame, project: Project, source: Source, version: str) -> DataFrame:
-    """Each is the record as it came: key, value, headers and time."""
+    """Each is the original record: key, value, headers and timestamp."""
     dead = judged.where(fn.col(FATE).isin(BROKE_SCHEMA, BROKE_RULE))
     error, rule = _rule_texts(source)
     misfit = explaining(source)(fn.col(VALUE))
@@ -27,7 +27,7 @@ def of_source(judged: DataFrame, project: Project, source: Source, version: str)
 
 
 def of_flow(judged: DataFrame, project: Project, flow: Flow, version: str) -> DataFrame:
-    """Each is the row as JSON, with the key that it would have had."""
+    """Each is the row as JSON, with the key that the output would have."""
     columns = [name for name in judged.columns if not name.startswith("__barnabas")]
     shown = [quoted(name) for name in columns if name != "_headers" and name != "_key"]
     key = flow.output.key if isinstance(flow.output, TopicOutput) else None
@@ -75,7 +75,7 @@ def _headers(project: Project, owner: str, version: str, error: Column, rule: Co
     )
     there = fn.filter(ours, lambda header: header["value"].isNotNull())
     if "_headers" in columns:
-        # A record that was sent again still has what an earlier letter said; of that, only the count of attempts stays.
+        # A record that was sent again still has headers of the first time; of those only the count of attempts is kept.
         own = fn.filter(
             fn.col("_headers"),
             lambda header: ~header["key"].startswith(names.PREFIX) | (header["key"] == names.ATTEMPT),

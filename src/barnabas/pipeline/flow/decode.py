@@ -1,7 +1,7 @@
-"""From records to columns. A record that does not fit its schema is marked, never silently emptied.
+"""Decodes records into columns. A record that does not match its schema is marked, never silently set to null.
 
-Spark's `from_json` and `from_csv` put null where something does not fit. They also tell, in a column of its own, that
-something did not: with it, misfits are found. What exactly is wrong is looked up only for them (`flow.misfits`).
+Spark's `from_json` and `from_csv` return null for what does not match, and fill a separate column if anything did not.
+That column identifies the misfits. What exactly is wrong is determined only for them (`flow.misfits`).
 """
 
 from pyspark.sql import Column, DataFrame
@@ -19,7 +19,7 @@ _OWN_OPTIONS = ("mode", "columnnameofcorruptrecord")
 
 
 def decode(records: DataFrame, source: Source) -> DataFrame:
-    """The columns of the schema, METADATA_COLUMNS, the value as it was, and whether it does not fit."""
+    """The columns of the schema, METADATA_COLUMNS, the original value, and whether it does not match."""
     parsed = _parsed(records, source)
     columns = [fn.expr(f"{_ROW}.{quoted(name)}").alias(name) for name in source.schema.names]
     return parsed.select(
@@ -31,16 +31,16 @@ def decode(records: DataFrame, source: Source) -> DataFrame:
 
 
 def can_misfit(source: Source) -> bool:
-    """Any bytes are binary; everything else can be wrong."""
+    """Any bytes are valid as binary; every other format can mismatch."""
     return source.format is not Format.BINARY
 
 
 def _parsed(records: DataFrame, source: Source) -> DataFrame:
-    """With the column PARSED: a struct with the struct `row`, and for some formats what could not be read."""
+    """Adds the column PARSED: a struct with the struct `row`, and for some formats the text that could not be read."""
     match source.format:
         case Format.JSON:
-            # In an object of our own, so that whatever stands behind the value is an error: `from_json` would read
-            # the first of two documents and say nothing of the second.
+            # Wrapped in an object, so that anything after the value is an error: `from_json` would read the first of
+            # two documents and ignore the second.
             text = fn.expr(f"concat('{{\"row\":', {_TEXT}, '}}')")
             schema = f"row STRUCT<{decodable(source.schema.columns)}>, {CORRUPT} STRING"
             parsed = fn.from_json(text, schema, _options(source))
@@ -76,18 +76,18 @@ def _misfit(source: Source) -> str:
 
 
 def _line() -> str:
-    """A line's end belongs to the file that the line once came from."""
+    """Without a line end, which belongs to the file that the line came from."""
     return f"trim(TRAILING '\\r\\n' FROM {_TEXT})"
 
 
 def _options(source: Source) -> dict[str, str]:
-    """With an option set, Spark's optimizer leaves the schema whole; it would else skip columns that nobody asks for,
-    and with them what is wrong in them."""
+    """With an option set, Spark's optimizer keeps the whole schema. Otherwise it would skip columns that no query uses,
+    and the errors in them."""
     for name in source.format_options:
         if name.lower() in _OWN_OPTIONS:
             raise UserError(
-                f"source `{source.name}` has the format option `{name}`, which is not its to set",
-                "remove it: what cannot be read becomes a dead letter",
+                f"source `{source.name}` has the format option `{name}`, which cannot be set",
+                "remove it: records that cannot be read become dead letters",
             )
     return {**source.format_options, "mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
 

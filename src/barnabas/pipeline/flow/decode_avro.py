@@ -1,7 +1,7 @@
-"""Avro values into rows, by fastavro in Spark's Python workers, a batch at a time.
+"""Decodes Avro values into rows with fastavro, in Spark's Python workers, a batch at a time.
 
-The declared schema is the reader's: its fields are the columns. The writer's is the same, unless values carry the id of
-a schema (`framing: confluent`) and the project names a registry: then it is asked, once for each id.
+The declared schema is the reader schema: its fields are the columns. The writer schema is the same, unless values carry
+a schema id (`framing: confluent`) and the project names a registry: then the registry is asked, once for each id.
 """
 
 import base64
@@ -30,20 +30,20 @@ _TIMEOUT_S = 10
 _LOGICAL = frozenset(
     {"timestamp-millis", "timestamp-micros", "local-timestamp-millis", "local-timestamp-micros", "date", "decimal"}
 )
-"""Those that have a column type of their own (`project.avro`); the others are read as what they are written in."""
+"""Those with a column type of their own (`project.avro`); others are read as their underlying type."""
 
 
 class Misfit(ValueError):
-    """What is wrong with a value."""
+    """A value that does not match the schema, and why."""
 
 
 def with_decoded(records: "DataFrame", source: Source) -> "DataFrame":
-    """The records with PARSED, a struct with the struct `row`, which is null where the value does not fit."""
+    """Adds PARSED, a struct with the struct `row`, which is null where the value does not match."""
     from pyspark.sql.pandas.types import to_arrow_schema
     from pyspark.sql.types import StructField, StructType
 
     _check_package()
-    AvroReader.of(source)  # a schema that fastavro refuses is told here, not by a task
+    AvroReader.of(source)  # a schema that fastavro refuses is reported here, not in a task
     row = StructType.fromDDL(decodable(source.schema.columns))
     schema = StructType([*records.schema.fields, StructField(PARSED, StructType([StructField("row", row)]))])
     arrow_schema = to_arrow_schema(schema, timezone="UTC")
@@ -87,14 +87,14 @@ class AvroReader:
             ) from None
 
     def rows(self, values: "list[bytes | None]", type_: Any) -> Any:
-        """An Arrow array; null where a value does not fit."""
+        """An Arrow array; null where a value does not match."""
         import pyarrow as pa
 
         found = [self._row_or_none(value) for value in values]
         try:
             return pa.array(found, type_)
         except (pa.ArrowException, OverflowError, ValueError, TypeError):
-            # One that no column can hold, such as a number with too many digits: find it.
+            # A value that its column cannot hold, such as a number with too many digits: find it.
             return pa.array([row if _holds(row, type_) else None for row in found], type_)
 
     def problem(self, value: bytes) -> str | None:
@@ -116,7 +116,7 @@ class AvroReader:
             row: Any = schemaless_reader(stream, writer, self._declared)
         except (UserError, MemoryError):
             raise
-        except Exception as error:  # fastavro raises whatever the bytes lead to: IndexError, EOFError, its own
+        except Exception as error:  # fastavro raises many kinds: IndexError, EOFError, its own
             raise Misfit(f"not Avro of this schema: {_said(error)}") from None
         if stream.tell() != len(value):
             raise Misfit(f"not Avro of this schema: {len(value) - stream.tell()} bytes are left over")
@@ -124,7 +124,7 @@ class AvroReader:
         return plain
 
     def written(self, row: dict[str, Any]) -> bytes:
-        """The way back, for tests of pipelines."""
+        """Encodes a row, for tests of pipelines."""
         from fastavro import schemaless_writer
 
         stream = io.BytesIO()
@@ -191,7 +191,7 @@ def _asked(registry: str, number: int) -> Any:
 
 
 def _registry_fails(place: str, what: str) -> UserError:
-    return UserError(f"the schema registry {place} does not help: {what}", "is it running, and is the address right?")
+    return UserError(f"the schema registry {place} cannot be used: {what}", "is it running, and is the address right?")
 
 
 def _known_logical_types(schema: Any) -> Any:
@@ -209,7 +209,7 @@ _INNER = ("type", "items", "values", "fields")
 
 
 def _plain_of(type_: Type) -> Callable[[Any], Any] | None:
-    """What makes of fastavro's values those that Arrow takes; None where they are the same: only maps differ."""
+    """Converts fastavro's values to Arrow's; None where they are the same: only maps differ."""
     match type_:
         case Map(_, value):
             inner = _plain_of(value)

@@ -1,8 +1,7 @@
-"""What is counted while rows go by: the names under which a query's progress tells it.
+"""The counts that Spark takes while rows pass, and their names in the progress of a query.
 
-Spark tells these counts with the progress of each batch (`progress.observedMetrics`), one row under the name of each
-source, and of each flow that has rules. A source that several queries read is counted by each of them: take the counts
-of one query, do not add them up over queries.
+Spark reports them with each batch (`progress.observedMetrics`), one row for each source and for each flow with rules. A
+source that several queries read is counted by each of them: use the counts of one query, do not add up queries.
 """
 
 from collections.abc import Mapping
@@ -12,9 +11,9 @@ from typing import Any
 ROWS = "rows"
 """Records of a source; rows of a flow."""
 MISFITS = "misfits"
-"""Records that do not fit the schema. Only of sources."""
+"""Records that do not match the schema. Only of sources."""
 DEAD = "dead"
-"""Those that become dead letters: the misfits, and rows that break a rule with `otherwise: dead-letter`."""
+"""Dead letters: misfits, and rows that break a rule with `otherwise: dead-letter`."""
 DROPPED = "dropped"
 """Rows that break a rule with `otherwise: drop`, and no stricter one."""
 LATE = "late"
@@ -24,7 +23,7 @@ _RULE = "rule_"
 
 
 def rule_column(rule: str) -> str:
-    """Rows that fit the schema and break this rule, whatever becomes of them."""
+    """Rows that match the schema and break this rule, whatever happens to them."""
     return _RULE + rule
 
 

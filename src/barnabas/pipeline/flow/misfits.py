@@ -1,8 +1,8 @@
-"""Says why a record does not fit its schema, for the header of its dead letter.
+"""Explains why a record does not match its schema, for the header of its dead letter.
 
-Spark knows that something does not fit, not what. Here the value is read once more, by Python, and compared with the
+Spark reports that something does not match, not what. Here Python reads the value once more and compares it with the
 schema; only values that Spark has refused come here. Where Python finds nothing (Spark is stricter in details, such as
-the format of a time), the text says no more than is known.
+the format of a time), the text is general.
 """
 
 import csv
@@ -27,11 +27,11 @@ UNKNOWN = "does not fit the schema"
 
 
 def explaining(source: Source) -> "Callable[[Column], Column]":
-    """A function of Spark from values to what is wrong with them."""
+    """A Spark function from values to explanations."""
     import pyarrow as pa
     from pyspark.sql.pandas.functions import arrow_udf
 
-    # Types by name: functions that travel to workers are told by their annotations what they take.
+    # Types by name: Spark reads from annotations what a function for its workers takes.
     def texts(values: pa.Array) -> pa.Array:
         return pa.array([misfit(value, source) for value in values.to_pylist()], pa.string())
 
@@ -39,7 +39,7 @@ def explaining(source: Source) -> "Callable[[Column], Column]":
 
 
 def misfit(value: bytes | None, source: Source) -> str:
-    """What is wrong with a value that does not fit; one line."""
+    """Why a value does not match its schema, in one line."""
     if value is None:
         return "the record has no value"
     if source.format is Format.AVRO:
@@ -65,7 +65,7 @@ def _json_problem(text: str, source: Source) -> str | None:
         what = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deep"
         return f"not JSON: {what}{where}" if text.strip() else "not JSON: the value is empty"
     if not isinstance(found, dict):
-        return f"a JSON object is wanted, not {_shown(found)}"
+        return f"expected a JSON object, not {_shown(found)}"
     for column in source.schema.columns:
         problem = _value_problem(found.get(column.name), column.type, column.name, _custom(source))
         if problem:
@@ -99,10 +99,10 @@ def _csv_problem(text: str, source: Source) -> str | None:
     except csv.Error as error:
         return f"not CSV: {error}"
     if len(rows) != 1:
-        return f"{len(rows)} lines in one record, where one is wanted"
+        return f"{len(rows)} lines in one record, expected one"
     columns = source.schema.columns
     if len(rows[0]) != len(columns):
-        return f"{len(rows[0])} fields, and the schema has {len(columns)} columns"
+        return f"{len(rows[0])} fields, but the schema has {len(columns)} columns"
     nothing = options.get("nullvalue", "")
     fields = {column.name: None if cell == nothing else cell for column, cell in zip(columns, rows[0], strict=True)}
     for column in columns:
@@ -114,7 +114,7 @@ def _csv_problem(text: str, source: Source) -> str | None:
 
 
 def _custom(source: Source) -> frozenset[str]:
-    """Types whose format the project chose: Python cannot tell what fits then."""
+    """Types whose format the project sets: Python cannot check those."""
     given = {name.lower() for name in source.format_options}
     return frozenset(name for name, option in _FORMATS.items() if option in given)
 
@@ -197,7 +197,7 @@ def _fits_decimal(value: object, precision: int, scale: int) -> bool:
 
 def _parses(parse: Callable[[str], Any], value: object) -> bool:
     try:
-        parse(value)  # type: ignore[arg-type]  # what is no text raises TypeError
+        parse(value)  # type: ignore[arg-type]  # anything but text raises TypeError
     except (ValueError, TypeError):
         return False
     return True

@@ -1,16 +1,16 @@
-"""Columns that exist on the way only, and what becomes of a row. No schema has names like these."""
+"""Names of intermediate columns, and the possible fates of a row. No schema has names like these."""
 
 PARSED = "__barnabas_parsed"
 CORRUPT = "__barnabas_corrupt"
 VALUE = "__barnabas_value"
-"""The record's value as it came."""
+"""The original value of the record."""
 MISFIT = "__barnabas_misfit"
-"""Whether it does not fit its schema."""
+"""Whether it does not match its schema."""
 FATE = "__barnabas_fate"
 _RULE = "__barnabas_rule_"
 
 KEPT, BROKE_SCHEMA, BROKE_RULE, DROPPED, LATE = "kept", "misfit", "dead", "dropped", "late"
-"""What FATE says."""
+"""The values of FATE."""
 
 
 def broken(rule: str) -> str:
@@ -19,5 +19,5 @@ def broken(rule: str) -> str:
 
 
 def quoted(name: str) -> str:
-    """A column's name, whatever stands in it, for SQL and for `col`."""
+    """A column name, quoted for SQL and for `col`."""
     return f"`{name.replace('`', '``')}`"

@@ -1,9 +1,9 @@
 """A project as DataFrames: the same functions for a stream, for a preview and for a test.
 
-    read(source) -> decode -> misfits are dead -> rules -> late rows -> watermark -> duplicates -> flows -> their rules
+    read(source) -> decode -> misfits to dead letters -> rules -> late rows -> watermark -> duplicates -> flows -> rules
 
-`read` gives the connector's columns, `headers` with them (`flow.reading.source_options`). Everything is known by its
-name in SQL: sources, tables and flows become temporary views of the session, so a session holds one plan at a time
+`read` returns the connector's columns including `headers` (`flow.reading.source_options`). Sources, tables and flows
+become temporary views of the session, so that SQL can name them; so a session holds one plan at a time
 (`spark.newSession()` is cheap).
 """
 
@@ -28,14 +28,14 @@ class Plan:
     """DataFrames by the names of the project; all of them streaming, or none."""
 
     sources: Mapping[str, DataFrame]
-    """Decoded, with METADATA_COLUMNS; rules applied, late rows left out, watermark set, duplicates removed."""
+    """Decoded, with METADATA_COLUMNS; rules applied, late rows removed, watermark set, duplicates removed."""
     flows: Mapping[str, DataFrame]
     """Every flow, views too; its own rules applied."""
     dead: Mapping[str, DataFrame]
-    """Dead letters of a source or flow, where there can be any: key, value, headers, timestamp, as the sink takes
-    them. Those of a flow must be written in the flow's own output mode."""
+    """Dead letters of a source or flow, where there can be any: key, value, headers, timestamp, as the sink
+    expects them. Those of a flow must be written in the flow's own output mode."""
     judged: Mapping[str, DataFrame]
-    """Rows of each source, and of flows with rules, none left out yet, and their fate (`flow.names.FATE`)."""
+    """All rows of each source, and of flows with rules, with their fate (`flow.names.FATE`)."""
 
 
 def plan(
@@ -46,7 +46,7 @@ def plan(
     streaming: bool,
     version: str = FIRST_VERSION,
 ) -> Plan:
-    """Raises `UserError` for what is wrong with queries, functions and rules; each has its place in a file."""
+    """Raises `UserError` for mistakes in queries, functions and rules, with their place in a file."""
     builder = _Builder(project, spark, version, streaming)
     with in_flows(project):
         for source in project.sources.values():

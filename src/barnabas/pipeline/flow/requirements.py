@@ -1,7 +1,7 @@
-"""What a decoded row must have beyond its types, which Spark's decoders do not look at.
+"""Requirements of a decoded row that Spark's decoders do not check.
 
-They take every column as one that may be null and every text as long enough. And some columns must be there although
-the schema does not say so: a window drops rows without a time, and rows without an id would all be the same row.
+They treat every column as nullable and ignore the length of texts. And some columns must not be null although the
+schema allows it: a window drops rows without a time, and rows without an id would all be duplicates of each other.
 """
 
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from barnabas.pipeline.project.types import STRING, Array, Column, Map, Primitiv
 
 
 def required_columns(source: Source) -> dict[str, str]:
-    """Columns that may not be null, as the schema spells them, and what needs them."""
+    """Columns that must not be null, as the schema spells them, and why."""
     reasons: dict[str, list[str]] = {}
 
     def add(name: str, reason: str) -> None:
@@ -32,7 +32,7 @@ def required_columns(source: Source) -> dict[str, str]:
 
 
 def violations(source: Source, row: str) -> list[str]:
-    """Conditions in SQL, any of which a decoded row (the expression `row`) breaks."""
+    """SQL conditions that are true for a row (the expression `row`) that breaks a requirement."""
     required = required_columns(source)
     found = [f"{row}.{quoted(name)} IS NULL" for name in required]
     for column in source.schema.columns:
@@ -43,7 +43,7 @@ def violations(source: Source, row: str) -> list[str]:
 
 
 def decodable(columns: Iterable[Column]) -> str:
-    """The schema in the words of Spark's decoders, which know no bounded texts."""
+    """The schema as Spark's decoders take it: they have no texts of limited length."""
     return ", ".join(Column(each.name, _decodable(each.type)).text() for each in columns)
 
 
@@ -62,7 +62,7 @@ def _decodable(type_: Type) -> Type:
 
 
 def _broken_inside(expression: str, type_: Type, depth: int) -> str | None:
-    """The condition that something within a value is missing or too long; null where the value is."""
+    """The condition that something inside a value is missing or too long; null where the value is null."""
     match type_:
         case Primitive("CHAR" | "VARCHAR", (length,)):
             return f"length({expression}) > {length}"

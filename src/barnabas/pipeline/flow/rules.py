@@ -1,8 +1,8 @@
-"""Rules, and what becomes of rows that break them. Everything is counted on the way (`flow.metrics`).
+"""Applies rules, and decides what happens to rows that break them. All of it is counted (`flow.metrics`).
 
-The fate of a row is one column, decided once: first the schema, then the strictest rule that it breaks, then lateness.
-The counts are taken by a stage of its own (`observe`), through which the optimizer moves no filter; so rows are decoded
-and judged once, and not once for each filter.
+The fate of a row is one column, computed once: first the schema, then the strictest rule that it breaks, then lateness.
+A separate stage takes the counts (`observe`). The optimizer moves no filter through it, so rows are decoded and judged
+once, not once for each filter.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from barnabas.spark.errors import HINT, UserError
 
 _ROW_SHOWN = 400
 _ERROR = "barnabas.pipeline.RuleBroken"
-"""What `barnabas.spark.readable` looks for in what Spark says; the text behind it is the error's."""
+"""The marker that `barnabas.spark.readable` looks for in Spark's errors; the message follows it."""
 
 
 def judge_source(decoded: DataFrame, source: Source) -> DataFrame:
@@ -68,9 +68,9 @@ def _judged(
 
 
 def _holds(rows: DataFrame, owner: Source | Flow, rule: Expectation) -> Column:
-    """Never null. A rule that Spark cannot read is told at its place."""
+    """Never null. A rule that Spark cannot parse is reported with its place."""
     with in_rule(owner, rule):
-        # In parentheses over lines, so that neither an OR nor a comment in a rule can change what stands around it.
+        # In parentheses on lines of their own, so that an OR or a comment in a rule cannot affect the surrounding text.
         condition = fn.expr(f"(\n{rule.rule}\n)")
         found = rows.select(condition.alias("rule")).schema["rule"].dataType
         if not isinstance(found, BooleanType | NullType):
@@ -81,7 +81,7 @@ def _holds(rows: DataFrame, owner: Source | Flow, rule: Expectation) -> Column:
 
 
 def _cases(flagged: DataFrame, owner: Source | Flow) -> list[tuple[Column, Column]]:
-    """What a broken rule leads to, the strictest first."""
+    """The fate for each kind of broken rule, the strictest first."""
     cases = [
         (fn.col(broken(rule.name)), _fail(flagged, owner, rule))
         for rule in owner.expect
@@ -113,7 +113,7 @@ def _fail(flagged: DataFrame, owner: Source | Flow, rule: Expectation) -> Column
 
 
 def _late(late: Late) -> Column:
-    """By the record's own time in the log, so that a replay finds the same rows late."""
+    """By the record's own timestamp, so that a replay finds the same rows late."""
     happened = fn.unix_micros(fn.col(quoted(late.column)).cast("timestamp"))
     return fn.unix_micros(fn.col("_timestamp")) - happened > late.after.ms * 1000
 

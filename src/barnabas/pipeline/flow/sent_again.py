@@ -1,7 +1,7 @@
-"""Dead letters that were sent again come back through the source's topic, where others read them too.
+"""Dead letters that were sent again come back through the source's topic, which others read too.
 
-Such a record says whom it is for. Everybody else has judged the original already, or will when it replays the log: it
-must not see the record a second time.
+Such a record names the source and version it is for. All others have processed the original, or will when they replay
+the log, and must not see it a second time.
 """
 
 from pyspark.sql import Column, DataFrame

@@ -1,7 +1,7 @@
-"""Whether flows can run as streams: Spark allows less there, and tests see rows at rest.
+"""Checks whether flows can run as streams: Spark supports less there, and tests run them as batches.
 
-A query that sorts everything, or a count without a watermark that is to be appended, passes a test and fails when it is
-run. Spark can be asked beforehand: it looks at the plan alone, and needs no rows.
+A query that sorts everything, or an appended count without a watermark, would pass its tests and fail in `run`. Spark
+can check that beforehand: it only needs the plan, no rows.
 """
 
 from typing import Any
@@ -17,8 +17,8 @@ from barnabas.spark.errors import UserError
 
 
 def unstreamable(project: Project, spark: SparkSession) -> list[UserError]:
-    """What Spark would say about each flow with an output when it is run."""
-    made = plan(project, spark, lambda source: _endless(spark, source), streaming=True)
+    """The errors that Spark would raise for each flow with an output when it is run."""
+    made = plan(project, spark, lambda source: _empty_stream(spark, source), streaming=True)
     found = []
     for flow in project.running_flows():
         try:
@@ -31,8 +31,8 @@ def unstreamable(project: Project, spark: SparkSession) -> list[UserError]:
 def _check(project: Project, flow: Flow, rows: DataFrame, spark: SparkSession) -> None:
     if not rows.isStreaming:
         raise UserError(
-            f"flow `{flow.name}` does not stream: what it returns is made of rows at rest only",
-            "let it return what it makes of its inputs",
+            f"flow `{flow.name}` is not a stream: what it returns does not depend on any source",
+            "return a DataFrame that is made from its inputs",
         )
     jvm: Any = spark._jvm
     modes = jvm.org.apache.spark.sql.streaming.OutputMode
@@ -48,8 +48,8 @@ def _mode(flow: Flow) -> Mode:
     return flow.output.mode if isinstance(flow.output, TopicOutput | ConsoleOutput) else Mode.APPEND
 
 
-def _endless(spark: SparkSession, source: Source) -> DataFrame:
-    """A stream with the columns of a source, from which nobody ever reads."""
+def _empty_stream(spark: SparkSession, source: Source) -> DataFrame:
+    """A stream with the columns of a source, which is never started."""
     from barnabas.spark.source.columns import default_schema
 
     schema: StructType = default_schema(None, include_headers=True)

@@ -1,4 +1,4 @@
-"""Flows: a query reads views by their names, a function is called with what its parameters are named after."""
+"""Runs flows: a query reads views by name, a function is called with the inputs that its parameters name."""
 
 import importlib.util
 import sys
@@ -17,7 +17,7 @@ from barnabas.spark.errors import UserError
 
 
 def table_rows(spark: SparkSession, table: Table) -> DataFrame:
-    """Rows at rest."""
+    """The rows of a static table."""
     reader = spark.read.schema(table.schema.ddl) if table.schema else spark.read
     if table.format is TableFormat.CSV:
         return reader.option("header", "true").option("mode", "FAILFAST").csv(table.path)
@@ -27,14 +27,14 @@ def table_rows(spark: SparkSession, table: Table) -> DataFrame:
 
 
 def flow_rows(project: Project, flow: Flow, spark: SparkSession, inputs: Mapping[str, DataFrame]) -> DataFrame:
-    """What a flow makes of its inputs; `inputs` has them by name."""
+    """The rows of a flow; `inputs` by name."""
     if isinstance(flow.transform, SqlQuery):
         with in_query(flow, flow.transform):
             return spark.sql(flow.transform.text)
-    return _called(project, flow, flow.transform, spark, inputs)
+    return _call_function(project, flow, flow.transform, spark, inputs)
 
 
-def _called(
+def _call_function(
     project: Project,
     flow: Flow,
     function: PythonFunction,
@@ -50,20 +50,20 @@ def _called(
             arguments[name] = dict(inputs)
         elif name.lower() in by_name:
             arguments[name] = by_name[name.lower()]
-    with in_function(flow, function, project), _importing(function.file.parent):
-        found = _loaded(function.file, function.function)(**arguments)
+    with in_function(flow, function, project), _import_path(function.file.parent):
+        found = _load_function(function.file, function.function)(**arguments)
         if not isinstance(found, DataFrame):
             raise UserError(
                 f"flow `{flow.name}`: the function `{function.function}` in {function.file.name} returns "
                 f"{'nothing' if found is None else type(found).__name__}, not a DataFrame",
-                "return what its last step gives: `return rows.where(...)`",
+                "return the DataFrame of the last step: `return rows.where(...)`",
             )
         return found
 
 
 @contextmanager
-def _importing(folder: Path) -> Iterator[None]:
-    """Files beside a flow's can be imported by it."""
+def _import_path(folder: Path) -> Iterator[None]:
+    """Let a flow import the files in its folder."""
     sys.path.insert(0, str(folder))
     try:
         yield
@@ -71,42 +71,42 @@ def _importing(folder: Path) -> Iterator[None]:
         sys.path.remove(str(folder))
 
 
-def _loaded(file: Path, function: str) -> Callable[..., DataFrame]:
-    """The function, from its file as it is now.
+def _load_function(file: Path, function: str) -> Callable[..., DataFrame]:
+    """Load the function from the current file.
 
-    What runs in Spark's workers (user-defined functions) travels there whole: the workers do not have these files.
+    User-defined functions in it are pickled by value: Spark's workers do not have these files.
     """
     before = set(sys.modules)
     _forget_modules_of(file.parent)
     module = _module(file)
-    _send_whole(module)
+    _pickle_by_value(module)
     for name in set(sys.modules) - before:
         if _is_in(sys.modules[name], file.parent):
-            _send_whole(sys.modules[name])
+            _pickle_by_value(sys.modules[name])
     found: Callable[..., DataFrame] = getattr(module, function)
     return found
 
 
 def _module(file: Path) -> ModuleType:
-    # Under a name of its own: a flow may be called like a module of Python.
+    # With a prefix: a flow may have the name of a Python module.
     name = f"barnabas_flow_{file.stem}"
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
-        raise UserError(f"{file.name} is not a file of Python", "name it with .py at its end")
+        raise UserError(f"{file.name} is not a Python file", "rename it to end with .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
 
 
-def _send_whole(module: ModuleType) -> None:
+def _pickle_by_value(module: ModuleType) -> None:
     from pyspark.cloudpickle import register_pickle_by_value
 
     register_pickle_by_value(module)  # type: ignore[no-untyped-call]  # it has no types
 
 
 def _forget_modules_of(folder: Path) -> None:
-    """Another version of them may have been loaded in this process."""
+    """An earlier state of them may have been loaded in this process."""
     for name, module in list(sys.modules.items()):
         if _is_in(module, folder):
             del sys.modules[name]

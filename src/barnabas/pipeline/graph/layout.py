@@ -1,8 +1,8 @@
-"""Where the boxes of a drawing go: in layers from left to right, with few crossings, each near what it is tied to.
+"""Places the boxes of a drawing: in layers from left to right, with few crossings, each near its neighbours.
 
-The steps are those of every layered drawing. Layers by the longest way from a beginning; an arrow over several layers
-gets a place in each of them, so that it passes between boxes; the order in a layer follows the neighbours' middle
-(a few sweeps there and back); the height of each is the nearest to its neighbours' that keeps the order.
+The usual steps of a layered layout. The layer of a box is its longest path from a start; an arrow over several layers
+gets a place in each of them, so that it passes between boxes; boxes in a layer are ordered by the median of their
+neighbours (a few sweeps forward and back); their heights are the nearest to their neighbours' that keep the order.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Spot:
-    """A box's upper left corner, and its width: all boxes of a layer are as wide as the widest."""
+    """The upper left corner of a box, and its width: all boxes of a layer have the width of the widest."""
 
     x: float
     y: float
@@ -36,7 +36,7 @@ class Spot:
 class Layout:
     spots: Mapping[str, Spot]
     ways: Sequence[Sequence[tuple[float, float]]]
-    """For each arrow of the graph: where it starts, the points where it passes layers (two in each), where it ends."""
+    """For each arrow: its start, the points where it passes layers (two in each), its end."""
     width: float
     height: float
 
@@ -79,7 +79,7 @@ class _Layers:
         return Layout(spots, ways, xs[-1] + widths[-1] if xs else 0.0, bottom)
 
     def _chain(self, index: int) -> list[str]:
-        """The names that an arrow passes, from box to box; bends in the layers between are made here."""
+        """The nodes that an arrow passes, from box to box; creates the bends in the layers between."""
         arrow = self._graph.arrows[index]
         chain = [arrow.start]
         for layer in range(self._layer[arrow.start] + 1, self._layer[arrow.end]):
@@ -121,12 +121,12 @@ class _Layers:
         return {name: value - top for name, value in middle.items()}
 
     def _pull(self, start: str, end: str) -> int:
-        """Two that have only each other, as a flow and its output, shall be level: that line is then straight."""
+        """Two boxes that are connected only to each other, such as a flow and its output, get the same height."""
         return _STRAIGHT if len(self._right[start]) == 1 and len(self._left[end]) == 1 else 1
 
     def _apart(self, column: Sequence[str], wanted: Sequence[float]) -> list[float]:
-        """The nearest heights to the wanted ones (least squares) that keep the order and the gaps: neighbours that
-        would overlap become a block, which goes to the mean of what its members want."""
+        """The heights nearest to the wanted ones (least squares) that keep the order and the gaps: neighbours that
+        would overlap become a block at the mean of their wanted heights."""
         offsets, total = [], 0.0
         for index, name in enumerate(column):
             if index:
@@ -162,9 +162,9 @@ class _Layers:
 
 
 def _layers(graph: Graph) -> dict[str, int]:
-    """Longest way from a beginning. A table that is only read stands right before its first reader."""
+    """The longest path from a start. A table that is only read is placed right before its first reader."""
     layer = {box.id: 0 for box in graph.boxes}
-    for _ in graph.boxes:  # no way is longer than there are boxes
+    for _ in graph.boxes:  # no path is longer than the number of boxes
         changed = False
         for arrow in graph.arrows:
             if layer[arrow.end] <= layer[arrow.start]:

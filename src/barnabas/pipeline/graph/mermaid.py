@@ -31,7 +31,7 @@ def _shape(box: Box) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Characters that mean something to Mermaid, by its own codes."""
+    """Escapes characters that have a meaning in Mermaid."""
     return "".join(
         character if character.isalnum() or character in " .,:;/_-+*'()" else f"#{ord(character)};"
         for character in text

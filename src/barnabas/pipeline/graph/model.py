@@ -1,4 +1,4 @@
-"""Lineage: what comes from where and goes where, from a project alone, without Spark or the log.
+"""Lineage: where data comes from and where it goes, from the project alone, without Spark or a broker.
 
 Boxes are topics, tables, sources, flows, consoles and the dead letters; a topic that one flow writes and a source
 reads is one box. `text`, `svg` and `mermaid` draw it, `as_object` is for programs.
@@ -53,7 +53,7 @@ class Arrow:
     start: str
     end: str
     is_bad: bool = False
-    """For rows that did not pass."""
+    """For rows that break a rule or do not match the schema."""
 
 
 @dataclass(frozen=True)
@@ -168,6 +168,6 @@ def _may_die(expect: tuple[Expectation, ...]) -> bool:
 
 
 def _short(project: Project, path: str) -> str:
-    """Paths inside the project are shown as the project writes them."""
+    """Paths inside the project are shown relative to it."""
     folder = f"{project.folder}{os.sep}"
     return path.removeprefix(folder)

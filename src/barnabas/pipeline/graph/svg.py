@@ -1,7 +1,7 @@
-"""Lineage as a picture: SVG made by hand, which every browser shows, light or dark as the reader's system is.
+"""Lineage as an SVG picture, light or dark like the reader's system.
 
-Letters are not measured but estimated, on the wide side, as nobody knows which font the reader has; long lines are
-cut and told whole in a tooltip.
+Text widths are estimated on the wide side, because the reader's font is unknown; long lines are cut, and shown in full
+in a tooltip.
 """
 
 from html import escape
@@ -160,5 +160,5 @@ def _cut(text: str) -> str:
 
 
 def _n(number: float) -> str:
-    """Short, as a drawing needs no more than a tenth of a pixel."""
+    """Rounded: a drawing needs no more than a tenth of a pixel."""
     return f"{number:.1f}".removesuffix(".0")

@@ -1,4 +1,4 @@
-"""Lineage as a tree for a terminal, from topics down to what comes out. What joins is drawn where it is met first."""
+"""Lineage as a tree for a terminal, from topics down to outputs. A join is drawn where it is first reached."""
 
 from barnabas.pipeline.graph.model import Arrow, Box, Graph, Kind
 
@@ -7,7 +7,7 @@ _PLAIN = {"|": "|  ", "+": "+- ", "L": "`- ", ">": "->", "!": "~>", "*": "-"}
 
 
 def text_of(graph: Graph, *, fancy: bool = True) -> str:
-    """`fancy`: with lines that only UTF-8 has."""
+    """`fancy`: with line-drawing characters, which need UTF-8."""
     return _Drawing(graph, _FANCY if fancy else _PLAIN).lines()
 
 
@@ -20,7 +20,7 @@ class _Drawing:
 
     def lines(self) -> str:
         roots = [box for box in self._graph.boxes if not self._graph.before(box.id)]
-        # A table is told where it is joined; one that nothing reads is told here.
+        # A table is shown where it is joined; one that nothing reads is shown here.
         roots = [box for box in roots if box.kind is not Kind.TABLE or not self._graph.after(box.id)]
         for root in [*roots, *self._graph.boxes]:
             if root.id not in self._shown and (root in roots or root.kind is not Kind.TABLE):
@@ -50,7 +50,7 @@ class _Drawing:
             )
 
     def _after(self, box: Box) -> tuple[list[Arrow], list[Arrow]]:
-        """Arrows to where rows rest, which need a line, and arrows to what goes on, which need a branch."""
+        """Arrows to outputs, which need a line, and arrows to other flows, which need a branch."""
         leaves: list[Arrow] = []
         branches: list[Arrow] = []
         for arrow in self._graph.after(box.id):

@@ -1,4 +1,4 @@
-"""What a project folder says, read and checked without Spark: `load` gives a `Project` or all its mistakes at once."""
+"""Reads and checks a project folder without Spark: `load` returns a `Project` or raises all its mistakes at once."""
 
 from barnabas.pipeline.project.loader import load
 from barnabas.pipeline.project.model import Project

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 
-from barnabas.pipeline.project.schemas import Schema, first_twice
+from barnabas.pipeline.project.schemas import Schema, first_duplicate
 from barnabas.pipeline.project.types import BINARY, STRING, TIMESTAMP, Array, Column, Map, Primitive, Struct, Type
 
 _PRIMITIVES = {
@@ -37,14 +37,14 @@ def schema_of(text: str) -> Schema:
         raise NotAvro(f"not JSON: {error}") from None
     found = _Types().read(declared, "", 0)
     if not isinstance(found, Struct):
-        raise NotAvro("the outermost type must be a record, whose fields become the columns")
+        raise NotAvro("the top-level type must be a record: its fields become the columns")
     return Schema(found.fields, json.dumps(declared, separators=(",", ":")))
 
 
 class _Types:
     def __init__(self) -> None:
         self._named: dict[str, Type | None] = {}
-        """None: being read, so that whoever needs it needs itself."""
+        """None: being read, so a use of it is recursive."""
 
     def read(self, declared: object, namespace: str, depth: int) -> Type:
         if depth > _DEPTH_MAX:
@@ -77,7 +77,7 @@ class _Types:
         full = name if "." in name or not namespace else f"{namespace}.{name}"
         full = full if full in self._named else name
         if full not in self._named:
-            raise NotAvro(f"`{name}` is not a type, and no type of that name stands before it")
+            raise NotAvro(f"`{name}` is not a type, and no type of that name was defined before it")
         found = self._named[full]
         if found is None:
             raise NotAvro(f"`{name}` contains itself, which a column cannot")
@@ -86,13 +86,13 @@ class _Types:
     def _union(self, choices: list[object], namespace: str, depth: int) -> Type:
         rest = [choice for choice in choices if choice != "null"]
         if len(rest) != 1:
-            raise NotAvro('a union of several types has no column type; only ["null", one type] has')
+            raise NotAvro('a union of several types cannot be a column; only ["null", one type] can')
         return self.read(rest[0], namespace, depth + 1)
 
     def _name_and_read(self, kind: str, declared: Mapping[str, object], namespace: str, depth: int) -> Type:
         name = declared.get("name")
         if not isinstance(name, str) or not name:
-            raise NotAvro(f"a type of the kind {kind} has no name")
+            raise NotAvro(f"a {kind} type has no name")
         inner = declared.get("namespace", namespace)
         namespace = name.rpartition(".")[0] if "." in name else inner if isinstance(inner, str) else namespace
         full = name if "." in name or not namespace else f"{namespace}.{name}"
@@ -119,7 +119,7 @@ class _Types:
             except NotAvro as error:
                 raise NotAvro(f"field `{field['name']}`: {error}") from None
             columns.append(Column(field["name"], found))
-        twice = first_twice(column.name for column in columns)
+        twice = first_duplicate(column.name for column in columns)
         if twice is not None:
             raise NotAvro(f"the record `{record}` has the field `{twice}` twice")
         return tuple(columns)

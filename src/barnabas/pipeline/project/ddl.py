@@ -1,12 +1,12 @@
 """Reads schemas in Spark's DDL without Spark: `id STRING NOT NULL, tags ARRAY<STRING>, at STRUCT<x: INT, y: INT>`.
 
-Its answer is what Spark's own parser would make of the text; where they could differ (interval types, collations,
-defaults) the text is refused, with the place where reading stopped.
+The result is that of Spark's own parser; where the two could differ (interval types, collations, defaults), the text is
+refused, with the place where reading stopped.
 """
 
 import re
 
-from barnabas.pipeline.project.schemas import Schema, first_twice
+from barnabas.pipeline.project.schemas import Schema, first_duplicate
 from barnabas.pipeline.project.types import PRIMITIVES, Array, Column, Map, Primitive, Struct, Type
 
 _TOKEN = re.compile(
@@ -17,7 +17,7 @@ _TOKEN = re.compile(
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "0": "\0"}
 _DEPTH_MAX = 50
-"""Nobody's events are nested deeper; it keeps the reader's own stack small."""
+"""Deeper than any real schema; it limits the recursion of the reader."""
 _DECIMAL_MAX = 38
 
 
@@ -59,9 +59,9 @@ class _Reader:
             found.append(self._column(between))
         if self._text() != end:
             self._fail(f"expected a comma or {end or 'the end'}, not {self._shown()}")
-        twice = first_twice(column.name for column in found)
+        twice = first_duplicate(column.name for column in found)
         if twice is not None:
-            raise NotDdl(f"the column `{twice}` is there twice", self._tokens[start][2])
+            raise NotDdl(f"the column `{twice}` occurs twice", self._tokens[start][2])
         return tuple(found)
 
     def _column(self, between: str) -> Column:
@@ -132,8 +132,8 @@ class _Reader:
             precision, scale = [*arguments, *(10, 0)[len(arguments) :]]
             if not 0 < precision <= _DECIMAL_MAX or scale > precision:
                 raise NotDdl(
-                    f"DECIMAL({precision}, {scale}) cannot be: at most {_DECIMAL_MAX} digits, of which the second "
-                    "number are behind the point",
+                    f"DECIMAL({precision}, {scale}) is not valid: at most {_DECIMAL_MAX} digits, and no "
+                    "more of them after the point than in all",
                     position,
                 )
             return Primitive(name, (precision, scale))

@@ -1,4 +1,4 @@
-"""A duration in a project's files, as Spark wants to have it."""
+"""A duration in a project's files, in the form that Spark takes."""
 
 from dataclasses import dataclass
 

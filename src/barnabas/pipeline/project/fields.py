@@ -1,7 +1,7 @@
-"""Reads one section: knows its keys, and turns what stands there into values or problems.
+"""Reads one section: knows its keys, and turns their values into Python values or problems.
 
-A value that is missing or wrong becomes an empty one of its type, so that reading goes on and finds the next mistake;
-the report then keeps the project from being used.
+A value that is missing or wrong becomes an empty one of its type, so that reading continues and finds the next mistake;
+the report then prevents that the project is used.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ _NO_ENTRIES: Mapping[str, tuple[Scalar, Node]] = {}
 
 class Fields:
     def __init__(self, report: Report, section: Section, node: Node, owner: Place, what: str) -> None:
-        """`owner` is where the section's own key stands, `what` names it in messages: source `readings`."""
+        """`owner` is the place of the section's own key, `what` names it in messages: source `readings`."""
         self.report = report
         self.owner = owner
         self.what = what
@@ -43,7 +43,7 @@ class Fields:
         return None if found is None else found[1]
 
     def place(self, name: str) -> Place:
-        """Where a value stands; where it is missing, its section."""
+        """The place of a value; if it is missing, of its section."""
         found = self._entries.get(name)
         return self.owner if found is None else found[1].place
 
@@ -82,7 +82,7 @@ class Fields:
         guess = nearest(found.text, choices)
         known = ", ".join(choices)
         hint = f"did you mean `{guess}`? It can be {known}" if guess else f"it can be {known}"
-        self.report.add(found.place, f"`{found.text}` is not a {name} that exists", hint)
+        self.report.add(found.place, f"`{name}` cannot be `{found.text}`", hint)
         return None
 
     def duration(self, name: str) -> Duration | None:
@@ -102,7 +102,7 @@ class Fields:
             self.report.add(found.place, str(error), hint)
             return None
         if not read.ms:
-            self.report.add(found.place, f"`{name}` must be longer than nothing", "write for example `1 second`")
+            self.report.add(found.place, f"`{name}` must be longer than 0", "write for example `1 second`")
             return None
         return read
 
@@ -137,8 +137,8 @@ class Fields:
         return node.text.lower() in ("true", "yes", "on")
 
     def options(self, name: str) -> dict[str, Scalar]:
-        """Names and values; a value may be a number or a flag, and is taken as it is written. Its place is the name's:
-        what can be wrong with it is the name."""
+        """Names and values; a value may be a number or a flag, and is used as it is written. Its place is that of the
+        name, because only the name can be wrong."""
         found: dict[str, Scalar] = {}
         for key, value in self._children(name):
             if isinstance(value, Scalar) and value.kind != "nothing":
@@ -150,7 +150,7 @@ class Fields:
         return found
 
     def sections(self, name: str) -> Iterator[tuple[Scalar, Node]]:
-        """The names that the user chose, and what stands under each."""
+        """The names that the user chose, and the value of each."""
         return self._children(name)
 
     def section(self, name: str, section: Section) -> "Fields | None":

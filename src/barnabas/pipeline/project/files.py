@@ -1,4 +1,4 @@
-"""Files that a project names: relative to its folder, and there."""
+"""The files that a project names, relative to its folder; reports those that do not exist."""
 
 import re
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from barnabas.pipeline.project.problems import Document, Report
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _TEXT_MAX_BYTES = 1 << 20
-"""Of a query, a schema, a function: nobody writes more than a megabyte by hand."""
+"""For a query, a schema or a function. Nobody writes more by hand."""
 
 
 @dataclass(frozen=True)
@@ -17,18 +17,20 @@ class Files:
     folder: Path
     report: Report
     kept: Path | None = None
-    """Where texts are read instead: a copy of them that was made earlier. Data are always in the project's folder."""
+    """A folder with an earlier copy of the texts, to read instead. Data files are always in the project's folder."""
     texts: dict[str, str] = field(default_factory=dict)
-    """All that were read, by their names."""
+    """All texts that were read, by name."""
 
     def path(self, name: str) -> str:
-        """Absolute, unless it is an address of a file system that only Spark can see, such as `s3a://...`."""
+        """Absolute, unless it is on a file system that only Spark can reach, such as `s3a://...`."""
         return name if _ADDRESS.match(name) else str(self.folder / name)
 
     def check_there(self, name: Scalar, what: str) -> None:
         if not _ADDRESS.match(name.text) and not self._exists(self.folder / name.text):
             self.report.add(
-                name.place, f"there is no {what} `{name.text}`", f"make it; paths begin at the project: {self.folder}"
+                name.place,
+                f"there is no {what} `{name.text}`",
+                f"create it; paths are relative to the project: {self.folder}",
             )
 
     def text_path(self, name: str) -> Path:
@@ -43,7 +45,7 @@ class Files:
             self.report.add(
                 name.place,
                 f"there is no {what} `{name.text}`{reason}",
-                f"make it; paths begin at the project: {self.folder}",
+                f"create it; paths are relative to the project: {self.folder}",
             )
             return None
         if len(data) > _TEXT_MAX_BYTES:
@@ -55,12 +57,12 @@ class Files:
         return document
 
     def add_modules(self, name: str) -> None:
-        """The Python files beside this one, which it may import."""
+        """The Python files in the same folder, which it may import."""
         for path in sorted(self.text_path(name).parent.glob("*.py")):
             try:
                 text = path.read_bytes()[:_TEXT_MAX_BYTES].decode(errors="replace")
             except OSError:
-                continue  # it is not asked for by its name; who imports it will say so
+                continue  # it is not named in the project; an import of it will fail
             self.texts.setdefault(str(PurePosixPath(name).parent / path.name), text)
 
     def _exists(self, path: Path) -> bool:
@@ -71,13 +73,13 @@ class Files:
 
 
 def kept_name(name: str) -> str:
-    """Of a copy: inside of its folder, also where a project takes a file from elsewhere."""
+    """The name of a copy: always inside the folder of copies, also for a file from outside the project."""
     parts = ["_up" if part == ".." else "_root" if part == "/" else part for part in PurePosixPath(name).parts]
     return "/".join(parts)
 
 
 def decoded(name: str, data: bytes, report: Report) -> Document | None:
-    """Text in UTF-8; lines end with one character, so that places can be counted."""
+    """Text in UTF-8, with one character per line end, so that places can be counted."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""Reads `flows.NAME`: the query or function, its inputs as far as they can be seen, and its output."""
+"""Reads `flows.NAME`: the query or function, the inputs that can be found in it, and the output."""
 
 import re
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ from barnabas.pipeline.project.sql_tables import table_names
 from barnabas.pipeline.project.sql_tokens import NotSql
 
 SESSION, ALL_INPUTS = "spark", "inputs"
-"""Parameters of a Python function that are no input's name."""
+"""Parameters of a Python function that are not names of inputs."""
 
 _FILE = re.compile(r"\S+\.sql")
 _QUERY = re.compile(r"\s*(?:/\*|--|\(|(?:select|with|from|table|values)\b)", re.IGNORECASE)
@@ -70,7 +70,9 @@ class FlowReader:
             transform, seen = self._python(fields, declared=declared if "inputs" in fields else None)
         elif fields.readable:
             self.report.add(
-                name.place, f"flow `{name.text}` does nothing", "give it `sql: sql/NAME.sql` or `python: FILE:FUNCTION`"
+                name.place,
+                f"flow `{name.text}` has neither `sql` nor `python`",
+                "give it `sql: sql/NAME.sql` or `python: FILE:FUNCTION`",
             )
         output_place, output = self._output(fields)
         flow = Flow(
@@ -131,7 +133,7 @@ class FlowReader:
         if declared is None and any(each.name == ALL_INPUTS for each in parameters):
             self.report.add(
                 given.place,
-                f"`{function}` takes `inputs`, and {fields.what} does not say which",
+                f"`{function}` takes `inputs`, but {fields.what} does not list them",
                 "add `inputs: [NAME, ...]`, or name the parameters like the inputs",
             )
         if declared is not None:
@@ -154,7 +156,7 @@ class FlowReader:
             return fields.owner, None
         kinds = [kind for kind in ("topic", "table", "console") if kind in inner]
         if len(kinds) != 1:
-            said = "goes nowhere" if not kinds else f"has both `{kinds[0]}` and `{kinds[1]}`"
+            said = "has no target" if not kinds else f"has both `{kinds[0]}` and `{kinds[1]}`"
             self.report.add(
                 inner.key_place(kinds[1]) if kinds else inner.owner,
                 f"the output of {fields.what} {said}",
@@ -169,7 +171,7 @@ class FlowReader:
         }
         for key in OUTPUT.names:
             if key in inner and key not in belongs[kind]:
-                hint = "tables only grow: remove it" if key == "mode" else f"remove it; {kind}s have none"
+                hint = "remove it: tables are always appended to" if key == "mode" else f"remove it; {kind}s have none"
                 self.report.add(inner.key_place(key), f"`{key}` has no meaning with the output `{kind}`", hint)
         return inner.place(kind), self._read_output(inner, kind)
 

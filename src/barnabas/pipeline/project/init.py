@@ -1,4 +1,4 @@
-"""Makes a new project from a template: a few small files that work as they are and are meant to be changed."""
+"""Creates a new project from a template: a few small files that work as they are and are meant to be changed."""
 
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -11,11 +11,11 @@ from barnabas.spark.errors import UserError
 
 _SUFFIX = ".template"
 _DOT = "dot-"
-"""A file that begins with a dot would be left out by many tools that pack this program."""
+"""Many packaging tools leave out files that begin with a dot."""
 
 
 def init(folder: Path, template: str) -> list[Path]:
-    """The files that were made, relative to the folder. Overwrites nothing. A template is a folder of this package."""
+    """Returns the files that were created, relative to the folder. Overwrites nothing. Templates are folders here."""
     folder = folder.resolve()
     _check_name(folder.name)
     contents = {
@@ -35,7 +35,7 @@ def init(folder: Path, template: str) -> list[Path]:
                 opened.write(text)
     except OSError as error:
         raise UserError(
-            f"{error.filename} cannot be written: {error.strerror}", "choose a folder in which you may write"
+            f"{error.filename} cannot be written: {error.strerror}", "choose a folder that you can write to"
         ) from None
     return sorted(contents)
 

@@ -1,4 +1,4 @@
-"""From a folder to a `Project`, or to everything that is wrong with it."""
+"""Loads a `Project` from a folder, or raises everything that is wrong with it."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from barnabas.pipeline.project.nodes import Entries, NotYaml, Scalar, parse
 from barnabas.pipeline.project.options import kafka_options
 from barnabas.pipeline.project.overrides import with_flags, with_profile
 from barnabas.pipeline.project.problems import Document, Place, Report
-from barnabas.pipeline.project.references import check_outputs, tie
+from barnabas.pipeline.project.references import check_outputs, resolve_references
 from barnabas.pipeline.project.source_section import SourceReader
 from barnabas.spark.errors import UserError
 
@@ -30,9 +30,9 @@ def load(
     environment: Mapping[str, str] | None = None,
     kept: Path | None = None,
 ) -> Project:
-    """The project in a folder, or of a file. `overrides` are `log.bootstrap=kafka:9092` and the like.
+    """The project in a folder, or of a file. `overrides`: settings such as `log.bootstrap=kafka:9092`.
 
-    `kept`: a folder with copies of its texts (`Project.texts`), which are read instead of those of today.
+    `kept`: a folder with an earlier copy of its texts (`Project.texts`), to read instead of the current ones.
     """
     file = find(Path(where))
     report = Report()
@@ -97,7 +97,7 @@ def _read_project(
         spark=_spark(fields),
         sources=sources,
         tables=tables,
-        flows=tie(list(drafts.values()), sources, tables, report),
+        flows=resolve_references(list(drafts.values()), sources, tables, report),
         trigger=fields.duration("trigger"),
         dead_letters=dead_letters,
         texts=files.texts,
@@ -118,7 +118,7 @@ def _read_names(
                 report.add(
                     name.place,
                     f"{kind} `{name.text}` has the name of {seen[name.text.lower()]}",
-                    "choose another: SQL knows all of them by their names, and upper and lower case are the same",
+                    "choose another: names are used in SQL, where upper and lower case are the same",
                 )
             seen.setdefault(name.text.lower(), f"{kind} `{name.text}`")
             if kind == "source":
@@ -130,7 +130,7 @@ def _read_names(
     for section in ("sources", "flows"):
         found = fields.node(section)
         if isinstance(found, Entries) and not found.entries:
-            report.add(found.place, f"`{section}` is empty", f"add one; a pipeline without {section} has nothing to do")
+            report.add(found.place, f"`{section}` is empty", f"add one: a pipeline needs {section}")
     return sources, tables, drafts
 
 
@@ -149,7 +149,9 @@ def _spark(fields: Fields) -> SparkSettings:
     for name, value in conf.items():
         if not name.startswith("spark."):
             inner.report.add(
-                value.place, f"`{name}` is not a setting of Spark", f"they begin with spark.: `spark.{name}`"
+                value.place,
+                f"`{name}` is not a setting of Spark",
+                f"settings of Spark begin with spark.: `spark.{name}`",
             )
     return SparkSettings(inner.text("master"), {name: value.text for name, value in conf.items()})
 

@@ -1,7 +1,7 @@
-"""A pipeline project as it was declared and checked: nouns only, frozen, without Spark.
+"""A pipeline project, as declared and checked: immutable data, without Spark.
 
-Whoever holds a `Project` may rely on it: names are found, files exist, columns are in their schemas, nothing goes in
-circles. What only Spark or the log can know (whether SQL is right, whether a topic is there) is not checked here.
+In a `Project` all names are resolved, files exist, columns are in their schemas, and there are no cycles. What only
+Spark or the broker can know (whether SQL is correct, whether a topic exists) is not checked here.
 """
 
 from collections.abc import Mapping
@@ -15,14 +15,14 @@ from barnabas.pipeline.project.nodes import Scalar
 from barnabas.pipeline.project.schemas import Schema
 
 METADATA_COLUMNS = ("_key", "_topic", "_partition", "_offset", "_timestamp", "_headers")
-"""What every source has beside the columns of its schema: where a record stood in the log, and since when."""
+"""Columns that every source has besides its schema: the place of the record in the log, its timestamp and headers."""
 
 REGISTRY = "registry"
 """The format option of Avro: the address of a schema registry."""
 
 
 class Format(StrEnum):
-    """How the value of a record is written."""
+    """The format of a record's value."""
 
     JSON = "json"
     AVRO = "avro"
@@ -32,7 +32,7 @@ class Format(StrEnum):
 
 
 class Framing(StrEnum):
-    """What stands before an Avro value: nothing, or a zero byte and the id of a schema in a registry."""
+    """The bytes before an Avro value: none, or a zero byte and the id of a schema in a registry."""
 
     NONE = "none"
     CONFLUENT = "confluent"
@@ -63,7 +63,7 @@ class Mode(StrEnum):
 
 
 class OutputFormat(StrEnum):
-    """How the value of an output record is written; `text` and `binary` take the column `value` as it is."""
+    """The format of an output record's value; `text` and `binary` use the column `value` unchanged."""
 
     JSON = "json"
     CSV = "csv"
@@ -83,10 +83,10 @@ class Log:
 
     bootstrap: str
     options: Mapping[str, str]
-    """Kafka's own settings for the source and the sink, each with `kafka.` before it."""
+    """Kafka's settings for the source and the sink, each with the prefix `kafka.`."""
 
     def spark_options(self) -> dict[str, str]:
-        """As `format("barnabas")` takes them."""
+        """For `format("barnabas")`."""
         return {**self.options, "kafka.bootstrap.servers": self.bootstrap}
 
 
@@ -100,7 +100,7 @@ class SparkSettings:
 
 @dataclass(frozen=True)
 class Late:
-    """A row is late if its `column` is older than its record's own timestamp in the log by more than `after`."""
+    """A row is late if its `column` is older than the timestamp of its record by more than `after`."""
 
     column: str
     after: Duration
@@ -122,10 +122,10 @@ class Deduplicate:
 class Expectation:
     name: str
     rule: str
-    """A condition in Spark's SQL. A row for which it is not true (false or null) breaks it."""
+    """A condition in SQL. A row for which it is false or null breaks the rule."""
     otherwise: Otherwise
     written: Scalar | None = field(default=None, compare=False, repr=False)
-    """Where it stands, for whoever has something to say about it."""
+    """Its place in the file, for error messages."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class Source:
     topic: str
     format: Format
     schema: Schema
-    """`schema.ddl` for Spark; for Avro, `schema.avro` is the schema's own JSON text beside it."""
+    """`schema.ddl` is for Spark; for Avro, `schema.avro` is the schema as JSON."""
     framing: Framing
     start: Start
     options: Mapping[str, str]
@@ -151,22 +151,22 @@ class Source:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows at rest: the static side of a join."""
+    """Static rows to join with."""
 
     name: str
     format: TableFormat
     path: str
-    """Absolute, or an address of a file system that Spark knows, such as `s3a://...`."""
+    """Absolute, or on a file system that Spark can reach, such as `s3a://...`."""
     schema: Schema | None
 
 
 @dataclass(frozen=True)
 class SqlQuery:
     file: Path | None
-    """None: the query stands in pipeline.yaml itself."""
+    """None: the query is in pipeline.yaml itself."""
     text: str
     written: Scalar | None = field(default=None, compare=False, repr=False)
-    """Where it stands, for whoever has something to say about it."""
+    """Its place in the file, for error messages."""
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ class TopicOutput:
 
 @dataclass(frozen=True)
 class TableOutput:
-    """A folder of Parquet files, which grows."""
+    """A folder of Parquet files that rows are appended to."""
 
     path: str
     partition_by: tuple[str, ...]
@@ -214,7 +214,7 @@ class Flow:
     """Names of sources, tables and flows, in the order in which they were found or declared."""
     output: Output | None
     trigger: Duration | None
-    """How often; None: as the project says."""
+    """How often it runs; None: as the project says."""
     expect: tuple[Expectation, ...]
 
 
@@ -226,7 +226,7 @@ class DeadLetters:
 @dataclass(frozen=True)
 class Project:
     folder: Path
-    """Absolute. Flows' files, tables and the state are below it."""
+    """Absolute. Contains the files of flows, tables and the state."""
     file: Path
     name: str
     log: Log
@@ -236,31 +236,31 @@ class Project:
     flows: Mapping[str, Flow]
     """Each after all flows that it reads."""
     trigger: Duration | None
-    """Of flows that have none of their own."""
+    """For flows that have none of their own."""
     dead_letters: DeadLetters
     texts: Mapping[str, str]
-    """What it was read from, by name: pipeline.yaml, queries, schemas, Python files and those beside them."""
+    """The texts it was read from, by name: pipeline.yaml, queries, schemas, Python files and those in their folders."""
     profile: str | None
     overrides: tuple[str, ...]
-    """With which it was read; `load` takes them again."""
+    """Arguments for `load`, to read it again."""
 
     def state_folder(self, version: str = FIRST_VERSION) -> Path:
-        """Where a version keeps its checkpoints and says how it is."""
+        """Where a version keeps its checkpoints and its status."""
         return state_folder(self.folder / STATE_FOLDER, version)
 
     def checkpoint(self, flow: str, version: str = FIRST_VERSION) -> Path:
         return self.state_folder(version) / flow / "checkpoint"
 
     def trigger_of(self, flow: Flow | None) -> Duration | None:
-        """How often; None: as soon as there is something to do. The dead letters of a source are not of a flow."""
+        """How often it runs; None: as soon as there are rows. Without a flow: for the dead letters of a source."""
         return (flow.trigger if flow else None) or self.trigger
 
     def running_flows(self) -> tuple[Flow, ...]:
-        """Those with an output: each is one streaming query."""
+        """The flows with an output: each is one streaming query."""
         return tuple(flow for flow in self.flows.values() if flow.output is not None)
 
     def sources_of(self, flow: str) -> tuple[Source, ...]:
-        """The sources that a flow reads, itself or through other flows; each once, in the order of the file."""
+        """The sources that a flow reads, directly or through other flows, in the order of the file."""
         wanted, pending = set[str](), [flow]
         while pending:
             for name in self.flows[pending.pop()].inputs:

@@ -1,4 +1,4 @@
-"""Names that a project gives, and whether they can be: in SQL, as topics, as folders."""
+"""Checks the names in a project: they must work in SQL, as topics and as folders."""
 
 import re
 
@@ -9,13 +9,13 @@ _IN_SQL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PROJECT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _TOPIC = re.compile(r"[A-Za-z0-9._-]+")
 _TOPIC_MAX = 249
-"""Kafka's bound: the name and a partition's number make the name of a folder."""
+"""Kafka's limit: the name and a partition number make a folder name."""
 _PROJECT_MAX = 100
-"""It begins the names of topics and of transactional ids, and leaves room for the rest."""
+"""It is a prefix of topics and transactional ids, and leaves room for the rest."""
 
 
 def check_name(name: Scalar, what: str, report: Report) -> None:
-    """A source, table or flow: SQL reads it by this name, and folders bear it."""
+    """Of a source, table or flow: SQL uses it, and folders have it as their name."""
     if not _IN_SQL.fullmatch(name.text) or len(name.text) > _PROJECT_MAX:
         report.add(
             name.place,

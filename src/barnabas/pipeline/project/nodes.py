@@ -1,7 +1,7 @@
-"""YAML as a tree in which everything knows its place. What is no YAML is a problem with a place too.
+"""YAML as a tree of nodes that know their place in the file. Invalid YAML is a problem with a place, too.
 
-PyYAML composes; here its nodes become our own, with environment variables filled in (`${NAME}`, `${NAME:default}`;
-`$${` is a plain `${`) and bounds on depth and size, as an alias can make a small file a huge tree.
+PyYAML parses; its nodes are converted, with environment variables substituted (`${NAME}`, `${NAME:default}`; `$${` is a
+plain `${`) and limits on depth and size, because aliases can make a small file a huge tree.
 """
 
 from collections.abc import Mapping
@@ -15,10 +15,10 @@ from barnabas.pipeline.project.variables import Missing, substitute
 
 DEPTH_MAX = 40
 NODES_MAX = 50_000
-"""A project has a few hundred; it would take a thousand flows to come near."""
+"""A project has a few hundred nodes; a thousand flows would come near this limit."""
 
 UNKNOWN = "unknown"
-"""The kind of a value whose variable is not set: it is told once, and nothing else about that value can be."""
+"""The kind of a value whose variable is not set: that is reported once, and nothing else about the value."""
 
 _KINDS = {"str": "text", "int": "a number", "float": "a number", "bool": "true or false", "null": "nothing"}
 
@@ -28,11 +28,11 @@ class Scalar:
     place: Place
     text: str
     kind: str
-    """In words: text, a number, true or false, nothing, a date."""
+    """For messages: text, a number, true or false, nothing, a date."""
     start: int | None = None
-    """Where the text begins in the document if it stands there letter by letter."""
+    """Where the text begins in the document, if it is there verbatim."""
     indent: int = 0
-    """How far the lines of a block of text are indented: so much is not in `text`."""
+    """The indentation of a block of text, which is not part of `text`."""
 
     def place_of(self, position: int, length: int = 1) -> Place:
         """The place of a character of the text."""
@@ -53,7 +53,7 @@ class Items:
 class Entries:
     place: Place
     entries: "Mapping[str, tuple[Scalar, Node]]"
-    """By name; the key as it stands in the text, and the value."""
+    """By name: the key with its place, and the value."""
     kind = "a mapping"
 
 
@@ -61,18 +61,18 @@ Node = Scalar | Items | Entries
 
 
 class NotYaml(Exception):
-    """The text cannot be read at all; the problem is in the report."""
+    """The text cannot be parsed; the problem is in the report."""
 
 
 def parse(document: Document, environment: Mapping[str, str], report: Report, *, offset: int = 0) -> Node:
-    """The tree of a document, or of what stands behind `offset` in it."""
+    """The tree of a document, or of the part after `offset`."""
     text = document.text[offset:]
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = document.place(offset + (mark.index if mark else 0))
-        # PyYAML's first words tell what it was doing, which helps nobody; the second tell what it met.
+        # PyYAML's `context` says what it was doing, `problem` what is wrong; only the latter helps.
         report.add(place, f"not YAML: {error.problem}", _yaml_hint(document.line(place.line)))
         raise NotYaml from None
     except yaml.reader.ReaderError as error:
@@ -83,7 +83,7 @@ def parse(document: Document, environment: Mapping[str, str], report: Report, *,
         )
         raise NotYaml from None
     except RecursionError:
-        report.add(document.place(offset), "nested too deep", f"use at most {DEPTH_MAX} levels")
+        report.add(document.place(offset), "nested too deeply", f"use at most {DEPTH_MAX} levels")
         raise NotYaml from None
     if root is None:
         return Scalar(document.place(offset), "", "nothing")
@@ -102,7 +102,7 @@ class _Converter:
         self._count += 1
         place = self._place(node)
         if depth > DEPTH_MAX or self._count > NODES_MAX:
-            what = "nested too deep" if depth > DEPTH_MAX else "too large: more values than any pipeline needs"
+            what = "nested too deeply" if depth > DEPTH_MAX else "too large: more values than any pipeline needs"
             self._report.add(place, what, "look for an alias (*name) that contains itself or is used over and over")
             raise NotYaml
         if isinstance(node, yaml.SequenceNode):
@@ -122,7 +122,7 @@ class _Converter:
             elif key.text in entries:
                 first = entries[key.text][0].place.line
                 self._report.add(
-                    key.place, f"the key `{key.text}` is there twice", f"remove one; the first is in line {first}"
+                    key.place, f"the key `{key.text}` occurs twice", f"remove one; the first is in line {first}"
                 )
             else:
                 entries[key.text] = key, value
@@ -145,7 +145,7 @@ class _Converter:
             indent = len(line) - len(line.lstrip(" "))
             lines = [each.removeprefix(" " * indent) for each in text[first:].split("\n")]
             if first and node.value.strip("\n") and "\n".join(lines).startswith(node.value.rstrip("\n")):
-                # An empty line may lack the indentation; then places behind it would be wrong.
+                # An empty line may lack the indentation; then the places after it would be wrong.
                 body = text[first:].split("\n")[: node.value.rstrip("\n").count("\n") + 1]
                 return (first, indent) if all(each.startswith(" " * indent) for each in body) else (None, 0)
         return None, 0

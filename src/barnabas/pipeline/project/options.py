@@ -1,23 +1,23 @@
-"""Options that go to Spark as they are: their names are checked here, where a line and a column can be named."""
+"""Options that are passed to Spark unchanged: their names are checked here, where the line is known."""
 
 from barnabas.pipeline.project.fields import Fields
 from barnabas.spark.options.names import KAFKA_PREFIX, SINK, SOURCE, nearest
 
 _OWN = {
-    "subscribe": "`topic` says what is read",
-    "subscribepattern": "`topic` says what is read",
-    "assign": "`topic` says what is read",
-    "startingoffsets": "`start` says where it begins",
-    "columns": "the pipeline asks for the columns it needs",
-    "topic": "`topic` says where it goes",
+    "subscribe": "use `topic`",
+    "subscribepattern": "use `topic`",
+    "assign": "use `topic`",
+    "startingoffsets": "use `start`",
+    "columns": "the pipeline selects the columns it needs",
+    "topic": "use `topic`",
     "exactlyonce": "topics are always written exactly once",
     "exactlyonceid": "the pipeline chooses it",
 }
-"""What the pipeline sets itself, by its name in lower case."""
+"""Options that the pipeline sets itself, by name in lower case."""
 
 
 def kafka_options(fields: Fields, name: str) -> dict[str, str]:
-    """Only Kafka's own, each beginning with `kafka.`."""
+    """Only Kafka's settings, each with the prefix `kafka.`."""
     return _checked(fields, name, (), "Kafka")
 
 
@@ -35,7 +35,7 @@ def _checked(fields: Fields, name: str, known: tuple[str, ...], whose: str) -> d
     for option, value in fields.options(name).items():
         lower = option.lower()
         if lower == f"{KAFKA_PREFIX}bootstrap.servers":
-            fields.report.add(value.place, f"`{option}` cannot be set here", "`log.bootstrap` says it")
+            fields.report.add(value.place, f"`{option}` cannot be set here", "use `log.bootstrap`")
         elif lower.startswith(KAFKA_PREFIX) or lower in [each.lower() for each in allowed]:
             found[option] = value.text
         elif lower in _OWN and known:

@@ -1,7 +1,7 @@
-"""What a profile (`--profile prod`) and flags (`--set log.bootstrap=...`) put over what the file says.
+"""Applies a profile (`--profile prod`) and flags (`--set log.bootstrap=...`) to the file.
 
-Later ones win: the file, the profile, the flags in their order. A profile's mappings are merged with the file's, but
-for outputs, of which a flow has one; anything else, and whatever a flag names, is replaced.
+Later ones win: the file, the profile, the flags in their order. Mappings of a profile are merged with those of the
+file, except for outputs, since a flow has only one; anything else, and whatever a flag names, is replaced.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ PROFILES = "profiles"
 
 
 def with_profile(root: Entries, profile: str | None, report: Report) -> Entries:
-    """The tree without its profiles, and with one of them on top."""
+    """The tree without its profiles, with one of them applied."""
     rest = Entries(root.place, {name: entry for name, entry in root.entries.items() if name != PROFILES})
     found = root.entries.get(PROFILES)
     profiles: Mapping[str, tuple[Scalar, Node]] = {}
@@ -83,7 +83,7 @@ def merged(below: Entries, above: Entries) -> Entries:
 _WHOLE = ("output",)
 
 _FREE = ("options", "format_options", "conf")
-"""Keys whose mapping has names with dots in it."""
+"""Keys of mappings whose names contain dots."""
 
 
 def _steps(steps: list[str]) -> list[str]:

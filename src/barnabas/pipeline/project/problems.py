@@ -1,4 +1,4 @@
-"""A mistake in a project, shown at its place as good compilers do; all mistakes of a project are reported together.
+"""A mistake in a project, shown at its place; all mistakes of a project are reported together.
 
 pipeline.yaml:7:5: unknown key `topik` in source `readings`
   7 |     topik: telemetry
@@ -12,17 +12,17 @@ from dataclasses import dataclass, field
 from barnabas.spark.errors import HINT, UserError
 
 _SHOWN_WIDTH = 160
-"""A line that is longer is cut around the place: it would wrap, and the caret would stand under something else."""
+"""A longer line is cut around the place: it would wrap, and the caret would point at something else."""
 
 
 @dataclass(frozen=True)
 class Document:
-    """A text that people wrote: a file, or the value of a flag."""
+    """A text: a file, or the value of a flag."""
 
     name: str
     text: str = field(repr=False)
     is_flag: bool = False
-    """A flag has no lines worth counting."""
+    """A flag has no line numbers."""
 
     def place(self, index: int, length: int = 1) -> "Place":
         """The place of a character, counted from the beginning."""
@@ -53,7 +53,7 @@ class Place:
         first = max(0, self.column - 1 - _SHOWN_WIDTH // 2) if len(text) > _SHOWN_WIDTH else 0
         shown = text[first : first + _SHOWN_WIDTH]
         column = self.column - 1 - first
-        # A tab stays a tab below, so that the caret stands right whatever the terminal makes of it.
+        # A tab stays a tab below, so that the caret is in the right column for any tab width.
         blank = "".join("\t" if character == "\t" else " " for character in shown[:column])
         carets = "^" * max(1, min(self.length, len(shown) - column))
         number = "" if self.document.is_flag else str(self.line)
@@ -99,12 +99,12 @@ class ProjectInvalid(UserError):
             )
 
     def __reduce__(self) -> tuple[type[UserError], tuple[str, str]]:
-        return UserError, (self.message, self.hint)  # elsewhere the text is what matters
+        return UserError, (self.message, self.hint)  # another process only needs the text
 
 
 @dataclass
 class Report:
-    """Collects what is wrong, so that one look at a file finds all of it."""
+    """Collects problems, to report all of them together."""
 
     problems: list[Problem] = field(default_factory=list)
 
@@ -125,5 +125,5 @@ class Report:
 
 
 def _plain(text: str) -> str:
-    """Without characters that move a terminal's cursor."""
+    """Without control characters, which could move the cursor of a terminal."""
     return "".join(character if character.isprintable() or character == "\t" else "\ufffd" for character in text)

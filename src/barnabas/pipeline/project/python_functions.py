@@ -8,7 +8,7 @@ from barnabas.pipeline.project.problems import Document
 
 
 class NotAFunction(ValueError):
-    """What is wrong; `index` is a character of the Python file, or None where the name itself is wrong."""
+    """The mistake; `index` is a position in the Python file, or None if the name itself is wrong."""
 
     def __init__(self, message: str, hint: str, index: int | None = None) -> None:
         super().__init__(message)
@@ -20,7 +20,7 @@ class NotAFunction(ValueError):
 class Parameter:
     name: str
     index: int
-    """Where it stands in the file."""
+    """Its position in the file."""
     optional: bool
 
 
@@ -34,7 +34,7 @@ def parameters_of(document: Document, name: str) -> tuple[Parameter, ...]:
     arguments = found.args
     if arguments.vararg or arguments.kwarg or arguments.posonlyargs:
         raise NotAFunction(
-            f"the parameters of `{name}` cannot be given by name",
+            f"the parameters of `{name}` cannot be passed by name",
             "use plain parameters, each named like an input",
             _index(document, found),
         )
@@ -50,7 +50,7 @@ def parameters_of(document: Document, name: str) -> tuple[Parameter, ...]:
 def _parsed(document: Document) -> ast.Module:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # an odd escape in a string is the author's affair, and told when it runs
+            warnings.simplefilter("ignore")  # warnings about the user's code are shown when it runs
             return ast.parse(document.text, filename=document.name)
     except SyntaxError as error:
         line = max(1, error.lineno or 1)

@@ -1,4 +1,4 @@
-"""Ties flows to what they read: every name exists, nothing goes in circles, no two things write to one place."""
+"""Resolves what flows read: every name exists, there are no cycles, and no two flows write to the same place."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,24 +10,24 @@ from barnabas.pipeline.project.problems import Place, Report
 from barnabas.spark.options.names import nearest
 
 
-def tie(
+def resolve_references(
     drafts: Sequence[DraftFlow], sources: Mapping[str, Source], tables: Iterable[str], report: Report
 ) -> dict[str, Flow]:
-    """The flows with their inputs, each after those that it reads."""
-    # If two have one name, which is a mistake by itself, the source is meant.
+    """The flows with their inputs, each after the flows that it reads."""
+    # If two have the same name, which is reported as a mistake, the source is used.
     known = {name.lower(): name for name in (*(each.flow.name for each in drafts), *tables, *sources)}
     inputs = {each.flow.name: _inputs(each, known, report) for each in drafts}
     by_name = {each.flow.name: each for each in drafts}
-    order = _in_order(by_name, inputs, report)
+    order = _topological_order(by_name, inputs, report)
     flows = {name: replace(by_name[name].flow, inputs=inputs[name]) for name in order}
     if len(order) == len(by_name):
-        _check_that_it_streams(flows, by_name, sources, report)
-        _check_circles_through_the_log(flows, by_name, sources, report)
+        _check_streamable(flows, by_name, sources, report)
+        _check_cycles_through_topics(flows, by_name, sources, report)
     return flows
 
 
 def check_outputs(drafts: Sequence[DraftFlow], dead_letters: tuple[str, Place], report: Report) -> None:
-    """Two writers of one topic or one folder would each believe it to be theirs."""
+    """Refuse two writers of the same topic or folder."""
     writers: dict[str, str] = {f"topic {dead_letters[0]}": "the dead letters"}
     for draft in drafts:
         output = draft.flow.output
@@ -58,12 +58,12 @@ def _inputs(draft: DraftFlow, known: Mapping[str, str], report: Report) -> tuple
         elif not wanted.optional:
             guess = nearest(wanted.name, known.values())
             hint = f"did you mean `{guess}`?" if guess else "declare it under `sources:`, `tables:` or `flows:`"
-            message = f"flow `{draft.flow.name}` reads `{wanted.name}`, which is no source, table or flow"
+            message = f"flow `{draft.flow.name}` reads `{wanted.name}`, which is not a source, table or flow"
             report.add(wanted.place, message, hint)
     return tuple(found)
 
 
-def _in_order(
+def _topological_order(
     drafts: Mapping[str, DraftFlow], inputs: Mapping[str, tuple[str, ...]], report: Report
 ) -> tuple[str, ...]:
     """Depth first, without recursion: a chain of flows may be long."""
@@ -78,10 +78,10 @@ def _in_order(
                 path.pop()
                 order[name] = None
             elif name in path:
-                circle = path[path.index(name) :]
-                if not circular & set(circle):
-                    _report_circle(drafts[circle[0]], circle, report)
-                circular |= set(circle)
+                cycle = path[path.index(name) :]
+                if not circular & set(cycle):
+                    _report_cycle(drafts[cycle[0]], cycle, report)
+                circular |= set(cycle)
             elif name not in order:
                 path.append(name)
                 pending.append((name, True))
@@ -89,15 +89,15 @@ def _in_order(
     return () if circular else tuple(order)
 
 
-def _report_circle(draft: DraftFlow, circle: Sequence[str], report: Report) -> None:
-    if len(circle) == 1:
-        message = f"flow `{circle[0]}` reads itself"
+def _report_cycle(draft: DraftFlow, cycle: Sequence[str], report: Report) -> None:
+    if len(cycle) == 1:
+        message = f"flow `{cycle[0]}` reads itself"
     else:
-        message = f"flows read each other in a circle: {' <- '.join([*circle, circle[0]])}"
+        message = f"flows read each other in a cycle: {' <- '.join([*cycle, cycle[0]])}"
     report.add(draft.name_place, message, "let one of them read a source or a table instead")
 
 
-def _check_that_it_streams(
+def _check_streamable(
     flows: Mapping[str, Flow], drafts: Mapping[str, DraftFlow], sources: Mapping[str, Source], report: Report
 ) -> None:
     streaming = set(sources)
@@ -107,21 +107,21 @@ def _check_that_it_streams(
         elif flow.output is not None and _is_readable(drafts[name], flow):
             report.add(
                 drafts[name].name_place,
-                f"flow `{name}` reads no source, so nothing ever comes to its output",
-                "let it read a source, itself or through another flow",
+                f"flow `{name}` reads no source, so its output would stay empty",
+                "let it read a source, directly or through another flow",
             )
 
 
-def _check_circles_through_the_log(
+def _check_cycles_through_topics(
     flows: Mapping[str, Flow], drafts: Mapping[str, DraftFlow], sources: Mapping[str, Source], report: Report
 ) -> None:
-    """What a flow writes comes back to it through a topic: it would never end."""
+    """Refuse a flow whose output comes back to it through a topic: it would never end."""
     readers: dict[str, list[str]] = {}
     for source in sources.values():
         readers.setdefault(source.topic, []).append(source.name)
     reaches: dict[str, set[str]] = {}
     for name in flows:
-        reached, pending = set[str](), [name]
+        reached_offsets, pending = set[str](), [name]
         while pending:
             current = pending.pop()
             output = flows[current].output if current in flows else None
@@ -129,13 +129,13 @@ def _check_circles_through_the_log(
             if isinstance(output, TopicOutput):
                 following += readers.get(output.topic, [])
             for each in following:
-                if each not in reached:
-                    reached.add(each)
+                if each not in reached_offsets:
+                    reached_offsets.add(each)
                     pending.append(each)
-        reaches[name] = reached
-    for name, reached in reaches.items():
+        reaches[name] = reached_offsets
+    for name, reached_offsets in reaches.items():
         output = flows[name].output
-        if name in reached and isinstance(output, TopicOutput) and output.topic in readers:
+        if name in reached_offsets and isinstance(output, TopicOutput) and output.topic in readers:
             report.add(
                 drafts[name].output_place,
                 f"what flow `{name}` writes to the topic `{output.topic}` comes back to it through source "
@@ -145,7 +145,7 @@ def _check_circles_through_the_log(
 
 
 def _is_readable(draft: DraftFlow, flow: Flow) -> bool:
-    """Whether it is known what the flow reads; where not, that is told already."""
+    """Whether the inputs of the flow are known; if not, that is already reported."""
     found = {name.lower() for name in flow.inputs}
     is_there = isinstance(flow.transform, PythonFunction) or bool(flow.transform.text)
     return is_there and all(each.name.lower() in found for each in draft.wanted)

@@ -14,7 +14,7 @@ class Schema:
 
     @property
     def ddl(self) -> str:
-        """As Spark takes it, whatever spelling the project used."""
+        """In Spark's DDL, whatever spelling the project used."""
         return ", ".join(column.text() for column in self.columns)
 
     @property
@@ -30,8 +30,8 @@ TEXT = Schema((Column("value", STRING),))
 BYTES = Schema((Column("value", BINARY),))
 
 
-def first_twice(names: Iterable[str]) -> str | None:
-    """The first name that was there before, upper and lower case being the same."""
+def first_duplicate(names: Iterable[str]) -> str | None:
+    """The first name that occurs a second time, ignoring case."""
     seen = set[str]()
     for name in names:
         if name.lower() in seen:

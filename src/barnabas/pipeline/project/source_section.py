@@ -1,4 +1,4 @@
-"""Reads `sources.NAME` and `tables.NAME`: what rows there are, and which columns they have."""
+"""Reads `sources.NAME` and `tables.NAME`: where rows come from, and their columns."""
 
 import json
 from dataclasses import dataclass
@@ -83,7 +83,7 @@ class SourceReader:
         fields = Fields(self.report, TABLE, node, name.place, f"table `{name.text}`")
         given = [each for each in TableFormat if each.value in fields]
         if fields.readable and len(given) != 1:
-            said = "says not where its files are" if not given else f"has both `{given[0]}` and `{given[1]}`"
+            said = "has no files" if not given else f"has both `{given[0]}` and `{given[1]}`"
             place = fields.key_place(given[1]) if given else name.place
             self.report.add(place, f"table `{name.text}` {said}", "give one of: parquet, csv, json")
         format_ = given[0] if given else TableFormat.PARQUET
@@ -96,12 +96,12 @@ class SourceReader:
         return Table(name.text, format_, self.files.path(path.text) if path else "", schema)
 
     def _schema_of_source(self, fields: Fields, format_: Format | None) -> Schema | None:
-        if format_ is None:  # then nobody knows what the schema should be
+        if format_ is None:  # then the kind of schema is unknown
             return None
         if format_ in (Format.TEXT, Format.BINARY):
             return TEXT if format_ is Format.TEXT else BYTES
         if "schema" in fields and "schema_file" in fields:
-            self.report.add(fields.key_place("schema_file"), "`schema` and `schema_file` are both there", "remove one")
+            self.report.add(fields.key_place("schema_file"), "there are both `schema` and `schema_file`", "remove one")
         elif "schema" in fields:
             inline = fields.node("schema")
             if format_ is Format.AVRO and isinstance(inline, Entries | Items):
@@ -158,13 +158,13 @@ class SourceReader:
         for name, value in options.items():
             if name != REGISTRY:
                 message = f"`{name}` is not a format option of avro"
-                self.report.add(value.place, message, f"it has one, `{REGISTRY}`: the address of a schema registry")
+                self.report.add(value.place, message, f"the only one is `{REGISTRY}`, the address of a schema registry")
             elif not value.text.startswith(("http://", "https://")):
                 self.report.add(
                     value.place, f"`{value.text}` is not an address", f"write `{REGISTRY}: http://HOST:8081`"
                 )
             elif fields.choice("framing", Framing, Framing.NONE) is not Framing.CONFLUENT:
-                message = f"`{REGISTRY}` has no meaning without a schema's id before each value"
+                message = f"`{REGISTRY}` is only used if each value begins with a schema id"
                 self.report.add(value.place, message, "add `framing: confluent`")
 
     def _check_reserved(self, fields: Fields, schema: Schema | None) -> None:
@@ -172,8 +172,8 @@ class SourceReader:
             if column.name.lower() in METADATA_COLUMNS or column.name.lower().startswith(_OURS):
                 self.report.add(
                     fields.place("schema" if "schema" in fields else "schema_file"),
-                    f"the column `{column.name}` has a name that every source gives to a column of its own",
-                    f"rename it; these are taken: {', '.join(METADATA_COLUMNS)}",
+                    f"the column `{column.name}` has a reserved name",
+                    f"rename it; reserved are: {', '.join(METADATA_COLUMNS)}",
                 )
 
     def _late(self, fields: Fields, schema: Schema | None) -> Late | None:
@@ -201,7 +201,7 @@ class SourceReader:
         if not has_watermark and "watermark" not in fields:
             self.report.add(
                 inner.owner,
-                f"{fields.what} cannot forget rows without a `watermark`, and would remember more and more",
+                f"{fields.what} needs a `watermark`: without one it would remember rows for ever",
                 "add one, for example: `watermark: {column: at, delay: 1 minute}`",
             )
         return Deduplicate(tuple(column.text for column in by), within) if by and within else None
@@ -220,7 +220,7 @@ class SourceReader:
             self.report.add(
                 name.place,
                 f"the column `{name.text}` is {type_}, not a time",
-                "name a column of the type TIMESTAMP, or `_timestamp`, the time at which the log took the record",
+                "name a column of the type TIMESTAMP, or `_timestamp`, the timestamp of the record",
             )
         return name.text
 
@@ -251,7 +251,7 @@ def expectations(fields: Fields) -> tuple[Expectation, ...]:
 
 
 def _check_rule(rule: Scalar, report: Report) -> None:
-    """What can be seen without Spark: strings and parentheses that are not closed, a second statement."""
+    """What can be checked without Spark: unclosed strings and parentheses, a second statement."""
     try:
         table_names(rule.text)
     except NotSql as error:
@@ -265,5 +265,5 @@ def _plain(node: Node) -> object:
         return [_plain(item) for item in node.items]
     if node.kind == "a number" and node.text.lstrip("-").isascii() and node.text.lstrip("-").isdigit():
         return int(node.text) if len(node.text) < 20 else node.text
-    # In YAML a bare null is nothing, in an Avro schema it is the name of a type.
+    # A bare null means nothing in YAML, but is the name of a type in an Avro schema.
     return "null" if node.kind == "nothing" else node.text

@@ -1,7 +1,7 @@
-"""Keywords of SQL that were probably meant: `FORM orders` is `FROM orders`.
+"""Recognizes misspelt SQL keywords: `FORM orders` should be `FROM orders`.
 
-SQL takes a word that it does not know for a name, so a misspelt keyword is an error only at the word behind it, or none
-at all where the rest still is a query.
+SQL takes an unknown word for a name, so a misspelt keyword leads to an error only at the word after it, or to none at
+all.
 """
 
 from collections.abc import Sequence
@@ -9,25 +9,25 @@ from collections.abc import Sequence
 from barnabas.pipeline.project.sql_tokens import NotSql, tokens
 
 KEYWORDS = ("SELECT", "FROM", "WHERE", "GROUP", "HAVING", "JOIN", "UNION", "ORDER", "LIMIT", "WINDOW", "WITH", "VALUES")
-"""Those between the parts of a query."""
+"""The keywords that begin the parts of a query."""
 
 
-def meant(word: str, keywords: Sequence[str] = KEYWORDS) -> str | None:
-    """The keyword of which this word is a misspelling: one letter is wrong, missing, too many, or in a wrong place."""
+def probable_keyword(word: str, keywords: Sequence[str] = KEYWORDS) -> str | None:
+    """The keyword of which this word is a misspelling: one letter is wrong, missing, extra or swapped."""
     found = word.upper()
     if found in keywords or found == "FOR" or found.removesuffix("S") in keywords:  # another keyword; a table `orders`
         return None
     return next((keyword for keyword in keywords if _is_misspelling(found, keyword)), None)
 
 
-def meant_before(sql: str, position: int) -> tuple[str, str] | None:
-    """The word in front of this character and the keyword that was meant by it; None if it is no misspelling."""
+def probable_keyword_before(sql: str, position: int) -> tuple[str, str] | None:
+    """The misspelt word before this position, and the keyword; None if there is no misspelling."""
     try:
         before = [token for token in tokens(sql) if token.position < position]
     except NotSql:
         return None
     for token in before[-2:][::-1]:  # the parser may fail one word later
-        keyword = meant(token.text) if token.kind == "word" else None
+        keyword = probable_keyword(token.text) if token.kind == "word" else None
         if keyword is not None:
             return token.text, keyword
     return None

@@ -1,15 +1,15 @@
-"""Which tables a query reads, found without Spark: the names after FROM and JOIN that are no CTE of the query itself.
+"""Finds the tables that a query reads, without Spark: the names after FROM and JOIN, except the query's own CTEs.
 
-The query is walked once, with one `_Level` for each open parenthesis. A level knows whether it is a query (FROM in
-`EXTRACT(DAY FROM at)` is none), whether a comma now separates tables, and which CTEs were defined in it. A CTE is
+The query is walked once, with one `_Level` for each open parenthesis. A level knows whether it is a query (in
+`EXTRACT(DAY FROM at)` it is not), whether a comma now separates tables, and which CTEs were defined in it. A CTE is
 known once its body is closed, so `WITH readings AS (SELECT * FROM readings) ...` reads the table `readings`. A SELECT
-without FROM that has a word like it (`FORM`) is refused: it would read nothing.
+without FROM that has a misspelling of it (`FORM`) is refused: it would read nothing.
 """
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from barnabas.pipeline.project.sql_keywords import meant
+from barnabas.pipeline.project.sql_keywords import probable_keyword
 from barnabas.pipeline.project.sql_tokens import NotSql, Token, tokens
 
 _FUNCTIONS_WITH_FROM = ("EXTRACT", "TRIM", "SUBSTRING", "SUBSTR", "OVERLAY", "POSITION")
@@ -49,7 +49,7 @@ class _Level:
 
 
 def table_names(sql: str) -> tuple[TableName, ...]:
-    """Each place where a table is named, in the order of the text. Raises NotSql for what no query can be."""
+    """Each place where a table is named, in the order of the text. Raises NotSql for what cannot be a query."""
     return _Walk(sql).names()
 
 
@@ -72,7 +72,7 @@ class _Walk:
                 self._levels[-1].empty = False
         _refuse_misspelt_from(self._levels[0])
         if len(self._levels) > 1:
-            raise NotSql("a parenthesis is opened here and not closed", self._levels[-1].opened_at, "close it with )")
+            raise NotSql("this parenthesis is not closed", self._levels[-1].opened_at, "close it with )")
         return tuple(self._found)
 
     def _step(self, token: Token) -> None:
@@ -82,7 +82,7 @@ class _Walk:
         elif (level.with_ not in ("", "done") and self._in_with(token, level)) or self._precedes_table(token, level):
             return
         elif self._at > 1 and self._tokens[self._at - 2][:2] == ("mark", "."):
-            level.wants_relation = False  # a column, whatever its name would mean elsewhere
+            level.wants_relation = False  # a column, even if its name is a keyword
         elif level.wants_relation and _may_be_a_table(token):
             self._relation(token, level)
         elif token.keyword:
@@ -92,7 +92,7 @@ class _Walk:
             level.wants_relation = False
 
     def _precedes_table(self, token: Token, level: _Level) -> bool:
-        """LATERAL and STREAM may stand between FROM and a table."""
+        """LATERAL and STREAM may be between FROM and a table."""
         is_stream = token.keyword == "STREAM" and self._peek().kind in ("word", "quoted")
         return level.wants_relation and (token.keyword == "LATERAL" or is_stream)
 
@@ -101,7 +101,7 @@ class _Walk:
             self._open(token, level)
         elif token.text == ")":
             if len(self._levels) == 1:
-                raise NotSql("a parenthesis is closed here that was not opened", token.position, "remove it")
+                raise NotSql("this closing parenthesis has no opening one", token.position, "remove it")
             closed = self._levels.pop()
             _refuse_misspelt_from(closed)
             outer = self._levels[-1]
@@ -110,7 +110,7 @@ class _Walk:
                 outer.with_ = "comma"
         elif token.text == ";":
             if self._at < len(self._tokens):
-                raise NotSql("a flow is one query, and here it ends", token.position, "remove what stands behind it")
+                raise NotSql("a flow is a single query, which ends here", token.position, "remove what follows")
         elif token.text == "," and level.with_ == "comma":
             level.with_ = "name"
         elif token.text == ",":
@@ -126,7 +126,7 @@ class _Walk:
             if level.recursive:
                 level.ctes.add(level.name_in_with.lower())
         elif before.keyword in ("STREAM", "TABLE") or (level.wants_relation and before.keyword != "LATERAL"):
-            # (a JOIN b), STREAM(a), or a query: whatever it is, a name that stands first in it is a table.
+            # (a JOIN b), STREAM(a), or a query: in all of them, a name that comes first is a table.
             inner.in_from = inner.wants_relation = True
         level.wants_relation = False
         self._levels.append(inner)
@@ -157,8 +157,8 @@ class _Walk:
         following = self._peek()
         if following.kind == "mark" and following.text == "(" and token.kind == "word":
             if token.keyword == "STREAM":
-                return  # what stands in its parentheses is the table
-            level.wants_relation = False  # a function that makes a table
+                return  # the table is in its parentheses
+            level.wants_relation = False  # a table function
             return
         level.wants_relation = False
         if len(parts) == 1 and any(token.text.lower() in each.ctes for each in self._levels):
@@ -186,12 +186,12 @@ class _Walk:
             level.wants_relation = False
 
     def _note_misspelt_from(self, token: Token, level: _Level) -> None:
-        """A word before a name, in what SELECT lists."""
+        """Remember a misspelling of FROM before a name, in the list of a SELECT."""
         if token.keyword == "FROM":
             level.like_from = None
         elif token.keyword in _ENDS_FROM:
             _refuse_misspelt_from(level)
-        elif level.is_query and not level.in_from and meant(token.text, ("FROM",)):
+        elif level.is_query and not level.in_from and probable_keyword(token.text, ("FROM",)):
             following = self._peek()
             if following.kind == "quoted" or (following.keyword and following.keyword not in ("FROM", *_ENDS_FROM)):
                 level.like_from = level.like_from or token

@@ -1,7 +1,6 @@
-"""Cuts Spark's SQL into words, names and marks; comments and strings fall away.
+"""Splits Spark's SQL into words, names and punctuation; comments and the contents of strings are dropped.
 
-It never fails on what Spark accepts. What is open at the end (a string, a comment, a name in back quotes) is an error
-with its place.
+It accepts everything that Spark accepts. An unclosed string, comment or quoted name is an error with its place.
 """
 
 import re
@@ -26,7 +25,7 @@ _OPEN = {"'": "a string", '"': "a string", "`": "a name in back quotes"}
 
 
 class NotSql(ValueError):
-    """What is wrong, and at which character."""
+    """A mistake, and its position."""
 
     def __init__(self, message: str, position: int, hint: str) -> None:
         super().__init__(message)
@@ -36,14 +35,14 @@ class NotSql(ValueError):
 
 class Token(NamedTuple):
     kind: str
-    """word, quoted, mark, or string, as which a number with a point counts too."""
+    """word, quoted, mark or string; numbers with a decimal point are strings, too."""
     text: str
     """A name without its back quotes; a string is empty."""
     position: int
 
     @property
     def keyword(self) -> str:
-        """In capitals; a name in back quotes is never one."""
+        """In capitals; a quoted name is never a keyword."""
         return self.text.upper() if self.kind == "word" else ""
 
 
@@ -68,18 +67,18 @@ def tokens(sql: str) -> Iterator[Token]:
             yield Token("word", text, position)
         elif kind == "mark":
             if text in _OPEN:
-                raise NotSql(f"{_OPEN[text]} begins here and does not end", position, f"close it with {text}")
+                raise NotSql(f"{_OPEN[text]} is not closed", position, f"close it with {text}")
             yield Token("mark", text, position)
         position = end
 
 
 def _end_of_comment(sql: str, begin: int) -> int:
-    """Comments of this kind stand in each other."""
+    """These comments can be nested."""
     depth, position = 1, begin + 2
     while depth:
         edge = _COMMENT_EDGE.search(sql, position)
         if edge is None:
-            raise NotSql("a comment begins here and does not end", begin, "close it with */")
+            raise NotSql("this comment is not closed", begin, "close it with */")
         depth += 1 if edge[0] == "/*" else -1
         position = edge.end()
     return position

@@ -1,4 +1,4 @@
-"""Spark's column types, as far as a project's schema needs them, and their text in Spark's DDL."""
+"""Spark's column types that a project's schema can have, and their text in Spark's DDL."""
 
 import re
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ PRIMITIVES = {
     "VARCHAR": "VARCHAR",
     "VARIANT": "VARIANT",
 }
-"""The names that Spark takes, and the one that is written here."""
+"""Spark's names of types, and the one that we write."""
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 

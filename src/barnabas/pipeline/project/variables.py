@@ -8,7 +8,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class Missing(ValueError):
-    """A variable that is not set, or no variable at all; where, and what to do."""
+    """A variable that is not set, or not a valid name; its place, and a hint."""
 
     def __init__(self, message: str, position: int, length: int, hint: str) -> None:
         super().__init__(message)

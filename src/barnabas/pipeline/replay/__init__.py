@@ -1,4 +1,4 @@
-"""Versions of a pipeline beside each other: replay, compare, switch (Kappa). Functions are imported when called."""
+"""Several versions of a pipeline at once: replay, compare, switch (Kappa). Functions are imported on first use."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any

@@ -1,8 +1,7 @@
-"""`barnabas pipeline compare`: what two versions of a flow have written, row by row. In Spark, so tables may be large.
+"""`barnabas pipeline compare`: compares what two versions of a flow have written, with Spark, so tables may be large.
 
-Rows are compared as they were written, column by column, as text. A row is known by its key columns; rows without such
-are compared as wholes, and how often each of them is there. Of a flow that updates its rows the last one of each key
-counts.
+Rows are compared column by column, as text. Key columns identify a row; without key columns, whole rows are compared,
+and how often each occurs. For a flow that updates its rows, the last row of each key counts.
 """
 
 from collections.abc import Sequence
@@ -14,7 +13,7 @@ from barnabas.pipeline.driver.outputs import output_of
 from barnabas.pipeline.flow.reading import source_options
 from barnabas.pipeline.project.model import Flow, Mode, OutputFormat, Project, Source, TableOutput, TopicOutput
 from barnabas.pipeline.replay.group_columns import group_columns
-from barnabas.pipeline.replay.standing import as_started
+from barnabas.pipeline.replay.version_progress import as_started
 from barnabas.spark.errors import UserError
 from barnabas.spark.readable import readable_errors
 
@@ -30,17 +29,17 @@ _COUNTS = ("same", "only_old", "only_new", "different")
 class Difference:
     kind: str
     key: dict[str, str | None]
-    """Of rows without key columns: the whole row."""
+    """Without key columns: the whole row."""
     old: dict[str, str | None]
     new: dict[str, str | None]
-    """Of a row that differs: the columns that do. Of a row that only one side has: its other columns."""
+    """For a row that differs: the differing columns. For a row of only one version: its other columns."""
 
 
 @dataclass(frozen=True)
 class Comparison:
     flow: str
     key: tuple[str, ...]
-    """Empty: rows were compared as wholes."""
+    """Empty: whole rows were compared."""
     same: int
     only_old: int
     only_new: int
@@ -63,7 +62,7 @@ def compare(
     trace: bool = False,
     spark: "SparkSession | None" = None,
 ) -> list[Comparison]:
-    """Of each flow with an output that both versions have, up to what they have written by now."""
+    """Compares each flow that both versions have, up to what they have written by now."""
     before, after = as_started(project, old), as_started(project, new)
     names = _common(before, after, flow, old, new)
     session = spark or spark_session.start(project, trace=trace)
@@ -84,7 +83,7 @@ def _common(before: Project, after: Project, flow: str | None, old: str, new: st
     if flow is not None and flow not in common:
         where = f"{old} and {new}" if flow not in {*sides[0], *sides[1]} else (new if flow in sides[0] else old)
         raise UserError(
-            f"the flow `{flow}` writes no topic and no table in {where}",
+            f"the flow `{flow}` writes neither a topic nor a table in {where}",
             f"there are {', '.join(common)}" if common else "these versions have no flow in common",
         )
     if not common:
@@ -110,10 +109,10 @@ def _compared(
     if key and not is_plain:
         _check_key(sides, name, key)
     updates = isinstance(output, TopicOutput) and output.mode is not Mode.APPEND
-    return joined(name, sides[0], sides[1], chosen, is_last_row_of_key=updates and bool(chosen), limit=limit)
+    return compare_frames(name, sides[0], sides[1], chosen, is_last_row_of_key=updates and bool(chosen), limit=limit)
 
 
-def joined(
+def compare_frames(
     flow: str,
     old: "DataFrame",
     new: "DataFrame",
@@ -122,7 +121,7 @@ def joined(
     is_last_row_of_key: bool,
     limit: int,
 ) -> Comparison:
-    """Both sides have `row`, a map of texts, and `place`, which grows with the order of writing."""
+    """Both have the columns `row`, a map of texts, and `place`, which increases in the order of writing."""
     from pyspark.sql import functions as fn
 
     def grouped(side: "DataFrame", name: str) -> "DataFrame":
@@ -143,7 +142,7 @@ def joined(
         fn.coalesce(fn.size("old"), fn.lit(0)).alias("n_old"),
         fn.coalesce(fn.size("new"), fn.lit(0)).alias("n_new"),
     )
-    # Spark says that an array which is null has the size -1.
+    # In Spark the size of a null array is -1.
     counted = sizes.select(
         "old",
         "new",
@@ -197,7 +196,7 @@ def _difference(old: Sequence[str], new: Sequence[str], key: tuple[str, ...]) ->
 
 
 def _rows(spark: "SparkSession", project: Project, flow: Flow, version: str) -> "DataFrame":
-    """What a version has written: `row`, and `place`."""
+    """The rows that a version has written: `row`, and `place`."""
     from pyspark.sql import functions as fn
 
     output = output_of(flow, version)
@@ -229,13 +228,13 @@ def _check_key(sides: Sequence["DataFrame"], flow: str, key: tuple[str, ...]) ->
         missing = [name for name in key if name not in first["names"]]
         if missing:
             raise UserError(
-                f"flow `{flow}` has no column `{missing[0]}` by which rows could be told apart",
+                f"flow `{flow}` has no column `{missing[0]}` to identify rows by",
                 f"its columns are {', '.join(sorted(first['names']))}; use --flow to compare flows one by one",
             )
 
 
 def _inferred(spark: "SparkSession", project: Project, flow: Flow) -> tuple[str, ...]:
-    """What the flow groups by; without groups, the column that is the records' key; otherwise none."""
+    """The columns that the flow groups by; otherwise the column of the record key, or none."""
     from barnabas.pipeline.driver.parts import part_for
     from barnabas.pipeline.flow.plan import plan
     from barnabas.pipeline.project.model import METADATA_COLUMNS

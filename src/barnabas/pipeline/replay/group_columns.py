@@ -1,4 +1,4 @@
-"""The columns of a query's result that say which group a row is of: told from Spark's analysed plan."""
+"""Finds the grouping columns of a query's result in Spark's analyzed plan."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -8,10 +8,10 @@ if TYPE_CHECKING:
 
 
 def group_columns(frame: "DataFrame") -> tuple[str, ...]:
-    """Those that are made of grouping columns alone, in the order of the result; empty if nothing is grouped last.
+    """The columns that derive from grouping columns only, in the order of the result; empty without a last aggregation.
 
-    What comes behind the last aggregation must keep its columns (renamed or computed from one another is fine);
-    otherwise rows cannot be told apart by groups, and the answer is empty.
+    The steps after the last aggregation must keep its columns (renaming them or deriving them from one another is
+    fine); otherwise the groups do not identify rows, and the result is empty.
     """
     analysed: Any = frame._jdf.queryExecution().analyzed()
     found = _last_aggregate(analysed)
@@ -39,7 +39,7 @@ def group_columns(frame: "DataFrame") -> tuple[str, ...]:
 
 
 def _last_aggregate(node: Any) -> Any | None:
-    """Below nothing but nodes with one child."""
+    """The last aggregation, if only nodes with one child come after it."""
     while _kind(node) != "Aggregate":
         children = node.children()
         if children.size() != 1:
@@ -49,7 +49,7 @@ def _last_aggregate(node: Any) -> Any | None:
 
 
 def _is_of(expression: Any, attributes: set[int]) -> bool:
-    """Made of these alone; a count of rows is made of nothing."""
+    """Whether it derives from these attributes only. A count of rows derives from none."""
     made_of = _references(expression)
     if int(expression.exprId().id()) in attributes:
         return True

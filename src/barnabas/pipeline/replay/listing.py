@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from barnabas.client.cluster import Cluster
 from barnabas.model import TopicPartition
 from barnabas.pipeline import status as statuses
-from barnabas.pipeline.dead_letters.reading import extent
+from barnabas.pipeline.dead_letters.reading import committed_range
 from barnabas.pipeline.log_client import connected
 from barnabas.pipeline.project.model import Project
-from barnabas.pipeline.replay.pointing import target_of
-from barnabas.pipeline.replay.standing import as_started, known_versions, reached
+from barnabas.pipeline.replay.pointer_moves import target_of
+from barnabas.pipeline.replay.version_progress import as_started, known_versions, reached_offsets
 from barnabas.pipeline.status import Health
 from barnabas.spark.pointer import Pointer, Target, find
 
@@ -20,7 +20,7 @@ class FlowOfVersion:
     version: str
     flow: str
     target: Target | None
-    """None: a console."""
+    """None: the output is a console."""
     is_current: bool
     """Whether readers see it."""
     health: Health | None
@@ -38,7 +38,7 @@ def versions(project: Project) -> Sequence[FlowOfVersion]:
             then = as_started(project, version)
             status = statuses.read(project.state_folder(version))
             for flow in then.running_flows():
-                offsets = reached(then.checkpoint(flow.name, version))
+                offsets = reached_offsets(then.checkpoint(flow.name, version))
                 target = target_of(flow, version)
                 found.append(
                     FlowOfVersion(
@@ -62,7 +62,7 @@ def _is_current(pointer: Pointer | None, flow: str, target: Target | None) -> bo
 
 def _lag(cluster: Cluster, offsets: Mapping[TopicPartition, int], ends: dict[str, Mapping[int, int]]) -> int:
     for topic in {place.topic for place in offsets} - ends.keys():
-        ends[topic] = extent(cluster, topic).ends
+        ends[topic] = committed_range(cluster, topic).ends
     topics = {place.topic for place in offsets}
     return sum(
         max(0, end - offsets.get(TopicPartition(topic, partition), 0))

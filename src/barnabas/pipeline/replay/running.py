@@ -1,4 +1,4 @@
-"""`barnabas pipeline replay`: the logic of now over history, as a version of its own beside what readers see."""
+"""`barnabas pipeline replay`: runs the current logic over the history, as a new version beside the current one."""
 
 import datetime
 import os
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from barnabas.pipeline.location import FIRST_VERSION
 from barnabas.pipeline.log_client import connected
 from barnabas.pipeline.project.model import Project, Start
-from barnabas.pipeline.replay.standing import behind, reached, started
+from barnabas.pipeline.replay.version_progress import has_run, reached_offsets, records_behind
 from barnabas.spark.errors import UserError
 from barnabas.spark.pointer import find
 
@@ -34,25 +34,25 @@ def replay(
     show: "Callable[[Status], None]" = lambda status: None,
     spark: "SparkSession | None" = None,
 ) -> "Status":
-    """Returns when it is stopped, or, with `once`, when it has read what was there. `say` is told when it has caught
-    up with the version that readers see.
+    """Returns the final status when it is stopped, or, with `once`, when it has read what was there. `say` reports when
+    it has caught up with the version that readers see.
 
-    History is long and nobody waits for it: unless it shall run at full speed, this process and the Java that it starts
-    step back behind all others on the machine, such as the version that runs.
+    Unless `full_speed` is set, this process and its JVM run with a lower priority than others on the machine, such as
+    the version that is running.
     """
     from barnabas.pipeline.run import run
 
-    begin = beginning(start)
-    project.state_folder(version)  # refuses what cannot be a version's name
+    begin = parse_start(start)
+    project.state_folder(version)  # raises if it is not a valid version name
     current = _current(project, version)
-    if started(project, version):
-        say(f"{version} has run before, and goes on where it was")
+    if has_run(project, version):
+        say(f"{version} has run before and continues where it was")
     if spark is None and not full_speed:
         os.nice(_NICE)
-    caught_up = CatchingUp(project, version, current, flow, say)
+    caught_up = CatchUpReport(project, version, current, flow, say)
 
     def shown(status: "Status") -> None:
-        caught_up.look()
+        caught_up.update()
         show(status)
 
     last = run(
@@ -66,13 +66,13 @@ def replay(
         show=shown,
         spark=spark,
     )
-    caught_up.look()
+    caught_up.update()
     for old in sorted(set(current.values())):
-        say(f"compare it: barnabas pipeline compare {old} {version}; show it: barnabas pipeline switch {version}")
+        say(f"next: barnabas pipeline compare {old} {version}, then barnabas pipeline switch {version}")
     return last
 
 
-def beginning(text: str) -> Start | int:
+def parse_start(text: str) -> Start | int:
     """`earliest`, or a time with a zone, as milliseconds since 1970."""
     if text == _EARLIEST:
         return Start.EARLIEST
@@ -80,7 +80,7 @@ def beginning(text: str) -> Start | int:
         moment = datetime.datetime.fromisoformat(text)
     except ValueError:
         raise UserError(
-            f"`{text}` is not a place to begin", "say earliest, or a time such as 2026-01-31T12:00Z"
+            f"`{text}` is not a starting point", "use earliest, or a time such as 2026-01-31T12:00Z"
         ) from None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=datetime.UTC)
@@ -88,21 +88,21 @@ def beginning(text: str) -> Start | int:
 
 
 def _current(project: Project, version: str) -> dict[str, str]:
-    """By flow, the version to catch up with. A replay into what readers see would change it under their eyes."""
+    """By flow, the version to catch up with. A replay into the current version would change what readers see."""
     with connected(project.log) as cluster:
         pointer = find(cluster, project.name)
     seen = {} if pointer is None else {flow: target.version for flow, target in pointer.flows.items()}
     if version in seen.values():
         raise UserError(
-            f"readers see {version} now, so nothing can be replayed into it",
-            f"choose a new name: barnabas pipeline replay --as NAME; to go on with {version}: barnabas pipeline run "
+            f"{version} is the current version, which readers see, so nothing can be replayed into it",
+            f"choose a new name: barnabas pipeline replay --as NAME; to continue {version}: barnabas pipeline run "
             f"--version {version}",
         )
     return seen
 
 
-class CatchingUp:
-    """Tells how far a version is behind another one, and when it is not any more; each time something has changed."""
+class CatchUpReport:
+    """Reports how far a version is behind another one, each time that changes, and when it has caught up."""
 
     def __init__(
         self,
@@ -121,16 +121,16 @@ class CatchingUp:
         self._told: dict[str, int] = {}
         self.done: set[str] = set()
 
-    def look(self) -> None:
+    def update(self) -> None:
         for flow in self._flows:
             if flow in self.done:
                 continue
             current = self._current.get(flow, FIRST_VERSION)
-            goal = reached(self._project.checkpoint(flow, current))
-            mine = reached(self._project.checkpoint(flow, self._version))
+            goal = reached_offsets(self._project.checkpoint(flow, current))
+            mine = reached_offsets(self._project.checkpoint(flow, self._version))
             if not goal or mine is None:
                 continue
-            missing = behind(mine, goal)
+            missing = records_behind(mine, goal)
             if missing == 0:
                 self.done.add(flow)
                 self._say(f"{flow}: {self._version} has caught up with {current}")
@@ -140,4 +140,4 @@ class CatchingUp:
             if percent >= self._told.get(flow, -10) + 10:
                 self._told[flow] = percent
                 bar = "#" * (percent // 10) + "." * (10 - percent // 10)
-                self._say(f"{flow}: [{bar}] {self._version} has {missing:,} records to go to where {current} is")
+                self._say(f"{flow}: [{bar}] {self._version} is {missing:,} records behind {current}")

@@ -1,4 +1,4 @@
-"""`barnabas pipeline switch`: readers see another version, once that has read all that the one before it has."""
+"""`barnabas pipeline switch`: lets readers see another version, once it has read as much as the current one."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -11,8 +11,8 @@ from barnabas.pipeline import status as statuses
 from barnabas.pipeline.driver.outputs import group_of
 from barnabas.pipeline.log_client import connected
 from barnabas.pipeline.project.model import Flow, Project
-from barnabas.pipeline.replay.pointing import Move, move
-from barnabas.pipeline.replay.standing import as_started, behind, reached, started
+from barnabas.pipeline.replay.pointer_moves import Move, move
+from barnabas.pipeline.replay.version_progress import as_started, has_run, reached_offsets, records_behind
 from barnabas.pipeline.status import Health
 from barnabas.spark.errors import UserError
 from barnabas.spark.options.names import nearest
@@ -20,8 +20,8 @@ from barnabas.spark.pointer import find
 from barnabas.spark.source.offsets import PartitionOffsets
 
 WAIT_S: Final = 30.0
-"""For a version that runs and is a moment behind: the two take turns at the end of the log."""
-_LOOK_AGAIN_S: Final = 0.2
+"""For a running version that is a moment behind: at the end of the log the two versions alternate."""
+_CHECK_EVERY_S: Final = 0.2
 
 
 def switch(
@@ -33,7 +33,7 @@ def switch(
     wait_s: float = WAIT_S,
     say: Callable[[str], None] = print,
 ) -> list[Move]:
-    """What has changed; UserError if the version is not as far as the one that readers see now, unless `anyway`."""
+    """Returns what has changed. Raises UserError if the version has read less than the current one, unless `anyway`."""
     new = as_started(project, version)
     flows = _chosen(new, flow)
     with connected(project.log) as cluster:
@@ -58,11 +58,11 @@ def _chosen(project: Project, flow: str | None) -> Sequence[Flow]:
 
 
 def _check_outputs(project: Project, flows: Sequence[Flow], version: str) -> None:
-    """A pointer to what is not there would send readers into the void."""
+    """Refuse a version without output: readers would find nothing."""
     for flow in flows:
-        if reached(project.checkpoint(flow.name, version)) is None:
+        if reached_offsets(project.checkpoint(flow.name, version)) is None:
             raise UserError(
-                f"flow `{flow.name}` of {version} has not finished anything yet",
+                f"flow `{flow.name}` of {version} has not finished a batch yet",
                 f"let it run first: barnabas pipeline replay --as {version}",
             )
 
@@ -80,40 +80,40 @@ def _check_reach(
     current = None if pointer is None else pointer.flows.get(flow.name)
     if current is None or current.version == version:
         return
-    goal = _goal(cluster, project, flow.name, current.version)
+    goal = _offsets_of_current(cluster, project, flow.name, current.version)
     deadline = time.monotonic() + wait_s
     told = False
     while True:
-        missing = behind(reached(new.checkpoint(flow.name, version)) or {}, goal)
+        missing = records_behind(reached_offsets(new.checkpoint(flow.name, version)) or {}, goal)
         if missing == 0:
             return
-        if not _runs(new, version) or time.monotonic() > deadline:
+        if not _is_running(new, version) or time.monotonic() > deadline:
             raise UserError(
-                f"flow `{flow.name}` of {version} has {missing:,} records to read that {current.version} has read",
+                f"flow `{flow.name}` of {version} is {missing:,} records behind {current.version}",
                 _next_step(new, version),
             )
         if not told:
             say(f"{flow.name}: {version} is {missing:,} records behind {current.version}; waiting for it")
             told = True
-        time.sleep(_LOOK_AGAIN_S)
+        time.sleep(_CHECK_EVERY_S)
 
 
-def _goal(cluster: Cluster, project: Project, flow: str, version: str) -> PartitionOffsets:
-    """How far the version has come that readers see. If it runs elsewhere, its consumer group says it."""
-    if started(project, version):
-        return reached(project.checkpoint(flow, version)) or {}
+def _offsets_of_current(cluster: Cluster, project: Project, flow: str, version: str) -> PartitionOffsets:
+    """The offsets that the current version has reached. If it runs elsewhere, those of its consumer group."""
+    if has_run(project, version):
+        return reached_offsets(project.checkpoint(flow, version)) or {}
     group = group_of(project, version, flow)
     committed = fetch_offsets(cluster, group, None)
     if not committed:
         raise UserError(
-            f"how far {version}, which readers see, has come cannot be told: it has no checkpoints here, and its group "
-            f"{group} no offsets",
-            "switch on the machine on which it runs, or all the same: --anyway",
+            f"it is unknown how far the current version {version} has read: it has no checkpoints here, and its group "
+            f"{group} has no offsets",
+            "switch on the machine where it runs, or skip this check: --anyway",
         )
     return {TopicPartition(*place): found.offset for place, found in committed.items()}
 
 
-def _runs(project: Project, version: str) -> bool:
+def _is_running(project: Project, version: str) -> bool:
     status = statuses.read(project.state_folder(version))
     return status is not None and statuses.health(status) in (Health.RUNNING, Health.DEGRADED)
 
@@ -121,4 +121,4 @@ def _runs(project: Project, version: str) -> bool:
 def _next_step(project: Project, version: str) -> str:
     wait = "wait until it has caught up (barnabas pipeline versions)"
     start = f"let it catch up: barnabas pipeline run --version {version} --as-started --once"
-    return f"{wait if _runs(project, version) else start}; or switch all the same: --anyway"
+    return f"{wait if _is_running(project, version) else start}; or skip this check: --anyway"

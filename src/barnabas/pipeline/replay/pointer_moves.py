@@ -1,4 +1,4 @@
-"""Moves a pipeline's pointer: first set when flows first run, then moved by `switch`."""
+"""Sets and moves the pointer of a pipeline: set when flows first run, then moved by `switch`."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -9,7 +9,7 @@ from typing import Final
 from barnabas.client.cluster import Cluster
 from barnabas.client.transaction import Transactions
 from barnabas.client.transaction_writer import TransactionWriter
-from barnabas.pipeline.dead_letters.reading import extent
+from barnabas.pipeline.dead_letters.reading import committed_range
 from barnabas.pipeline.driver.outputs import output_of
 from barnabas.pipeline.project.model import Flow, Project, TableOutput, TopicOutput
 from barnabas.spark import notes
@@ -26,7 +26,7 @@ class Move:
 
 
 def target_of(flow: Flow, version: str) -> Target | None:
-    """What readers of a flow see in this version; None: there is nothing to read, as on a console."""
+    """What readers of a flow see in this version; None: there is nothing to read, as with a console."""
     output = output_of(flow, version)
     if isinstance(output, TopicOutput):
         return Target(version, topic=output.topic)
@@ -34,12 +34,12 @@ def target_of(flow: Flow, version: str) -> Target | None:
 
 
 def publish_first(cluster: Cluster, project: Project, version: str, flows: Iterable[Flow]) -> None:
-    """Point at this version's outputs for those flows that have never been pointed at: called by every run."""
+    """Set the pointer of flows that have none to this version; called by every run."""
     targets = {flow.name: target_of(flow, version) for flow in flows}
     there = find(cluster, project.name)
     if there is not None and targets.keys() <= there.flows.keys():
         return
-    with _owned(cluster, project.name) as writer:
+    with _exclusive_writer(cluster, project.name) as writer:
         there = find(cluster, project.name)
         known = {} if there is None else there.flows
         new = {name: target for name, target in targets.items() if target is not None and name not in known}
@@ -50,8 +50,8 @@ def publish_first(cluster: Cluster, project: Project, version: str, flows: Itera
 
 
 def move(cluster: Cluster, project: Project, version: str, flows: Iterable[Flow]) -> list[Move]:
-    """Let readers of these flows see this version, in one step; what has changed."""
-    with _owned(cluster, project.name) as writer:
+    """Move the pointer of these flows to this version, in one step; returns what has changed."""
+    with _exclusive_writer(cluster, project.name) as writer:
         there = find(cluster, project.name) or Pointer(project.name, {}, 0)
         now_ms = _now_ms()
         targets, left, moves = dict(there.flows), dict(there.left), list[Move]()
@@ -72,8 +72,8 @@ def move(cluster: Cluster, project: Project, version: str, flows: Iterable[Flow]
 
 
 @contextmanager
-def _owned(cluster: Cluster, pipeline: str) -> Iterator[TransactionWriter]:
-    """Whoever else is about to move the pointer cannot any more."""
+def _exclusive_writer(cluster: Cluster, pipeline: str) -> Iterator[TransactionWriter]:
+    """A writer with the pointer's transactional id: any other writer can no longer commit."""
     notes.create(cluster)
     transactions = Transactions(cluster)
     producer = transactions.take_over(f"barnabas.{pipeline}.pointer", timeout_ms=_TIMEOUT_MS)
@@ -85,7 +85,7 @@ def _is_same(old: Target, new: Target) -> bool:
 
 
 def _ends(cluster: Cluster, topic: str) -> dict[str, int]:
-    return {str(partition): end for partition, end in sorted(extent(cluster, topic).ends.items())}
+    return {str(partition): end for partition, end in sorted(committed_range(cluster, topic).ends.items())}
 
 
 def _now_ms() -> int:

@@ -1,7 +1,7 @@
-"""How far a version has come: the offsets behind its last finished batch, from its checkpoint.
+"""How far a version has read: the end offsets of its last finished batch, from its checkpoint.
 
-The consumer group of a query says nearly the same, but a batch late: Spark tells a source that a batch is done when it
-plans the next one.
+The consumer group of a query has nearly the same offsets, but one batch late: Spark tells a source that a batch is done
+only when it plans the next one.
 """
 
 import json
@@ -16,7 +16,7 @@ from barnabas.spark.errors import UserError
 from barnabas.spark.source.offsets import PartitionOffsets, parse
 
 
-def reached(checkpoint: Path) -> PartitionOffsets | None:
+def reached_offsets(checkpoint: Path) -> PartitionOffsets | None:
     """The next offset of each partition that a query reads; None: it has not finished a batch yet."""
     while True:
         done = _numbers(checkpoint / "commits")
@@ -26,10 +26,10 @@ def reached(checkpoint: Path) -> PartitionOffsets | None:
             lines = (checkpoint / "offsets" / str(done[-1])).read_text().splitlines()
         except FileNotFoundError:
             if _numbers(checkpoint / "commits") != done:
-                continue  # it has gone on, and removed what is old
+                continue  # a newer batch finished, and old files were removed
             return None
         break
-    # The first line is a version, the second Spark's own notes; then a line for each source.
+    # The first line is a version, the second Spark's metadata; then a line for each source.
     offsets: PartitionOffsets = {}
     for line in lines[2:]:
         if line != "-":
@@ -37,25 +37,25 @@ def reached(checkpoint: Path) -> PartitionOffsets | None:
     return offsets
 
 
-def behind(mine: Mapping[TopicPartition, int], theirs: Mapping[TopicPartition, int]) -> int:
-    """Records that they have read and I have not, in topics that both read."""
-    topics = {place.topic for place in mine}
-    return sum(max(0, end - mine.get(place, 0)) for place, end in theirs.items() if place.topic in topics)
+def records_behind(ours: Mapping[TopicPartition, int], theirs: Mapping[TopicPartition, int]) -> int:
+    """Records that they have read and we have not, in topics that both read."""
+    topics = {place.topic for place in ours}
+    return sum(max(0, end - ours.get(place, 0)) for place, end in theirs.items() if place.topic in topics)
 
 
-def started(project: Project, version: str) -> bool:
+def has_run(project: Project, version: str) -> bool:
     return logic_folder(project.state_folder(version)).is_dir()
 
 
 def known_versions(project: Project) -> list[str]:
-    """Those that have run here, the first first."""
+    """The versions that have run here, in order."""
     folder = project.state_folder().parent
     found = [each.name for each in folder.iterdir() if logic_folder(each).is_dir()] if folder.is_dir() else []
     return sorted(found, key=lambda name: (len(name), name))
 
 
 def as_started(project: Project, version: str) -> Project:
-    """The project as it was when this version was first run: its outputs may have had other names."""
+    """The project as it was when this version first ran: its outputs may have had other names."""
     folder = logic_folder(project.state_folder(version))
     if not folder.is_dir():
         known = ", ".join(known_versions(project)) or "none"
