@@ -29,9 +29,10 @@ interop: setup ## Test with Apache Kafka's tools and clients, Spark's connector,
 	$(BIN)/python interop/peers.py
 	$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder interop
 
-soak: setup ## Crash it at every named step, kill it 200 times under load, check histories (hours); prints seeds
+soak: setup ## Crash it at every named step, kill it 200 times under load, check properties and histories (hours); prints seeds
 	$(BIN)/python -m barnabas.testing.crash --jobs 2
 	BARNABAS_KILL_ROUNDS=200 $(BIN)/python -m pytest -s -p no:xdist tests/crash/test_kill_under_load.py
+	BARNABAS_EXAMPLES=20 $(BIN)/python -m pytest -n 2 --dist worksteal --timeout 3600 -m hypothesis tests
 	$(BIN)/python -m barnabas.testing.checker run --workload all --minutes 6
 	$(BIN)/python -m barnabas.testing.spark_kills --every-step
 	$(BIN)/python -m barnabas.testing.spark_kills --rounds 50

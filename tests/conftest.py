@@ -9,11 +9,18 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from barnabas.spark.java import SHORT_LIVED
+from property_effort import examples
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-settings.register_profile("barnabas", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+settings.register_profile(
+    "barnabas",
+    deadline=None,
+    max_examples=examples(40),
+    suppress_health_check=[HealthCheck.too_slow],
+    print_blob=True,
+)
 settings.load_profile("barnabas")
 
 # For each Spark that a test starts, in whatever program. Every test asks for something new: what Java's second compiler

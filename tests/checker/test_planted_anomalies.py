@@ -8,6 +8,7 @@ from sound_history import HEADER, SoundRun
 
 from barnabas.testing.checker import check, history
 from barnabas.testing.checker.anomalies import MEANING, Kind
+from property_effort import examples
 
 SEEDS = st.integers(0, 2**32)
 NEED_MORE_THAN_THIS = {Kind.PROCESSED_TWICE, Kind.WRONG_TOTAL}
@@ -15,7 +16,7 @@ NEED_MORE_THAN_THIS = {Kind.PROCESSED_TWICE, Kind.WRONG_TOTAL}
 
 
 @given(SEEDS)
-@settings(max_examples=60)
+@settings(max_examples=examples(40))
 def test_a_sound_history_has_no_anomaly(seed: int) -> None:
     result = check(HEADER, SoundRun(seed).events)
     assert result.anomalies == []
@@ -24,7 +25,7 @@ def test_a_sound_history_has_no_anomaly(seed: int) -> None:
 
 @pytest.mark.parametrize("name", PLANTS)
 @given(seed=SEEDS)
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_a_planted_anomaly_is_named(name: str, seed: int) -> None:
     kind, plant = PLANTS[name]
     run = SoundRun(seed)
@@ -43,7 +44,7 @@ def test_every_kind_is_planted_and_explained() -> None:
 
 
 @given(seed=SEEDS)
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 def test_a_history_is_the_same_when_it_is_read_again(seed: int, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.mktemp("history") / "history.jsonl"
     run = SoundRun(seed)

@@ -19,6 +19,7 @@ from barnabas.wire.messages.create_partitions import CreatePartitionsRequest, Cr
 from barnabas.wire.messages.create_topics import CreateTopicsRequest
 from barnabas.wire.messages.delete_topics import DeleteTopicsRequest
 from barnabas.wire.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+from property_effort import examples
 
 NAMES = st.sampled_from(["a", "b", "a.b", "a_b", "..", "__consumer_offsets", "c"])
 CONFIGS = st.sampled_from(
@@ -99,4 +100,4 @@ class ClusterMachine(RuleBasedStateMachine):
 
 
 TestClusterMachine = ClusterMachine.TestCase
-TestClusterMachine.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestClusterMachine.settings = settings(max_examples=examples(40), stateful_step_count=30, deadline=None)

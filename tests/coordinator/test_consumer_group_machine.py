@@ -20,6 +20,7 @@ from barnabas.coordinator.group.consumer.member import MemberState
 from barnabas.coordinator.group.join import MemberIdAssigned
 from barnabas.coordinator.group.settings import GroupSettings
 from barnabas.wire.errors import CoordinatorNotAvailable
+from property_effort import examples
 
 TOPICS = ("t", "u", "v")
 REBALANCE = timedelta(seconds=30)
@@ -321,5 +322,5 @@ def durable(group: Any) -> dict[str, Any]:
     return {name: value for name, value in vars(group).items() if name not in soft}
 
 
-ConsumerGroupMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+ConsumerGroupMachine.TestCase.settings = settings(max_examples=examples(40), stateful_step_count=40, deadline=None)
 TestConsumerGroups = ConsumerGroupMachine.TestCase

@@ -12,6 +12,7 @@ from barnabas.coordinator.group.join import MemberIdAssigned
 from barnabas.coordinator.group.settings import GroupSettings
 from barnabas.coordinator.group.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE
 from barnabas.wire.errors import CoordinatorNotAvailable
+from property_effort import examples
 
 SIZE_MAX = 4
 
@@ -260,4 +261,4 @@ def check_state(core: Core, group: ClassicGroup) -> None:
 
 
 TestGroupMachine = GroupMachine.TestCase
-TestGroupMachine.settings = settings(max_examples=200, stateful_step_count=30, deadline=None)
+TestGroupMachine.settings = settings(max_examples=examples(75), stateful_step_count=30, deadline=None)

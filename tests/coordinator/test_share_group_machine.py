@@ -31,6 +31,7 @@ from barnabas.coordinator.group.share.state_topics import (
 from barnabas.metadata.image import EMPTY_IMAGE, ClusterImage, PartitionImage, TopicImage, TopicsImage
 from barnabas.wire.errors import KafkaError
 from barnabas.wire.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
+from property_effort import examples
 
 TOPICS = {"red": uuid.UUID(int=1), "green": uuid.UUID(int=2), "blue": uuid.UUID(int=3)}
 MEMBERS = ["a", "b", "c", "d"]
@@ -220,4 +221,4 @@ def durable(shard: GroupShard) -> dict[str, Any]:
 
 
 TestShareGroups = ShareGroupMachine.TestCase
-TestShareGroups.settings = settings(max_examples=80, stateful_step_count=40, deadline=None)
+TestShareGroups.settings = settings(max_examples=examples(40), stateful_step_count=40, deadline=None)

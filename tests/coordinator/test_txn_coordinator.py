@@ -35,6 +35,7 @@ from barnabas.wire.errors import (
     TransactionCoordinatorFenced,
 )
 from barnabas.wire.messages.list_transactions import ListTransactionsRequest
+from property_effort import examples
 
 
 class MarkerLog:
@@ -306,7 +307,7 @@ def stored(log: MemoryLog, upto: int) -> dict[str, Transaction]:
     return transactions
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     st.lists(
         st.tuples(st.sampled_from(["init", "add", "commit", "abort", "settle"]), st.sampled_from("xy")), max_size=25

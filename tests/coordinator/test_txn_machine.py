@@ -14,6 +14,7 @@ from barnabas.coordinator.txn.settings import TransactionSettings
 from barnabas.coordinator.txn.transaction import EPOCH_MAX, ProducerIdAndEpoch
 from barnabas.model import TopicPartition
 from barnabas.wire.errors import ConcurrentTransactions, KafkaError
+from property_effort import examples
 
 IDS = ("x", "y")
 PARTITIONS = [TopicPartition("t", index) for index in range(3)]
@@ -136,5 +137,5 @@ class Transactions(RuleBasedStateMachine):
             assert self.outcomes.setdefault((marker.producer_id, marker.producer_epoch), outcome) == outcome
 
 
-Transactions.TestCase.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+Transactions.TestCase.settings = settings(max_examples=examples(75), stateful_step_count=40, deadline=None)
 TestTransactions = Transactions.TestCase

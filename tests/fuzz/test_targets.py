@@ -15,6 +15,8 @@ from fuzz.targets import TARGETS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from property_effort import examples
+
 INPUTS_PER_EXAMPLE = 40
 INPUT_SECONDS_MAX = 2.0
 GROWTH_MB_MAX = 300
@@ -32,7 +34,7 @@ def test_sound_input_is_taken(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TARGETS)
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**64))
 def test_damaged_input_raises_what_is_declared_and_nothing_else(name: str, seed: int) -> None:
     rng = random.Random(seed)
@@ -50,7 +52,7 @@ def test_damaged_input_raises_what_is_declared_and_nothing_else(name: str, seed:
 
 
 @pytest.mark.parametrize("name", TARGETS)
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(4), deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**64))
 def test_every_kind_of_input_damaged(name: str, seed: int) -> None:
     """The requests and responses of every API and version among them."""
@@ -65,7 +67,7 @@ def test_every_kind_of_input_damaged(name: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("name", TARGETS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(data=st.binary(max_size=200))
 def test_any_bytes_at_all(name: str, data: bytes) -> None:
     TARGETS[name].run(data)

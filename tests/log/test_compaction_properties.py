@@ -15,6 +15,7 @@ from barnabas.log.partition_log import PartitionLog
 from barnabas.records.compression import Codec
 from barnabas.records.record import Record
 from barnabas.testing.disk import PowerCut, SimulatedDisk
+from property_effort import examples
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def newest_tombstones(records: list[Record]) -> set[int]:
     return {record.offset for record in newest.values() if record.value is None}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(ROUNDS, st.sampled_from([1, 600, 1 << 20]))
 def test_promises(rounds: list[tuple[list[Write], int]], map_bytes: int) -> None:
     disk = SimulatedDisk(now_ms=lambda: NOW_MS)

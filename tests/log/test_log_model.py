@@ -17,6 +17,7 @@ from barnabas.log.settings import LogSettings
 from barnabas.records.batch import Batch
 from barnabas.testing.disk import PowerCut, SimulatedDisk
 from barnabas.wire.errors import InvalidProducerEpoch, OutOfOrderSequenceNumber
+from property_effort import examples
 
 SETTINGS = LogSettings(
     segment_bytes=900,
@@ -314,5 +315,5 @@ def make_prefix(base_offset: int, batch_length: int, leader_epoch: int) -> bytes
     return base_offset.to_bytes(8, "big") + batch_length.to_bytes(4, "big") + leader_epoch.to_bytes(4, "big")
 
 
-LogMachine.TestCase.settings = settings(max_examples=400, stateful_step_count=40, deadline=None)
+LogMachine.TestCase.settings = settings(max_examples=examples(150), stateful_step_count=40, deadline=None)
 TestLogAgainstModel = LogMachine.TestCase

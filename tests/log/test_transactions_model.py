@@ -20,6 +20,7 @@ from barnabas.records.batch import read_batch
 from barnabas.records.control import read_marker
 from barnabas.records.record import Record, build_batch, decode_records
 from barnabas.testing.disk import SimulatedDisk
+from property_effort import examples
 
 SETTINGS = replace(COMPACTED, delete=True, segment_bytes=700, index_interval_bytes=150, min_cleanable_dirty_ratio=0)
 PRODUCERS = 3
@@ -266,5 +267,5 @@ class TransactionsMachine(RuleBasedStateMachine):
         assert earliest <= log.last_stable_offset <= max(latest, log.log_start_offset)
 
 
-TransactionsMachine.TestCase.settings = settings(max_examples=300, stateful_step_count=40, deadline=None)
+TransactionsMachine.TestCase.settings = settings(max_examples=examples(100), stateful_step_count=40, deadline=None)
 TestTransactionsAgainstModel = TransactionsMachine.TestCase

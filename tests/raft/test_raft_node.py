@@ -17,6 +17,7 @@ from barnabas.raft.node import BATCH_BYTES_MAX
 from barnabas.raft.voters import ReplicaKey
 from barnabas.testing.disk import Fault, PowerCut
 from barnabas.wire.errors import CorruptMessage, KafkaStorageError, NotController, RecordListTooLarge
+from property_effort import examples
 
 T = TypeVar("T")
 
@@ -232,7 +233,7 @@ LIVES = st.lists(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(75), deadline=None)
 @given(LIVES)
 def test_lives_and_power_cuts(lives: list[tuple[list[int], bool, int | None, int]]) -> None:
     quorum = Quorum()

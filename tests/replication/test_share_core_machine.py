@@ -24,6 +24,7 @@ from barnabas.replication.share.terms import (
     ShareLimits,
 )
 from barnabas.wire.errors import InvalidRecordState, InvalidRequest
+from property_effort import examples
 
 MEMBERS = ["a", "b", "c"]
 LIMITS = ShareLimits(delivery_count_limit=4, record_locks_max=40, lock_duration_ms=100)
@@ -271,4 +272,4 @@ class ShareCoreMachine(RuleBasedStateMachine):
 
 
 TestShareCore = ShareCoreMachine.TestCase
-TestShareCore.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+TestShareCore.settings = settings(max_examples=examples(75), stateful_step_count=40, deadline=None)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from barnabas.testing import Broker
 from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest
+from property_effort import examples
 
 SECONDS_20 = datetime.timedelta(seconds=20)
 GROUP, TRANSACTION = 0, 1
@@ -89,7 +90,7 @@ def test_a_client_that_sends_more_than_the_buffer_holds_behind_a_request_at_work
     check(broker, CREATED, *many)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(steps=st.lists(pipelined.STEPS, min_size=2, max_size=14))
 def test_pipelined_requests_are_answered_as_if_sent_one_by_one(broker: Broker, steps: list[pipelined.Step]) -> None:
     check(broker, pipelined.create_topic(T, synced=True), *steps)

@@ -16,6 +16,7 @@ from barnabas.records.record import Header, Record, build_batch, decode_records
 from barnabas.spark.arrow.encode import BatchLimits, Columns, GroupBatch, RowTooLarge, encode
 from barnabas.spark.arrow.encode_headers import BadHeaders
 from barnabas.spark.arrow.encode_varints import varint_sizes, write_varints, zigzag
+from property_effort import examples
 
 HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 WIDE = BatchLimits(batch_bytes_max=1 << 20, request_bytes_max=1 << 20)
@@ -81,7 +82,7 @@ def test_every_codec(records: list[Record], codec: Codec) -> None:
     assert [one._replace(offset=0) for one in decode_records(whole, max_bytes=1 << 30)] == records
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(60))
 @given(records=rows, data=st.data())
 def test_rows_are_ordered_grouped_and_cut(records: list[Record], data: st.DataObject) -> None:
     count = len(records)
