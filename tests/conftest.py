@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, settings
 
 from barnabas.spark.java import SHORT_LIVED
 from property_effort import examples
+from schedule import arranged
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,6 +35,11 @@ _LOW_NUMBERS = [os.open(os.devnull, os.O_RDONLY) for _ in range(50)]
 # A shell ignores SIGINT in what it runs in the background, and a process passes that on: Ctrl-C would reach no child.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    workers = getattr(config, "workerinput", {}).get("workercount", 1)  # of pytest-xdist
+    items[:] = arranged(items, workers)
 
 
 @pytest.fixture(scope="session")
