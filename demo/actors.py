@@ -1,4 +1,4 @@
-"""The processes of the demo as the stage sees them. Each has a session of its own, and leaves nothing behind."""
+"""The processes of the demo. Each runs in its own session, and leaves nothing running."""
 
 import json
 import os
@@ -19,7 +19,7 @@ _REPORTS_FOR_RATE = 12
 
 
 class SenderProcess:
-    """What it last reported is read by a thread. The facts are replaced whole, so reading needs no lock."""
+    """A thread reads its reports. The facts are replaced as a whole, so readers need no lock."""
 
     def __init__(self, plan: Plan, servers: str, notes: Path, start_ms: int) -> None:
         self._facts: dict[str, int] = {}
@@ -54,7 +54,7 @@ class SenderProcess:
         return (count - before) / (now - then)
 
     def ask_to_finish(self) -> None:
-        """Send what closes all windows, and end."""
+        """Let it send the events that close all windows, and end."""
         if self._process.stdin is not None and not self._process.stdin.closed:
             self._process.stdin.close()
 
@@ -64,7 +64,7 @@ class SenderProcess:
         return status
 
     def close(self) -> None:
-        """Whatever state it is in, it is gone afterwards."""
+        """Kill it, whatever state it is in."""
         if self.is_alive():
             self._process.kill()
         self._process.wait()
@@ -83,8 +83,8 @@ class SenderProcess:
 class PipelineProcess:
     """A command of `barnabas pipeline`. Its output goes to a file.
 
-    A kill takes the Python program and its JVM, and not at once what they have started: Python workers notice that they
-    are alone when they next read or write.
+    A kill ends the Python program and its JVM, but not at once the processes they started: Python workers end when they
+    next read or write.
     """
 
     def __init__(self, folder: Path, servers: str, log: Path) -> None:
@@ -136,7 +136,7 @@ class PipelineProcess:
         return [pid for pid in _of_sessions([self.pid]) if _is_python_worker(pid)]
 
     def close(self) -> None:
-        """SIGKILL for all that is left of it and of its workers, of every start."""
+        """SIGKILL for all remaining processes of it and its workers, of every start."""
         self.kill()
         for pid in _of_sessions(self._sessions):
             _kill(pid)
@@ -146,7 +146,7 @@ class PipelineProcess:
 
 
 def set_flags(settings: Mapping[str, str]) -> list[str]:
-    """For a command that shall see pipeline.yaml otherwise."""
+    """Flags that override settings of pipeline.yaml."""
     return [part for name, value in settings.items() for part in ("--set", f"{name}={value}")]
 
 

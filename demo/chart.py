@@ -1,4 +1,4 @@
-"""The chart of the demo: the averages, the events that were left out, and what the changed logic changes."""
+"""The chart of the demo: the averages, the events that were left out, and the effect of the changed logic."""
 
 import colorsys
 from collections import Counter

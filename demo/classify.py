@@ -1,7 +1,7 @@
-"""What must become of every event, decided in plain Python from the log alone.
+"""Computes in plain Python, from the log alone, what must happen to every event.
 
-The same rules stand in demo/project/pipeline.yaml, for Spark. Here they are said a second time, without Spark, so that
-the two can be compared event by event.
+The same rules are in demo/project/pipeline.yaml, for Spark. Here they are implemented a second time, without Spark, so
+that the two can be compared event by event.
 """
 
 import json
@@ -23,7 +23,7 @@ class LogRecord(NamedTuple):
     place: Place
     timestamp_ms: int
     id: str
-    """From the header: every event has one, whatever its value looks like."""
+    """From the header, which every event has, even a malformed one."""
     value: bytes
 
 
@@ -36,11 +36,11 @@ class Reading(NamedTuple):
 
 @dataclass
 class Verdict:
-    """Each record of the log is in exactly one of these."""
+    """Each record of the log is in exactly one of the four groups."""
 
     counted: dict[str, Reading] = field(default_factory=dict)
     places: dict[str, set[Place]] = field(default_factory=dict)
-    """Of the counted ones: where the event lies in the log. Which of several is taken is up to Spark."""
+    """For counted events: their places in the log. Which of several Spark uses is up to Spark."""
     duplicates: dict[Place, str] = field(default_factory=dict)
     late: dict[Place, str] = field(default_factory=dict)
     dead: dict[Place, str] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class Verdict:
         return len(self.counted) + len(self.duplicates) + len(self.late) + len(self.dead)
 
     def watermark_ms(self) -> int:
-        """Where the watermark stands when everything has been read."""
+        """The watermark after everything has been read."""
         return max(reading.at_ms for reading in self.counted.values()) - WATERMARK_DELAY_MS
 
 
@@ -69,7 +69,7 @@ class Average(NamedTuple):
 
 
 def classify(log: Iterable[LogRecord]) -> Verdict:
-    """`log`: each partition in the order of its offsets. An event and its duplicate lie in the same partition."""
+    """`log`: each partition in the order of its offsets. An event and its duplicate are in the same partition."""
     verdict = Verdict()
     for record in log:
         reading = readable(record.value)
@@ -92,7 +92,7 @@ def classify(log: Iterable[LogRecord]) -> Verdict:
 
 
 def readable(value: bytes) -> Reading | None:
-    """None: it fits the schema or the rules not at all, and is a dead letter."""
+    """None: it does not match the schema or breaks a rule, and is a dead letter."""
     try:
         fields: Any = json.loads(value)
         at_ms = round(datetime.fromisoformat(fields["at"]).timestamp() * 1000)
@@ -109,9 +109,9 @@ class Logic(NamedTuple):
     """What differs between the versions of the project."""
 
     tolerance: float
-    """A reading further than this from what is usual is an anomaly."""
+    """A reading that differs more than this from the usual value is an anomaly."""
     averages_without: float | None
-    """Readings further than this from what is usual are left out of averages; None: none are."""
+    """Readings that differ more than this from the usual value are left out of averages; None: none are."""
 
 
 V1 = Logic(tolerance=15.0, averages_without=None)
@@ -127,7 +127,7 @@ def anomalies(verdict: Verdict, devices: dict[str, Device], logic: Logic) -> set
 
 
 def averages(verdict: Verdict, devices: dict[str, Device], logic: Logic) -> dict[Minute, Average]:
-    """Of the windows that are over."""
+    """The averages of the windows that have ended."""
     over_ms = verdict.watermark_ms()
     found: dict[Minute, list[Reading]] = {}
     for reading in verdict.counted.values():

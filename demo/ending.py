@@ -1,4 +1,4 @@
-"""What is printed in the end: the groups, the comparison, the proof, and what a change of the logic has changed."""
+"""Prints the results: the groups, the comparison, the proof, and the effect of the changed logic."""
 
 from collections import Counter
 from pathlib import Path
@@ -31,14 +31,14 @@ def print_changes(lines: list[str]) -> None:
 
 def print_replay(result: Result, comparison: str, switched: str, chart: Path) -> None:
     console = _console()
-    console.print("\nWhat v2 does otherwise than v1 (barnabas pipeline compare v1 v2 --flow averages):", style="bold")
+    console.print("\nHow v2 differs from v1 (barnabas pipeline compare v1 v2 --flow averages):", style="bold")
     console.print(comparison.rstrip(), markup=False)
     console.print(switched.rstrip(), markup=False)
     console.print()
     for version, proof in result.proofs.items():
         console.print(f"{version}: ", end="")
         _print_proof(console, proof)
-    console.print(f"The chart: {chart}. The project, to look around in: {chart.parent / 'project'}.", markup=False)
+    console.print(f"The chart: {chart}. The project: {chart.parent / 'project'}.", markup=False)
 
 
 def _print_proof(console: Console, proof: Proof) -> None:
@@ -66,7 +66,7 @@ def _groups(judge: Judge, outputs: Outputs) -> Table:
 
 def _checks(proof: Proof) -> Table:
     table = _table(
-        "By event id, from the log and the outputs", ("WHAT",), ("EXPECTED", "FOUND", "MISSING", "DOUBLED", "WRONG")
+        "By event id, from the log and the outputs", ("WHAT",), ("EXPECTED", "FOUND", "MISSING", "DUPLICATE", "WRONG")
     )
     for check in proof.checks:
         numbers = (check.expected, check.found, check.missing, check.doubled, check.wrong)

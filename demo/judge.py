@@ -1,4 +1,4 @@
-"""Reads everything and judges: what the stage waits for, what it proves, what the chart shows."""
+"""Reads the log and the outputs, and makes the proof."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +14,7 @@ LOGIC = {"v1": V1, "v2": V2}
 
 @dataclass
 class Result:
-    """What came out of each version, and whether it is right."""
+    """The outputs of each version, and their proofs."""
 
     proofs: dict[str, Proof] = field(default_factory=dict)
     outputs: dict[str, Outputs] = field(default_factory=dict)
@@ -22,7 +22,7 @@ class Result:
 
 @dataclass
 class Judge:
-    """The log is read once, when the sender is done; the outputs are read anew for each proof."""
+    """The log is read once, when the sender is done; the outputs are read again for each proof."""
 
     plan: Plan
     servers: str

@@ -1,17 +1,17 @@
-"""The demo's proof with everything killed in the middle: `python -m demo.kills --rounds 20`.
+"""The proof of the demo while processes are killed: `python -m demo.kills --rounds 20`.
 
 In each round a sender sends and a pipeline runs. Then, in random order and at random moments, each once:
 
-    driver    SIGKILL for the program and its JVM; started again, it goes on from its checkpoints
+    driver    SIGKILL for the program and its JVM; restarted from its checkpoints
     worker    on a cluster: SIGKILL for a worker of Spark, its executor and their Python processes; started again.
               Without one: SIGKILL for one of the Python processes in which sources, sinks and tasks run
     broker    SIGKILL; started again on its port and data, some moments later
 
-A pipeline that ends by itself, as one may whose broker or worker is gone, is started again: a supervisor would do so.
-Then the sender finishes, everything must come out, and the proof is made as after the demo. The seed fixes events,
-order and moments; what the processes do at that moment is up to them.
+A pipeline that ends by itself, as it may without its broker or worker, is restarted, as a supervisor would do. Then the
+sender finishes, all events must be processed, and the proof is made as in the demo. The seed determines events, order
+and times; what the processes are doing at those times is random.
 
-With `--sabotage` one flow loses its checkpoint while the driver is down: then the proof must fail, or it is none.
+With `--sabotage` one flow loses its checkpoint while the driver is down: then the proof must fail.
 """
 
 import argparse
@@ -34,17 +34,17 @@ from barnabas.testing.spark_cluster import SparkCluster
 from demo.actors import PipelineProcess, SenderProcess, set_flags
 from demo.judge import Judge
 from demo.plan import TOPIC, Plan
-from demo.play import SomethingNeverHappened, simulation_start_ms
+from demo.play import TimedOut, simulation_start_ms
 from demo.proof import Proof
 from demo.workplace import make_project
 
 VICTIMS = ("driver", "worker", "broker")
 SABOTAGED = "anomalies"
 KILL_WITHIN_S = 6.0
-"""Some batches long."""
+"""Several batches long."""
 BROKER_AWAY_S = 3.0
 PATIENCE_S = 600.0
-"""A driver is back after ten seconds; on a machine that is busy with much else it may take minutes."""
+"""A driver restarts in ten seconds; on a busy machine it may take minutes."""
 _CHECK_EVERY_S = 0.1
 _LOOK_AT_OUTPUTS_S = 2.0
 
@@ -80,7 +80,7 @@ def run_rounds(rounds: int, seed: int, *, cluster: bool, sabotage: bool = False,
 
 class _Round:
     def __init__(self, folder: Path, seed: int, spark: SparkCluster | None, *, sabotage: bool) -> None:
-        # Sending goes on until the last kill; a fifth of the demo's rate leaves the machine time for the restarts.
+        # Sending continues until the last kill; a fifth of the demo's rate leaves the machine time for the restarts.
         self._plan = Plan(seed=seed, rate=500, seconds=900, speed=60)
         self._random = Random(seed)
         self._folder = folder
@@ -101,18 +101,18 @@ class _Round:
             sender = SenderProcess(self._plan, servers, notes, simulation_start_ms(self._plan))
             stack.callback(sender.close)
             kills = [self._kill(victim) for victim in self._random.sample(VICTIMS, len(VICTIMS))]
-            self._keep_going_until("the pipeline works again", self._works)
+            self._restart_until("the pipeline works again", self._works)
             sender.ask_to_finish()
-            self._keep_going_until("the sender is done", lambda: not sender.is_alive())
+            self._restart_until("the sender is done", lambda: not sender.is_alive())
             if sender.wait() != 0:
-                raise SomethingNeverHappened(f"{sender.count('failed')} events could not be delivered")
+                raise TimedOut(f"{sender.count('failed')} events could not be delivered")
             judge = Judge(self._plan, servers, self._project, notes)
             judge.read_log()
             self._drain(judge)
             return Round(judge.prove("v1"), kills, self._pipeline.starts, time.monotonic() - began)
 
     def _kill(self, victim: str) -> str:
-        self._keep_going_until("the pipeline works", self._works)
+        self._restart_until("the pipeline works", self._works)
         after_s = self._random.uniform(0.0, KILL_WITHIN_S)
         time.sleep(after_s)
         if victim == "driver":
@@ -138,25 +138,25 @@ class _Round:
                 return
 
     def _works(self) -> bool:
-        """This very process has finished a batch of every flow."""
+        """Whether this very process has finished a batch of every flow."""
         status = statuses.read(self._state)
         if status is None or status.pid != self._pipeline.pid or not self._pipeline.is_running():
             return False
         return bool(status.flows) and all(flow.batch_id is not None for flow in status.flows)
 
     def _drain(self, judge: Judge) -> None:
-        """Until nothing is missing; what else is wrong is left to the proof. Then the pipeline is stopped."""
+        """Wait until nothing is missing, then stop the pipeline. The proof checks everything else."""
         deadline = time.monotonic() + PATIENCE_S
-        while not judge.prove("v1").nothing_is_missing() and time.monotonic() < deadline:
+        while not judge.prove("v1").is_complete() and time.monotonic() < deadline:
             until = time.monotonic() + _LOOK_AT_OUTPUTS_S
-            self._keep_going_until("the next look", lambda until=until: time.monotonic() > until)  # type: ignore[misc]
+            self._restart_until("the next look", lambda until=until: time.monotonic() > until)  # type: ignore[misc]
         self._pipeline.ask_to_stop()
         stop_by = time.monotonic() + PATIENCE_S
         while self._pipeline.is_running() and time.monotonic() < stop_by:
             time.sleep(_CHECK_EVERY_S)
 
-    def _keep_going_until(self, what: str, condition: Callable[[], bool]) -> None:
-        """And start the pipeline again whenever it has ended."""
+    def _restart_until(self, what: str, condition: Callable[[], bool]) -> None:
+        """Wait for a condition, and restart the pipeline whenever it has ended."""
         deadline = time.monotonic() + PATIENCE_S
         while True:
             if not self._pipeline.is_running():
@@ -164,9 +164,7 @@ class _Round:
             if condition():
                 return
             if time.monotonic() > deadline:
-                raise SomethingNeverHappened(
-                    f"seed {self._plan.seed}: waited in vain until {what}\n{self._last_words()}"
-                )
+                raise TimedOut(f"seed {self._plan.seed}: timed out waiting until {what}\n{self._recent_output()}")
             time.sleep(_CHECK_EVERY_S)
 
     def _settings(self) -> list[str]:
@@ -175,20 +173,20 @@ class _Round:
         conf = {"spark.cores.max": "2", "spark.executor.cores": "1", "spark.executor.memory": "600m"}
         return set_flags({"spark.master": self._spark.url, **{f"spark.conf.{name}": conf[name] for name in conf}})
 
-    def _last_words(self) -> str:
+    def _recent_output(self) -> str:
         return self._pipeline.output()[-3000:]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m demo.kills", description="Kill everything while the demo runs.")
     parser.add_argument("--rounds", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=None, help="of all random choices; printed where it is not given")
+    parser.add_argument("--seed", type=int, default=None, help="of all random choices; printed if it is not given")
     parser.add_argument(
         "--local", action="store_true", help="in one JVM instead of a standalone cluster of two workers"
     )
     parser.add_argument("--sabotage", action="store_true", help="exits with 1 unless the proof fails in every round")
     given = parser.parse_args(arguments)
-    # Leave nothing running when told to stop.
+    # Stop all processes on SIGTERM.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     seed = random.randrange(1 << 20) if given.seed is None else given.seed
     print(f"seed {seed}", flush=True)

@@ -1,7 +1,7 @@
-"""Reads the log and what the pipeline has written, as a stranger would: with librdkafka, and with pyarrow.
+"""Reads the log and the outputs of the pipeline with other tools: librdkafka and pyarrow.
 
-Spark's Parquet tables list their files in `_spark_metadata`. A file that a killed batch has left is not listed there,
-and does not count: whoever opens the table with Spark does not see it either.
+Spark's Parquet tables list their files in `_spark_metadata`. Files of a killed batch are not listed there and do not
+count: Spark does not read them either.
 """
 
 import json
@@ -41,9 +41,9 @@ def read_log(servers: str) -> list[LogRecord]:
 
 
 def read_outputs(servers: str, folder: Path, version: str = "v1") -> Outputs:
-    """v1 writes to the names of pipeline.yaml, another version to those with its own name behind them.
+    """v1 writes to the names in pipeline.yaml, other versions append their own name.
 
-    Dead letters of all versions are in one topic; a header says whose they are.
+    Dead letters of all versions are in one topic; a header has the version.
     """
     suffix = "" if version == "v1" else f".{version}"
     return Outputs(
@@ -59,7 +59,7 @@ def read_outputs(servers: str, folder: Path, version: str = "v1") -> Outputs:
 
 
 def read_topic(servers: str, topic: str) -> list[ReadRecord]:
-    """All committed records, each partition in its order; none if there is no such topic."""
+    """All committed records, each partition in order; empty if the topic does not exist."""
     consumer = Consumer(
         {
             "bootstrap.servers": servers,
@@ -113,7 +113,7 @@ def read_history(table: Path) -> list[HistoryRow]:
 
 
 def listed_files(table: Path) -> list[Path]:
-    """By Spark's list: a file for each batch, and now and then one that has all that came before it."""
+    """From Spark's list: a file for each batch, and now and then a compacted one with all before it."""
     batches: dict[int, Path] = {}
     whole = -1
     for entry in (table / "_spark_metadata").glob("*"):
@@ -125,7 +125,7 @@ def listed_files(table: Path) -> list[Path]:
     files: dict[Path, None] = {}
     for number in sorted(batches):
         if number >= whole:
-            for line in batches[number].read_text().splitlines()[1:]:  # the first one is the format's version
+            for line in batches[number].read_text().splitlines()[1:]:  # the first line is the format version
                 entry_of: dict[str, Any] = json.loads(line)
                 files[Path(unquote(urlparse(entry_of["path"]).path))] = None
     return list(files)

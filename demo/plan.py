@@ -1,4 +1,4 @@
-"""What is simulated: how many devices, how fast, for how long, and how much of it goes wrong."""
+"""The parameters of the simulation: devices, rate, duration, and the share of faulty events."""
 
 import argparse
 from dataclasses import dataclass, fields
@@ -13,7 +13,7 @@ HISTORY = "tables/history"
 WINDOW_MS = 60_000
 LATE_AFTER_MS = 30_000
 WATERMARK_DELAY_MS = 60_000
-"""These three stand in the project, too (demo/project): a test compares."""
+"""These three are also in the project (demo/project): a test compares them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +25,11 @@ class Plan:
     rate: int = 2_500
     """Events per second, of real time."""
     seconds: float = 24.0
-    """For so long, in real time."""
+    """The duration, in real time."""
     speed: int = 60
-    """So many seconds pass in the simulation while one passes here: a window of a minute is full after one second."""
+    """Simulated seconds per real second: a window of a minute is full after one second."""
     duplicates: float = 0.02
-    """The part of all events that devices send twice; the next ones likewise."""
+    """The share of events that are sent twice; likewise for the following fields."""
     late: float = 0.015
     malformed: float = 0.01
     anomalies: float = 0.004

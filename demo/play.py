@@ -1,4 +1,4 @@
-"""The play: telemetry flows, a pipeline runs, the proof is made, the logic changes, the history is replayed."""
+"""Runs the demo: telemetry is sent, a pipeline runs, the proof is made, the logic changes, the history is replayed."""
 
 import shutil
 import time
@@ -17,23 +17,23 @@ from demo.workplace import change_logic, make_project
 
 CHART = "chart.png"
 PATIENCE_S = 180.0
-"""For any one step. A machine that is busy with much else takes its time to start a JVM."""
+"""For any one step. A busy machine takes its time to start a JVM."""
 _FRAME_S = 0.1
 _LOOK_EVERY_S = 1.0
 
 
-class SomethingNeverHappened(Exception):
-    """A step of the play was waited for in vain."""
+class TimedOut(Exception):
+    """A step of the demo did not finish in time, or failed."""
 
 
 def simulation_start_ms(plan: Plan) -> int:
-    """On a full minute, such that the simulation ends before now: brokers do not take records from the future."""
+    """On a full minute, so that the simulation ends before now: brokers reject timestamps in the future."""
     length_ms = round(plan.seconds * plan.speed * 1000) + 4 * WATERMARK_DELAY_MS
     return (round(time.time() * 1000) - length_ms) // 60_000 * 60_000
 
 
 def run(plan: Plan, folder: Path) -> int:
-    """Perform it; the exit status is 0 if the proof holds, for both versions."""
+    """Run the demo; the exit status is 0 if the proof holds for both versions."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     project = make_project(folder, plan)
@@ -43,7 +43,7 @@ def run(plan: Plan, folder: Path) -> int:
         play = Play(plan, scene, broker, folder, project, judge)
         try:
             result = play.perform()
-        except SomethingNeverHappened as error:
+        except TimedOut as error:
             print(f"error: {error}")
             return 1
     return 0 if all(proof.holds() for proof in result.proofs.values()) else 1
@@ -98,32 +98,32 @@ class Play:
             pipeline.start("run")
             sender = SenderProcess(plan, servers, self._folder / "sent.txt", simulation_start_ms(plan))
             stack.callback(sender.close)
-            scene.sender, scene.tail, scene.phase = sender, Tail(servers), "telemetry flows, the pipeline starts"
+            scene.sender, scene.tail, scene.phase = sender, Tail(servers), "sending telemetry, starting the pipeline"
             stack.callback(scene.tail.close)
             scene.note(
-                f"{plan.devices:,} devices send {plan.rate:,} events a second; a minute of theirs is "
-                f"{60 / plan.speed:.0f} s here; Spark starts meanwhile"
+                f"{plan.devices:,} devices send {plan.rate:,} events a second; a simulated minute is "
+                f"{60 / plan.speed:.0f} s; Spark starts meanwhile"
             )
             self._wait("the pipeline's first batch", self._has_batches, pipeline)
-            scene.phase = "telemetry flows, the pipeline runs"
-            scene.note("the pipeline works: averages, anomalies, a history, dead letters")
+            scene.phase = "sending telemetry, the pipeline is running"
+            scene.note("the pipeline is running: averages, anomalies, a history, dead letters")
             self._wait("all events to be sent", lambda: not sender.is_alive(), pipeline)
             if sender.wait() != 0:
-                raise SomethingNeverHappened(f"{sender.count('failed')} events could not be delivered")
+                raise TimedOut(f"{sender.count('failed')} events could not be delivered")
             scene.note(f"all {sender.count('acked'):,} events are acknowledged")
             scene.phase = "the pipeline finishes"
             self._judge.read_log()
-            self._wait_or_go_on(self._nothing_is_missing("v1"), pipeline)
+            self._wait_or_go_on(self._is_complete("v1"), pipeline)
             pipeline.ask_to_stop()
             self._wait("the pipeline to stop", lambda: not pipeline.is_running(), None)
-            scene.note("everything came out, and the pipeline has stopped")
+            scene.note("all events are processed, and the pipeline has stopped")
 
     def _finish_replay(self, replay: PipelineProcess) -> None:
         self._scene.version, self._scene.phase = "v2", "the history is replayed with changed logic"
-        self._scene.note("v2 reads the history from its beginning, into outputs of its own")
+        self._scene.note("v2 reads the history from its beginning, into its own outputs")
         self._wait("the replay to end", lambda: not replay.is_running(), None)
         if replay.status() != 0:
-            raise SomethingNeverHappened(f"the replay ended with {replay.status()}:\n{replay.output()[-2000:]}")
+            raise TimedOut(f"the replay ended with {replay.status()}:\n{replay.output()[-2000:]}")
         self._scene.note("v2 has caught up with v1")
 
     def _started(self, stack: ExitStack, *command: str) -> PipelineProcess:
@@ -134,15 +134,15 @@ class Play:
         return process
 
     def _finished(self, process: PipelineProcess, command: str, may_end_with: tuple[int, ...] = (0,)) -> str:
-        """What it printed."""
+        """The output of the command."""
         self._scene.phase = f"barnabas pipeline {command}"
         self._wait(f"barnabas pipeline {command}", lambda: not process.is_running(), None)
         if process.status() not in may_end_with:
-            raise SomethingNeverHappened(f"{command} ended with {process.status()}:\n{process.output()[-2000:]}")
-        return "\n".join(line for line in process.output().splitlines() if not line.startswith("WARNING: Using incub"))
+            raise TimedOut(f"{command} ended with {process.status()}:\n{process.output()[-2000:]}")
+        return process.output().rstrip("\n")
 
     def _judge_version(self, version: str, result: Result) -> None:
-        self._scene.phase = "the proof is made, event by event"
+        self._scene.phase = "making the proof, event by event"
         self._frame()
         result.outputs[version] = self._judge.outputs(version)
         result.proofs[version] = self._judge.prove(version, result.outputs[version])
@@ -151,15 +151,15 @@ class Play:
         status = self._scene.status()
         return status is not None and any(flow.batch_id is not None for flow in status.flows)
 
-    def _nothing_is_missing(self, version: str) -> Callable[[], bool]:
-        """Looks at the outputs now and then: not at the pipeline's counters."""
+    def _is_complete(self, version: str) -> Callable[[], bool]:
+        """Reads the outputs now and then, not the counters of the pipeline."""
         next_look = 0.0
 
         def look() -> bool:
             nonlocal next_look
             if time.monotonic() < next_look:
                 return False
-            found = self._judge.prove(version).nothing_is_missing()
+            found = self._judge.prove(version).is_complete()
             next_look = time.monotonic() + _LOOK_EVERY_S
             return found
 
@@ -172,7 +172,7 @@ class Play:
 
     def _wait(self, what: str, has_happened: Callable[[], bool], needed: PipelineProcess | None) -> None:
         if not self._wait_or_go_on(has_happened, needed):
-            raise SomethingNeverHappened(f"waited {PATIENCE_S:.0f} s for {what}")
+            raise TimedOut(f"waited {PATIENCE_S:.0f} s for {what}")
 
     def _wait_or_go_on(self, has_happened: Callable[[], bool], needed: PipelineProcess | None) -> bool:
         until = time.monotonic() + PATIENCE_S
@@ -180,8 +180,8 @@ class Play:
             if time.monotonic() > until:
                 return False
             if needed is not None and not needed.is_running():
-                raise SomethingNeverHappened(
-                    f"the pipeline ended with {needed.status()}; its last words:\n{needed.output()[-3000:]}"
+                raise TimedOut(
+                    f"the pipeline ended with {needed.status()}; the end of its output:\n{needed.output()[-3000:]}"
                 )
             self._frame()
         return True

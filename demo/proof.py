@@ -1,7 +1,7 @@
-"""The proof: sent = counted + duplicates + late + dead letters, event by event, and the outputs are what they must be.
+"""The proof: sent = counted + duplicates + late + dead letters, event by event, and the outputs are as expected.
 
-Three parties are compared. The sender's notes say what was acknowledged, and where it lies. The log, judged by
-`classify`, says what must become of it. The outputs say what has become of it. Nothing else is asked.
+Three things are compared: the sender's notes of acknowledged events and their places, the log as classified by
+`classify`, and the outputs of the pipeline. Nothing else is used.
 """
 
 from collections import Counter
@@ -17,11 +17,11 @@ from demo.telemetry import DUPLICATE, GOOD, LATE, MALFORMED, Device
 Key = TypeVar("Key")
 
 ROUNDED = 0.001
-"""Averages are rounded to three digits; sums of the same numbers in another order may differ in the last one."""
+"""Averages are rounded to three digits; sums in another order may differ in the last one."""
 
 
 class Note(NamedTuple):
-    """What the sender wrote down when the broker had taken an event."""
+    """What the sender recorded when the broker acknowledged an event."""
 
     id: str
     kind: str
@@ -43,7 +43,7 @@ class DeadLetter(NamedTuple):
 
 @dataclass(frozen=True)
 class Outputs:
-    """Everything that a version of the pipeline has written, each row as often as it is there."""
+    """Everything that a version of the pipeline has written, duplicates included."""
 
     history: Sequence[HistoryRow]
     averages: Sequence[tuple[Minute, Average]]
@@ -60,7 +60,7 @@ class Check(NamedTuple):
     missing: int
     doubled: int
     wrong: int
-    """There and not expected, or not as expected."""
+    """Not expected, or different from what is expected."""
 
     def holds(self) -> bool:
         return self.expected == self.found and not (self.missing or self.doubled or self.wrong)
@@ -85,8 +85,8 @@ class Proof:
         parts = f"{self.counted:,} + {self.duplicates:,} + {self.late:,} + {self.dead:,}"
         return f"sent {sign} counted + duplicates + late + dead letters: {self.sent:,} {sign} {parts}"
 
-    def nothing_is_missing(self) -> bool:
-        """Whatever else may be wrong, there is nothing left to wait for."""
+    def is_complete(self) -> bool:
+        """Nothing is missing, although something else may be wrong."""
         return not any(check.missing for check in self.checks)
 
 
@@ -107,7 +107,7 @@ def prove(
         dead=len(outputs.dead_letters),
         checks=(
             _the_log(notes, log),
-            _the_sender_agrees(notes, verdict),
+            _check_sender_kinds(notes, verdict),
             _history(verdict, outputs.history, known),
             _averages(averages(verdict, known, logic), outputs.averages),
             _ids("anomalies", anomalies(verdict, known, logic), outputs.anomalies),
@@ -126,14 +126,14 @@ def read_notes(path: Path) -> list[Note]:
 
 
 def _the_log(notes: Sequence[Note], log: Sequence[LogRecord]) -> Check:
-    """Everything that was acknowledged lies where it was acknowledged, and nothing else lies there."""
+    """Every acknowledged event is at its acknowledged place, and nothing else is in the log."""
     expected = Counter((note.place, note.id) for note in notes)
     found = Counter((record.place, record.id) for record in log)
     return _compared("log", expected, found)
 
 
-def _the_sender_agrees(notes: Sequence[Note], verdict: Verdict) -> Check:
-    """What the sender made to be late, a duplicate or malformed is what the log's judge takes it for."""
+def _check_sender_kinds(notes: Sequence[Note], verdict: Verdict) -> Check:
+    """Events that the sender made late, duplicate or malformed are classified as such."""
     duplicates = {note.place for note in notes if note.kind == DUPLICATE}
     expected = Counter((note.kind, note.id) for note in notes)
     found = Counter((GOOD, id_) for id_ in verdict.counted)
@@ -151,14 +151,14 @@ def _history(verdict: Verdict, rows: Sequence[HistoryRow], devices: dict[str, De
     for row in rows:
         reading = verdict.counted.get(row.id)
         if reading is None:
-            continue  # is wrong already
+            continue  # already counted as wrong
         group = devices[reading.device].group
         wrong += row.place not in verdict.places[row.id] or (row.group, row.value) != (group, reading.value)
     return check._replace(wrong=check.wrong + wrong)
 
 
 def _averages(expected: Mapping[Minute, Average], rows: Sequence[tuple[Minute, Average]]) -> Check:
-    """Counts readings, not rows: so many events are in windows that are over."""
+    """Counts readings, not rows: the events in windows that have ended."""
     seen = Counter(minute for minute, _ in rows)
     wrong = sum(
         minute not in expected
@@ -187,7 +187,7 @@ def _ids(what: str, expected: set[str], found: Iterable[str]) -> Check:
 
 
 def _dead_letters(log: Sequence[LogRecord], verdict: Verdict, letters: Sequence[DeadLetter]) -> Check:
-    """Each stands for one record of the log, and has that record's own bytes."""
+    """Each belongs to one record of the log, and has the bytes of that record."""
     values = {record.place: record.value for record in log if record.place in verdict.dead}
     expected = Counter((TOPIC, place, value) for place, value in values.items())
     found = Counter((letter.topic, letter.place, letter.value) for letter in letters)
@@ -195,7 +195,7 @@ def _dead_letters(log: Sequence[LogRecord], verdict: Verdict, letters: Sequence[
 
 
 def _compared(what: str, expected: Counter[Key], found: Counter[Key]) -> Check:
-    """`expected` has each once, unless it is wrong itself."""
+    """`expected` has each once."""
     return Check(
         what,
         expected=expected.total(),

@@ -1,6 +1,6 @@
-"""How an actor talks to the stage: JSON lines on stdout, and the end of its stdin tells it to finish.
+"""How a process of the demo reports: JSON lines on stdout. The end of its stdin tells it to finish.
 
-A stage that dies takes its pipes with it, so no actor is left behind.
+If the demo dies, its pipes close, so no process is left behind.
 """
 
 import json
@@ -14,11 +14,11 @@ def report(**facts: object) -> None:
 
 
 def end_of_stdin() -> threading.Event:
-    """Set when the stage closes our stdin."""
+    """Set when our stdin is closed."""
     ended = threading.Event()
 
     def wait() -> None:
-        while os.read(sys.stdin.fileno(), 1024):  # not through a buffer, which an ending program could not close
+        while os.read(sys.stdin.fileno(), 1024):  # unbuffered: a buffer could not be closed at exit
             pass
         ended.set()
 

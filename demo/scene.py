@@ -1,4 +1,4 @@
-"""What there is to see at a moment: the sender, the flows, what came out lately, and what has happened so far."""
+"""The state of the demo that is shown: the sender, the flows, the latest outputs, and the events so far."""
 
 import threading
 import time
@@ -27,13 +27,13 @@ class Scene:
     """The project's folder of versions."""
     phase: str = "starting"
     version: str = "v1"
-    """The one that runs now, or did last."""
+    """The version that is running, or ran last."""
     sender: "SenderProcess | None" = None
     tail: "Tail | None" = None
     events: list[tuple[float, str]] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
     told: int = 0
-    """So many events have been printed."""
+    """How many events have been printed."""
 
     def elapsed_s(self) -> float:
         return time.monotonic() - self.started
@@ -47,12 +47,12 @@ class Scene:
         return [f"{when:5.1f}s  {event}" for when, event in fresh]
 
     def status(self) -> Status | None:
-        """As the pipeline itself tells it: for the screen, not for the proof."""
+        """As the pipeline reports it: for the screen, not for the proof."""
         return statuses.read(state_folder(self.states, self.version))
 
 
 class Tail:
-    """Follows the outputs of v1 for the screen, as any consumer would."""
+    """Reads the outputs of v1 for the screen, with a consumer."""
 
     def __init__(self, servers: str) -> None:
         self.counts: Counter[str] = Counter()
@@ -65,7 +65,7 @@ class Tail:
                 "isolation.level": "read_committed",
                 "auto.offset.reset": "earliest",
                 "enable.auto.commit": False,
-                "topic.metadata.refresh.interval.ms": 1000,  # the outputs are made while we look
+                "topic.metadata.refresh.interval.ms": 1000,  # the output topics are created meanwhile
                 "reconnect.backoff.max.ms": 500,
                 "log_level": 0,
             }
@@ -75,7 +75,7 @@ class Tail:
         self._thread.start()
 
     def groups(self) -> dict[str, list[tuple[int, float]]]:
-        """Of each group its averages in the order of time."""
+        """The averages of each group in the order of time."""
         found: dict[str, list[tuple[int, float]]] = {}
         for minute, average in sorted(self.averages.copy().items()):
             if average.average is not None:
@@ -90,7 +90,7 @@ class Tail:
     def _follow(self) -> None:
         while not self._over.is_set():
             for message in self._consumer.consume(500, timeout=0.2):
-                if message.error() is not None:  # the topic is not there yet, or the broker is away
+                if message.error() is not None:  # the topic does not exist yet, or the broker is unreachable
                     continue
                 self.counts[message.topic()] += 1
                 if message.topic() == AVERAGES:

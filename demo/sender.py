@@ -2,9 +2,9 @@
 
 Run as `python -m demo.sender SERVERS FILE START_MS [--seed=... and the rest of the plan]`.
 
-Simulated time goes on only as the log takes the events: a tick is sent when all ticks but the last are acknowledged.
-So partitions are never further apart than three ticks, also when the broker was away, and a row that is not late by the
-log's own time is never behind the watermark.
+Simulated time advances only as events are acknowledged: a tick is sent when all ticks but the last are acknowledged. So
+partitions are never further apart than three ticks, even if the broker was down, and a row that is not late by its
+timestamp is never behind the watermark.
 """
 
 import sys
@@ -22,10 +22,10 @@ from demo.telemetry import Event, closing, events
 
 TICK_S = 0.05
 CATCH_UP_S = 1.0
-"""What was missed while the broker was away is not caught up with, but for this much of it."""
+"""After the broker was down, at most this much time is caught up."""
 REPORT_EVERY_S = 0.25
 ID_HEADER = "id"
-"""So that an event is known by its id even if its value is unreadable."""
+"""Identifies an event even if its value is unreadable."""
 
 
 class Sender:
@@ -43,7 +43,7 @@ class Sender:
                 "enable.idempotence": True,
                 "linger.ms": 5,
                 "partitioner": "murmur2_random",
-                "message.timeout.ms": 300_000,  # a broker that is down for a while costs time and no events
+                "message.timeout.ms": 300_000,  # no events are lost while the broker is down for a while
                 "reconnect.backoff.max.ms": 500,
                 "log_level": 0,
             }
@@ -64,14 +64,14 @@ class Sender:
             self.now_ms = event.timestamp_ms
 
     def wait_for(self, acked: int) -> None:
-        """Until so many are in the log (or given up, which ends the demo)."""
+        """Wait until this many are acknowledged (or failed, which ends the demo)."""
         self._producer.poll(0)
-        self.tell()
+        self.report_progress()
         while self.acked + self.failed < acked:
             self._producer.poll(0.02)
-            self.tell()
+            self.report_progress()
 
-    def tell(self, *, now: bool = False) -> None:
+    def report_progress(self, *, now: bool = False) -> None:
         if now or time.monotonic() - self._told >= REPORT_EVERY_S:
             self._told = time.monotonic()
             self._notes.flush()
@@ -105,7 +105,7 @@ def main() -> None:
         sender.wait_for(sender.sent)
         sender.send(closing(plan, int(start_ms)))
         sender.wait_for(sender.sent)
-        sender.tell(now=True)
+        sender.report_progress(now=True)
     sys.exit(1 if sender.failed else 0)
 
 

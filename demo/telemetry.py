@@ -1,11 +1,11 @@
-"""The telemetry: events of devices in the order in which they reach the log, the same ones for the same seed.
+"""Generates telemetry: events of devices in the order of the log, the same ones for the same seed.
 
-Time is simulated. Each record has the moment at which it reached the log as its own timestamp, and its event the moment
-at which it happened, up to ten seconds earlier. What goes wrong:
+Time is simulated. The timestamp of a record is when it reached the log, the time in its event is when it happened, up
+to ten seconds earlier. Some events are faulty:
 
     duplicate   sent again some seconds later: the same id, the same content
     late        happened more than 30 seconds before it arrives
-    malformed   cut off, of a wrong type, without a device, or with a value that no thermometer shows
+    malformed   cut off, of a wrong type, without a device, or with an impossible value
 """
 
 import heapq
@@ -28,7 +28,7 @@ GOOD, DUPLICATE, LATE, MALFORMED = "good", "duplicate", "late", "malformed"
 class Event(NamedTuple):
     id: str
     kind: str
-    """What the sender made it to be. The proof uses it only to check its own judgement."""
+    """The kind that the sender intended. The proof uses it only to check its own classification."""
     device: str
     value: bytes
     timestamp_ms: int
@@ -38,7 +38,7 @@ class Device(NamedTuple):
     name: str
     group: str
     usual: float
-    """What is usual for the group, in degrees."""
+    """The usual temperature of the group."""
 
 
 def devices_of(plan: Plan) -> list[Device]:
@@ -46,7 +46,7 @@ def devices_of(plan: Plan) -> list[Device]:
 
 
 def events(plan: Plan, start_ms: int) -> Iterator[Event]:
-    """All of them but the last ones, `closing`."""
+    """All events except the last ones (`closing`)."""
     random = Random(plan.seed)
     devices = devices_of(plan)
     again: list[tuple[int, int, Event]] = []
@@ -64,7 +64,7 @@ def events(plan: Plan, start_ms: int) -> Iterator[Event]:
 
 
 def closing(plan: Plan, start_ms: int) -> list[Event]:
-    """Some minutes later: they push the watermark past the end of all windows before them, so they are sent last."""
+    """Events some minutes later, sent last: they advance the watermark past the end of all windows."""
     end_ms = start_ms + round(plan.seconds * plan.speed * 1000)
     now_ms = end_ms + 2 * WINDOW_MS + WATERMARK_DELAY_MS
     devices = devices_of(plan)
@@ -99,7 +99,7 @@ def _event(random: Random, plan: Plan, id_: str, device: Device, now_ms: int, tr
 
 
 def _temperature(random: Random, device: Device, at_ms: int) -> float:
-    """A slow wave, another one for each hall, and the thermometer's own noise."""
+    """A slow wave, different for each hall, plus noise."""
     wave = math.sin(2 * math.pi * at_ms / (20 * WINDOW_MS) + device.usual)
     return device.usual + 2.0 * wave + random.gauss(0.0, 0.6)
 

@@ -1,4 +1,4 @@
-"""The audience's view: a live screen on a terminal, lines otherwise."""
+"""Shows the demo: a live screen on a terminal, lines elsewhere."""
 
 import sys
 from collections.abc import Sequence
@@ -88,7 +88,7 @@ def _screen(scene: Scene) -> RenderableType:
 
 def _sending(scene: Scene) -> Text:
     if scene.sender is None:
-        return Text("the broker starts")
+        return Text("starting the broker")
     planned = round(scene.plan.rate * scene.plan.seconds)
     done = min(1.0, scene.sender.count("acked") / planned)
     bar = "█" * round(done * _BAR_WIDTH)
@@ -107,21 +107,21 @@ def _sent(scene: Scene) -> str:
 def _flows_in_words(scene: Scene) -> str:
     status = scene.status()
     if status is None:
-        return f"{scene.version} starts"
+        return f"starting {scene.version}"
     told = [
         f"{flow.name} {'lag ' + format(flow.lag, ',') if flow.lag is not None else flow.state}" for flow in status.flows
     ]
-    return f"{scene.version}: {', '.join(told) or 'starts'}"
+    return f"{scene.version}: {', '.join(told) or 'starting'}"
 
 
 def _flows(scene: Scene) -> RenderableType:
     status = scene.status()
     if status is None or not status.flows:
-        return Text(f"Spark starts, for {scene.version} of the pipeline")
+        return Text(f"starting Spark for {scene.version} of the pipeline")
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("FLOW", min_width=22)
     table.add_column("STATE", min_width=9)
-    for column in ("BATCH", "IN/S", "LAG", "WATERMARK", "ROWS OF STATE"):
+    for column in ("BATCH", "IN/S", "LAG", "WATERMARK", "STATE ROWS"):
         table.add_column(column, justify="right", min_width=9)
     for flow in status.flows:
         state = Text(flow.state, style="red" if flow.last_error else "")
@@ -140,7 +140,7 @@ def _flows(scene: Scene) -> RenderableType:
 def _groups(scene: Scene) -> RenderableType:
     tail = scene.tail
     if tail is None or not tail.averages:
-        return Text("no minute is over yet", style="dim")
+        return Text("no window has ended yet", style="dim")
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("GROUP", min_width=9)
     table.add_column("MINUTES", min_width=_MINUTES_SHOWN)
@@ -151,7 +151,7 @@ def _groups(scene: Scene) -> RenderableType:
     counts = tail.counts
     summary = (
         f"{counts[AVERAGES]:,} averages, {counts[ANOMALIES]:,} anomalies and {counts[DEAD_LETTERS]:,} dead letters "
-        "have come out so far"
+        "so far"
     )
     return Group(table, Text(summary, style="dim"))
 

@@ -1,4 +1,4 @@
-"""The folder of a run: the project, ready to run, and what it leaves behind to be looked at."""
+"""Prepares the project in the folder of a run."""
 
 import difflib
 import shutil
@@ -24,7 +24,7 @@ def make_project(folder: Path, plan: Plan) -> Path:
 
 
 def change_logic(project: Path) -> list[str]:
-    """Put the changed flows in the place of the old ones. Returns the lines that differ."""
+    """Replace the flows by the changed ones. Returns the lines that differ."""
     lines: list[str] = []
     for changed in sorted(path for path in CHANGED.rglob("*") if path.is_file() and path.suffix in (".sql", ".py")):
         name = changed.relative_to(CHANGED)

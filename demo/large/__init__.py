@@ -1,1 +1,1 @@
-"""A replay of much more history than the demo has, beside a version that is live: `python -m demo.large`."""
+"""Replays much more history than the demo, beside a live version: `python -m demo.large`."""

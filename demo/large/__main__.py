@@ -1,7 +1,7 @@
 """`python -m demo.large`: 20 million events are replayed with changed logic while the old version runs live.
 
-It must hold: the live version does not fall behind while the other one replays; after the switch every event is in the
-new version's outputs, once.
+The live version must not fall behind during the replay; after the switch, every event must be in the outputs of the new
+version exactly once.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from demo.large.lag import LagWatch, Sample
 from demo.large.progress import Progress
 from demo.large.verdict import Verdict, judge
 from demo.plan import TOPIC, Plan
-from demo.play import SomethingNeverHappened, simulation_start_ms
+from demo.play import TimedOut, simulation_start_ms
 from demo.proof import read_notes
 from demo.telemetry import devices_of
 from demo.workplace import change_logic, make_project
@@ -32,17 +32,17 @@ from demo.workplace import change_logic, make_project
 FLOWS: Final = ("averages", "anomalies", "history", "readings.dead")
 _LOOK_EVERY_S: Final = 1.0
 _ALONE_S: Final = 60.0
-"""For so long the live version runs alone: what its lag is then is what it must stay like."""
+"""How long the live version runs alone: its lag must not grow afterwards."""
 _CAUGHT_UP_S: Final = 10.0
-"""A replay that is so many seconds of live events behind has caught up: it will never be nearer than a batch."""
+"""A replay that is this many seconds of live events behind has caught up: it is always about a batch behind."""
 _PATIENCE_S: Final = 3600.0
 _FOR_LONG: Final = {
-    # The demo's project is set up for a minute; this is one that stays, and has more to keep in mind.
+    # The demo's settings are for one minute; this runs longer and has more state.
     "spark.conf.spark.driver.memory": "4g",
     "spark.conf.spark.driver.extraJavaOptions": "-XX:+UseParallelGC",
 }
 _LIVE: Final = {"sources.readings.start": "latest", "trigger": "10 seconds"}
-"""Batches without a pause would be three times the work for the same rows."""
+"""Batches without a pause would take three times the CPU for the same rows."""
 
 
 @dataclass
@@ -55,7 +55,7 @@ class Outcome:
     beside_late: int
 
     def holds(self) -> bool:
-        """A lag that grows is larger in the second half of the replay than in the first; one batch more is chance."""
+        """A growing lag is larger in the second half of the replay; a difference of one batch is chance."""
         return self.verdict.holds() and self.beside_late <= 2 * max(self.beside_early, self.alone_max)
 
 
@@ -66,13 +66,13 @@ def main() -> int:
     parser.add_argument("--chart", type=Path, metavar="FILE", help="draw the lags as a PNG")
     parser.add_argument("--save", type=Path, metavar="FILE", help="keep the samples as JSON")
     options = parser.parse_args()
-    # Leave nothing running when told to stop.
+    # Stop all processes on SIGTERM.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     plan = Plan(rate=options.rate, seconds=_PATIENCE_S, speed=60)
     try:
         with tempfile.TemporaryDirectory(prefix="barnabas-large-") as folder:
             outcome = LargeReplay(plan, options.events, Path(folder)).run()
-    except SomethingNeverHappened as error:
+    except TimedOut as error:
         print(f"error: {error}")
         return 1
     print(
@@ -87,7 +87,7 @@ def main() -> int:
         options.save.write_text(json.dumps([sample._asdict() for sample in outcome.samples]) + "\n")
     if options.chart:
         draw(outcome.samples, outcome.replay_s, options.events, options.chart)
-    print("it holds" if outcome.holds() else "it does NOT hold")
+    print("passed" if outcome.holds() else "FAILED")
     return 0 if outcome.holds() else 1
 
 
@@ -130,7 +130,7 @@ class LargeReplay:
             self._switch(project, servers)
             sender.ask_to_finish()
             if sender.wait() != 0:
-                raise SomethingNeverHappened("not all live events could be delivered")
+                raise TimedOut("not all live events could be delivered")
             self._sampled(watch, ["v1", "v2"], lambda sample: not any(sample.lag.values()), live, replay)
             for process in (replay, live):
                 process.ask_to_stop()
@@ -147,7 +147,7 @@ class LargeReplay:
         )
 
     def _switch(self, project: Path, servers: str) -> None:
-        """Refused until the new version is where the old one is; it is a moment behind, and then ahead."""
+        """Retry until the new version has caught up with the old one."""
 
         def switched() -> bool:
             command = PipelineProcess(project, servers, self._folder / "switch.log")
@@ -155,7 +155,7 @@ class LargeReplay:
             self._until("the switch", lambda: not command.is_running())
             return command.status() == 0
 
-        self._until("v2 to be where v1 is", switched)
+        self._until("v2 to catch up with v1", switched)
 
     def _sampled(
         self,
@@ -181,14 +181,14 @@ class LargeReplay:
         while not is_so():
             for process in processes:
                 if not process.is_running():
-                    raise SomethingNeverHappened(f"waiting for {what}: a version ended:\n{process.output()[-3000:]}")
+                    raise TimedOut(f"waiting for {what}: a version ended:\n{process.output()[-3000:]}")
             if time.monotonic() > deadline:
-                raise SomethingNeverHappened(f"waited {_PATIENCE_S:.0f} s for {what}")
+                raise TimedOut(f"waited {_PATIENCE_S:.0f} s for {what}")
             time.sleep(_LOOK_EVERY_S)
 
 
 def _has_begun(watch: LagWatch) -> bool:
-    """Each flow has committed where it begins: the end of history."""
+    """Whether each flow has committed its starting position, the end of the history."""
     return watch.look(["v1"]).lag["v1"] == 0
 
 

@@ -1,4 +1,4 @@
-"""How far versions are behind, as any tool for consumer groups sees it."""
+"""The lag of versions, from their consumer groups."""
 
 import time
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ _ASK_AGAIN_S: Final = 0.2
 
 class Sample(NamedTuple):
     at_s: float
-    """Since the replay was asked for."""
+    """Since the replay was started."""
     lag: dict[str, int]
     """By version: records, of the flow that is furthest behind."""
 
@@ -63,7 +63,7 @@ class LagWatch:
             try:
                 return answer.result()
             except KafkaException as failure:
-                # The first question of all makes the topic with the answers.
+                # The first request creates the offsets topic.
                 if failure.args[0].code() != KafkaError.COORDINATOR_LOAD_IN_PROGRESS:
                     raise
                 time.sleep(_ASK_AGAIN_S)

@@ -1,7 +1,7 @@
-"""History: as many events as wanted, in the order of time, each made from its number alone.
+"""Generates a history of any number of events, in the order of time, each from its number alone.
 
-So what must become of each is known without keeping it: of every thousand one is malformed, two are late, two are sent
-again.
+So the expected result of each is known without storing it: of every thousand one is malformed, two are late, two are
+duplicates.
 """
 
 import math
@@ -58,7 +58,7 @@ def send(servers: str, devices: list[Device], count: int, end_ms: int) -> None:
                 producer.poll(0)
                 progress.at(number)
         if producer.flush(_FLUSH_S):
-            raise TimeoutError(f"the broker did not take all of history in {_FLUSH_S:.0f} s")
+            raise TimeoutError(f"the broker did not accept the whole history in {_FLUSH_S:.0f} s")
 
 
 def _produce(producer: Producer, value: bytes, device: str, at_ms: int) -> None:
@@ -72,13 +72,13 @@ def _produce(producer: Producer, value: bytes, device: str, at_ms: int) -> None:
 
 
 def _events(devices: list[Device], count: int, end_ms: int) -> Iterator[tuple[str, bytes, int]]:
-    """Device, value, and when the log takes it."""
+    """Device, value, and the record's timestamp."""
     start_ms = end_ms - count * STEP_MS
     clock = _Clock()
     for number in range(count):
         now_ms = start_ms + number * STEP_MS
         kind = number % 500
-        # Sent again: the same event as a moment ago.
+        # A duplicate: the same event as a moment ago.
         original = number - _AGAIN + _ORIGINAL if kind == _AGAIN else number
         device = devices[original * 7919 % len(devices)]
         at_ms = start_ms + original * STEP_MS - original * 37 % 9_000
@@ -94,7 +94,7 @@ def _events(devices: list[Device], count: int, end_ms: int) -> Iterator[tuple[st
 
 
 class _Clock:
-    """Moments as text; those of one second have all but three digits in common."""
+    """Times as text; caches the text of the current second."""
 
     def __init__(self) -> None:
         self._seconds: dict[int, str] = {}

@@ -1,4 +1,4 @@
-"""A bar for what takes minutes; a line now and then where nobody looks at a terminal."""
+"""A progress bar on a terminal; elsewhere a line now and then."""
 
 import time
 from types import TracebackType

@@ -1,4 +1,4 @@
-"""Whether the replayed version has every event once: history by numbers, live events by the sender's notes."""
+"""Checks that the replayed version has every event once: the history by numbers, live events by the sender's notes."""
 
 import json
 from collections import Counter
@@ -17,11 +17,11 @@ from demo.proof import Note
 from demo.telemetry import GOOD, MALFORMED
 
 CLOSING: Final = "-closing-"
-"""In the ids of those whose windows are never over."""
+"""In the ids of events whose windows never end."""
 
 
 class Verdict(dict[str, tuple[int, int]]):
-    """By name: what must be there, and what is there."""
+    """By name: the expected and the actual number."""
 
     def holds(self) -> bool:
         return all(expected == found for expected, found in self.values())

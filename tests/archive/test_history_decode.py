@@ -70,11 +70,11 @@ def test_what_does_not_fit_is_null_and_said() -> None:
         b'{"i": "x", "s": "kept"}', b"no", b"[1]", None, b'{"i": 3000000000}', b'{"d": "NaN", "s": {"a": 1}}'
     )
     assert rows[0] | {ERROR_COLUMN: None} == dict.fromkeys(arrow_fields(COLUMNS).names) | {"s": "kept"}
-    assert rows[0][ERROR_COLUMN] == 'i: "x" is no INT'
-    assert rows[1][ERROR_COLUMN].startswith("no JSON")
-    assert rows[2][ERROR_COLUMN] == "no JSON object, but an array"
+    assert rows[0][ERROR_COLUMN] == 'i: "x" is not of the type INT'
+    assert rows[1][ERROR_COLUMN].startswith("not JSON")
+    assert rows[2][ERROR_COLUMN] == "not a JSON object, but an array"
     assert rows[3] == dict.fromkeys(arrow_fields(COLUMNS).names)
-    assert "no INT" in rows[4][ERROR_COLUMN]
+    assert "not of the type INT" in rows[4][ERROR_COLUMN]
     assert (str(rows[5]["d"]), rows[5]["s"], rows[5][ERROR_COLUMN]) == ("nan", '{"a":1}', None)
 
 
@@ -93,12 +93,12 @@ def test_a_schema_has_one_spelling() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "no name and plain type"),
-        ("id", "no name and plain type"),
-        ("id STRING,", "no name and plain type"),
-        ("xs ARRAY<INT>", "no name and plain type"),
+        ("", "not a name and a plain type"),
+        ("id", "not a name and a plain type"),
+        ("id STRING,", "not a name and a plain type"),
+        ("xs ARRAY<INT>", "not a name and a plain type"),
         ("id UUID", "type UUID"),
-        ("Value STRING", "value is there already"),
+        ("Value STRING", "there already is value"),
         ("decode_error STRING", "there already"),
         ("a INT, A INT", "there already"),
     ],
@@ -110,5 +110,5 @@ def test_schemas_that_cannot_be_are_refused(text: str, said: str) -> None:
 
 def test_a_name_keeps_its_type() -> None:
     assert [column.name for column in merged(["a INT", "b INT, a INT", "c STRING"])] == ["a", "b", "c"]
-    with pytest.raises(BadSchema, match="is INT in files"):
+    with pytest.raises(BadSchema, match="is INT in existing files"):
         merged(["a INT", "a BIGINT"])

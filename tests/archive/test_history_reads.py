@@ -175,7 +175,7 @@ def test_what_cannot_be_read_is_refused_in_words(read: Read, tmp_path_factory: p
 def test_a_topic_made_again_does_not_get_the_old_history(read: Read) -> None:
     delete_topic(read.servers, read.topic)
     read.broker.create_topic(read.topic)
-    with pytest.raises(UserError, match="made again"):
+    with pytest.raises(UserError, match="created again"):
         read.ranges()
 
 
@@ -184,5 +184,5 @@ def test_a_file_that_is_gone_is_said(read: Read) -> None:
     (task, *_) = tasks(options)
     for file in (read.history / read.topic).glob("*.parquet"):
         file.unlink()
-    with pytest.raises(UserError, match="not there"):
+    with pytest.raises(UserError, match="does not exist"):
         list(read_ranges(task, options, ("offset",)))

@@ -1,1 +1,1 @@
-"""Writes a topic's history: reads committed records over the Kafka port, writes Parquet files and their manifest."""
+"""Writes the history of topics: reads committed records as a Kafka client, writes Parquet files and a manifest."""

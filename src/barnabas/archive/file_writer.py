@@ -18,7 +18,7 @@ from barnabas.portable.files import full_sync
 from barnabas.spark.arrow.schema import arrow_schema
 
 ROW_GROUP_BYTES: Final = 32 << 20
-"""In memory. Large enough that a column of it is read in one go, small enough for a hundred partitions at once."""
+"""In memory. Large enough to read a column of it at once, small enough for a hundred partitions at a time."""
 ROW_GROUP_ROWS: Final = 1 << 20
 _REPEATING: Final = ("topic", "partition", "timestampType")
 _DELTAS: Final = ("offset", "timestamp")
@@ -31,7 +31,7 @@ def file_schema(columns: tuple[Column, ...] | None) -> Any:
 
 
 class FileWriter:
-    """Not for several threads. `finish` or `abandon` ends it."""
+    """Not thread-safe. Ends with `finish` or `abandon`."""
 
     def __init__(
         self, store: TopicStore, partition: int, start: int, columns: tuple[Column, ...] | None, schema_number: int
@@ -39,7 +39,7 @@ class FileWriter:
         self.start = start
         self.rows = 0
         self.next_offset = start
-        """What follows the last row."""
+        """The offset after the last row."""
         self._store = store
         self._partition = partition
         self._columns = columns
@@ -66,7 +66,7 @@ class FileWriter:
 
     @property
     def bytes(self) -> int:
-        """On disk, with what waits counted as it is in memory."""
+        """On disk, plus the rows in memory."""
         return self._sink.size_bytes + self.waiting_bytes
 
     def add(self, batch: Any) -> None:
@@ -84,13 +84,13 @@ class FileWriter:
             self.flush()
 
     def flush(self) -> None:
-        """What waits becomes a row group."""
+        """Write the rows in memory as a row group."""
         if self._waiting:
             self._writer.write_table(pa.Table.from_batches(self._waiting), row_group_size=self._waiting_rows)
             self._waiting, self._waiting_rows, self.waiting_bytes = [], 0, 0
 
     def finish(self, end: int) -> Piece:
-        """The file under its own name, on the device. It counts when the manifest names it."""
+        """Sync the file and rename it. It is part of the history once the manifest names it."""
         self.flush()
         self._writer.close()
         on_step = self._store.on_step
@@ -116,7 +116,7 @@ class FileWriter:
         )
 
     def abandon(self) -> None:
-        with suppress(OSError):  # a full disk takes no end of a file either; it goes anyway
+        with suppress(OSError):  # on a full disk not even the footer can be written; the file is removed anyway
             self._writer.close()
         self._sink.close()
         self._path.unlink(missing_ok=True)
@@ -129,7 +129,7 @@ class FileWriter:
 
 
 class _HashingSink(io.RawIOBase):
-    """A file that knows the digest of what was written to it: reading it again for that would cost as much."""
+    """A file that computes the digest while it is written, instead of reading it again."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("wb", buffering=0)

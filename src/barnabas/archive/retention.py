@@ -1,4 +1,4 @@
-"""Lets a history forget its oldest files. The log's retention has nothing to do with it."""
+"""Removes the oldest files of a history. Independent of the retention of the topic."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ class Removed:
 def retain(history: Path, topic: str, *, older_than_ms: int | None, bytes_max: int | None) -> list[Removed]:
     """Remove files whose newest record is older than this time, and the oldest ones until the rest is small enough.
 
-    From the front only, so that what is left has no hole. First the manifest forgets them, then they are removed.
+    Only from the start, so that the rest has no gap. They are removed from the manifest first, then from the disk.
     """
     load(history, topic)
     store = TopicStore(history, topic)
@@ -29,7 +29,7 @@ def retain(history: Path, topic: str, *, older_than_ms: int | None, bytes_max: i
 
     def shortened(manifest: Manifest | None) -> Manifest:
         if manifest is None:
-            raise NoHistory(f"There is no history of {topic} in {history}", "make one with barnabas archive run")
+            raise NoHistory(f"There is no history of {topic} in {history}", "create one with barnabas archive run")
         counts = _expired(manifest, older_than_ms)
         if bytes_max is not None:
             _shrink(manifest, counts, bytes_max)
@@ -57,7 +57,7 @@ def retain(history: Path, topic: str, *, older_than_ms: int | None, bytes_max: i
 
 
 def _expired(manifest: Manifest, older_than_ms: int | None) -> dict[int, int]:
-    """How many pieces go, by partition; those without rows go with what lies behind them."""
+    """How many pieces to remove, by partition; pieces without rows go with the piece after them."""
     counts = {}
     for number, partition in manifest.partitions.items():
         count = 0
@@ -72,7 +72,7 @@ def _expired(manifest: Manifest, older_than_ms: int | None) -> dict[int, int]:
 
 
 def _shrink(manifest: Manifest, counts: dict[int, int], bytes_max: int) -> None:
-    """The front of all partitions that is oldest goes first; no older than what lies before it in its partition."""
+    """The oldest first piece of all partitions goes first."""
     left: list[tuple[int, int, int, int]] = []
     for number, partition in manifest.partitions.items():
         newest = 0

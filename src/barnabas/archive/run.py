@@ -1,4 +1,4 @@
-"""Archives topics, once or for as long as they live."""
+"""Archives topics, once or continuously."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from barnabas.archive.rolling import RollRules
-from barnabas.archive.store import OnStep, TopicStore, no_step
+from barnabas.archive.store import OnStep, TopicStore, ignore_step
 from barnabas.archive.topic_archiver import Advance, TopicArchiver
 from barnabas.client.cluster import Cluster
 from barnabas.client.errors import ClientError
@@ -17,7 +17,7 @@ from barnabas.history.errors import HistoryError
 from barnabas.history.manifest import Manifest
 
 POLL_S: Final = 1.0
-"""Between two looks at the log's end. A file is minutes of records; nobody waits for this second."""
+"""Between two checks for new records. A file is minutes of records, so a second does not matter."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Job:
     topics: Sequence[str]
     history: Path
     declared: str | None = None
-    """A schema for all of them; None: each goes on with what it has; empty: no typed columns."""
+    """A schema for all topics; None: each keeps the one it has; empty: no typed columns."""
     rules: RollRules = field(default_factory=RollRules)
     may_lose: bool = False
     follow: bool = False
@@ -33,20 +33,20 @@ class Job:
 
 @dataclass(frozen=True)
 class Watcher:
-    """Who looks on, and may say that it is enough."""
+    """Receives progress, and can stop the run."""
 
     on_advance: Callable[[Advance], None] = lambda advance: None
     on_failure: Callable[[str, HistoryError], None] = lambda topic, failure: None
-    """One topic cannot go on; the others do."""
+    """One topic failed; the others continue."""
     should_stop: Callable[[], bool] = lambda: False
     sleep: Callable[[float], object] = time.sleep
-    on_step: OnStep = no_step
+    on_step: OnStep = ignore_step
 
 
 def archive(settings: ClientSettings, job: Job, watcher: Watcher | None = None) -> dict[str, Manifest]:
-    """The manifests at the end, by topic. Following, it ends when told to, or when no topic is left.
+    """Returns the manifests by topic. With `follow` it ends when it is stopped, or when all topics have failed.
 
-    One topic's HistoryError ends that topic; the others go on, and the first failure is raised at the end.
+    A HistoryError ends only its topic; the others continue, and the first failure is raised at the end.
     """
     with ExitStack() as stack:
         cluster = stack.enter_context(Cluster(settings))
@@ -105,13 +105,13 @@ class _Run:
             self._drop(topic, failure)
         except OSError as failure:
             if isinstance(failure, ClientError):
-                raise  # no broker answers: that is about all topics
+                raise  # no broker answers, which affects all topics
             self._drop(
                 topic,
                 HistoryError(
                     f"The history of {topic} cannot be written in {self._job.history}: {failure.strerror or failure}",
-                    "make room, or correct the folder's rights, and start again: what the manifest names is whole, and "
-                    "the rest is read anew",
+                    "free some space, or correct the permissions of the folder, and start again: all files in the "
+                    "manifest are complete, and the rest is read again",
                 ),
             )
 

@@ -1,4 +1,4 @@
-"""How far a history reaches, and how far behind the log it is."""
+"""Up to which offset topics are archived, and their lag."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ class PartitionStatus:
     rows: int
     bytes: int
     lost: int
-    """Offsets that the log had deleted before they were archived."""
+    """Offsets that were deleted from the log before they were archived."""
     log_start: int | None = None
     last_stable: int | None = None
 
@@ -29,7 +29,7 @@ class PartitionStatus:
 
 
 def status_of(manifest: Manifest) -> list[PartitionStatus]:
-    """Without a look at the log."""
+    """From the manifest only."""
     return [_status(manifest.topic, number, one) for number, one in sorted(manifest.partitions.items())]
 
 

@@ -1,13 +1,13 @@
-"""A topic's folder: who may write in it, and how its manifest changes.
+"""The folder of a topic: locks for its writers, and changes of its manifest.
 
-    DIR/TOPIC/_manifest.json                       what there is
+    DIR/TOPIC/_manifest.json                       lists the files
     DIR/TOPIC/PARTITION-START-END.parquet          a file of it
     DIR/TOPIC/.PARTITION-START.parquet.tmp         one that is being written
     DIR/TOPIC/.archiver.lock, .manifest.lock       held by a process, free when it dies
 
-A file is written whole under its temporary name, synced, renamed, and only then named in the manifest, which is
-replaced in one step. So the manifest is true after a crash at any moment. What a crash leaves behind is a file that the
-manifest does not name, and the next archiver removes it.
+A file is written under a temporary name, synced, renamed, and only then added to the manifest, which is replaced
+atomically. So the manifest is correct after a crash at any moment. A crash may leave a file that is not in the
+manifest; the next archiver removes it.
 """
 
 import fcntl
@@ -28,7 +28,7 @@ _MANIFEST_LOCK: Final = ".manifest.lock"
 
 
 class Step(StrEnum):
-    """What is done when a file is finished, in this order. A test stops the world after any of them."""
+    """The steps of finishing a file, in this order. Tests crash after each of them."""
 
     FILE_WRITTEN = "file-written"
     FILE_SYNCED = "file-synced"
@@ -43,12 +43,12 @@ class Step(StrEnum):
 OnStep = Callable[[Step], None]
 
 
-def no_step(step: Step) -> None:
-    """Outside of tests nobody looks."""
+def ignore_step(step: Step) -> None:
+    """For use outside of tests."""
 
 
 class TopicStore:
-    def __init__(self, history: Path, topic: str, *, on_step: OnStep = no_step) -> None:
+    def __init__(self, history: Path, topic: str, *, on_step: OnStep = ignore_step) -> None:
         self.history = history
         self.topic = topic
         self.folder = topic_folder(history, topic)
@@ -62,24 +62,24 @@ class TopicStore:
 
     @contextmanager
     def archiving(self) -> Iterator[None]:
-        """One archiver at a time. Leftovers of one that died are removed."""
+        """Lock the topic for one archiver, and remove what a killed one has left."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise HistoryError(
-                f"The folder {self.folder} cannot be made: {error.strerror}", "choose another with --to"
+                f"The folder {self.folder} cannot be created: {error.strerror}", "choose another with --to"
             ) from error
         with _locked(self.folder / _ARCHIVER_LOCK, wait=False) as is_ours:
             if not is_ours:
                 raise HistoryError(
                     f"Another archiver writes the history of {self.topic} in {self.history}",
-                    "stop it, or let it go on: one is enough",
+                    "stop it, or let it run: one is enough",
                 )
             self.remove_leftovers()
             yield
 
     def change(self, how: Callable[[Manifest | None], Manifest]) -> Manifest:
-        """Replace the manifest in one step by what `how` makes of the one in force."""
+        """Replace the manifest atomically by the result of `how`."""
         with _locked(self.folder / _MANIFEST_LOCK, wait=True):
             old = self.load()
             new = how(old)
@@ -116,7 +116,7 @@ class TopicStore:
 
 @contextmanager
 def _locked(path: Path, *, wait: bool) -> Iterator[bool]:
-    """Whether the lock is ours; the file stays, the lock goes with its holder."""
+    """Whether we got the lock. The file stays, the lock ends with the process."""
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     try:
         try:

@@ -1,8 +1,8 @@
-"""One topic: from the log's records to files and manifest, a round at a time.
+"""Archives one topic, in rounds.
 
-A round reads each partition from where the last one ended up to the last stable offset. A file grows over rounds until
-the rules say that it is full; then it is finished and the manifest takes it up. Nothing that is not in the manifest
-counts: an archiver that is killed starts again at `tiered_through`.
+A round reads each partition from where the last round ended up to the last stable offset. A file grows over several
+rounds until it is full; then it is finished and added to the manifest. Only what is in the manifest counts: an archiver
+that was killed starts again at `tiered_through`.
 """
 
 import time
@@ -25,7 +25,7 @@ from barnabas.spark.source.ranges import OffsetRange
 
 
 class Advance(NamedTuple):
-    """Told after each batch."""
+    """Reported after each batch."""
 
     topic: str
     partition: int
@@ -34,18 +34,18 @@ class Advance(NamedTuple):
     bytes: int
 
 
-class LogOvertook(HistoryError):
+class RecordsDeletedBeforeArchived(HistoryError):
     """The log has deleted records that were not archived yet."""
 
 
 @dataclass(slots=True)
 class _Open:
-    """A partition at work. `tiered_through <= position`; the writer, if any, begins at `tiered_through`."""
+    """A partition being archived. `tiered_through <= position`; the writer, if any, begins at `tiered_through`."""
 
     tiered_through: int
     position: int
     since_s: float | None = None
-    """When the first offset came that the manifest does not have yet."""
+    """When the first offset was read that is not in the manifest yet."""
     writer: FileWriter | None = field(default=None)
 
 
@@ -65,9 +65,9 @@ class TopicArchiver:
         should_stop: Callable[[], bool] = lambda: False,
         now_s: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`declared`: a schema for JSON values; None goes on with the one that the files have, "" with none.
+        """`declared`: a schema for JSON values; None keeps the current one, "" removes it.
 
-        `may_lose`: where the log has deleted what was not archived, note the gap and go on behind it.
+        `may_lose`: where records were deleted before they were archived, record the gap and continue after it.
         """
         self.topic = store.topic
         self._cluster = cluster
@@ -80,17 +80,17 @@ class TopicArchiver:
         self._now_s = now_s
         self._open: dict[int, _Open] = {}
         facts = facts_of(cluster, self.topic)
-        self._manifest = store.change(lambda old: self._begun(old, facts, declared))
+        self._manifest = store.change(lambda old: self._initial_manifest(old, facts, declared))
         self._columns = parse(self._manifest.declared) if self._manifest.declared else None
         self._schema_number = self._manifest.schema
 
     @property
     def manifest(self) -> Manifest:
-        """The one in force."""
+        """The current one."""
         return self._manifest
 
     def round(self, *, finish: bool) -> None:
-        """Read what is new. `finish`: also end the files that are not full."""
+        """Read new records. `finish`: also finish files that are not full."""
         facts = facts_of(self._cluster, self.topic)
         self._check_identity(self._manifest, facts)
         for number in sorted(facts.last_stable):
@@ -106,20 +106,20 @@ class TopicArchiver:
             self.finish()
 
     def finish(self) -> None:
-        """End all files that are open."""
+        """Finish all open files."""
         for number, partition in sorted(self._open.items()):
             self._cut(number, partition, partition.position)
 
     def abandon(self) -> None:
-        """Leave what the manifest does not have."""
+        """Discard what is not in the manifest."""
         for partition in self._open.values():
             if partition.writer is not None:
                 partition.writer.abandon()
         self._open.clear()
 
-    # --- beginning
+    # --- start
 
-    def _begun(self, old: Manifest | None, facts: TopicFacts, declared: str | None) -> Manifest:
+    def _initial_manifest(self, old: Manifest | None, facts: TopicFacts, declared: str | None) -> Manifest:
         manifest = old or Manifest(self.topic, facts.topic_id)
         self._check_identity(manifest, facts)
         if declared is None:
@@ -131,7 +131,7 @@ class TopicArchiver:
     def _check_identity(self, manifest: Manifest, facts: TopicFacts) -> None:
         if manifest.topic_id is not None and facts.topic_id not in (None, manifest.topic_id):
             raise HistoryError(
-                f"The topic {self.topic} was deleted and made again: the history in {self._store.folder} is that of "
+                f"The topic {self.topic} was deleted and created again: the history in {self._store.folder} is that of "
                 f"the old one ({manifest.topic_id}, now {facts.topic_id})",
                 f"archive into another folder with --to, or move {self._store.folder} away",
             )
@@ -151,12 +151,12 @@ class TopicArchiver:
         if log_start <= partition.position:
             return
         if not self._may_lose:
-            raise LogOvertook(
+            raise RecordsDeletedBeforeArchived(
                 f"The log of {self.topic}-{number} begins at {log_start}, but the history ends at "
                 f"{partition.position}: retention has deleted {log_start - partition.position:,} offsets before they "
                 "were archived",
-                "to go on and note the gap in the manifest, use --accept-gap; to archive sooner, let the archiver "
-                "follow (--follow), or raise the topic's retention.ms and retention.bytes",
+                "to continue and record the gap in the manifest, use --accept-gap; to archive sooner, use "
+                "--follow, or raise the topic's retention.ms and retention.bytes",
             )
         self._cut(number, partition, partition.position)
         self._commit(number, Piece(partition.position, log_start, is_lost=True))
@@ -189,17 +189,17 @@ class TopicArchiver:
             for batch in batches:
                 before = partition.position
                 self._add(number, partition, batch)
-                self._tell(number, partition.position - before, batch)
+                self._report(number, partition.position - before, batch)
                 if self._should_stop():
-                    batches.close()  # type: ignore[attr-defined]  # a generator: hangs up
+                    batches.close()  # type: ignore[attr-defined]  # a generator: closes its connection
                     return
         except DataLost as lost:
             loss = lost.losses[0]
-            raise LogOvertook(
+            raise RecordsDeletedBeforeArchived(
                 f"Records of {self.topic}-{number} from offset {loss.wanted} on are gone: {loss.cause.value}",
-                "start the archiver again: it says what is missing and what can be done",
+                "start the archiver again: it reports what is missing and what can be done",
             ) from lost
-        self._tell(number, end - partition.position, None)
+        self._report(number, end - partition.position, None)
         partition.position = end
 
     def _add(self, number: int, partition: _Open, batch: object) -> None:
@@ -221,7 +221,7 @@ class TopicArchiver:
     def _waiting_bytes(self) -> int:
         return sum(writer.waiting_bytes for writer in self._writers())
 
-    def _tell(self, number: int, offsets: int, batch: object) -> None:
+    def _report(self, number: int, offsets: int, batch: object) -> None:
         rows, size = (getattr(batch, "num_rows", 0), getattr(batch, "nbytes", 0)) if batch is not None else (0, 0)
         self._on_advance(Advance(self.topic, number, offsets, rows, size))
 
@@ -229,7 +229,7 @@ class TopicArchiver:
         return partition.since_s is not None and self._now_s() - partition.since_s >= self._rules.age_s
 
     def _cut(self, number: int, partition: _Open, end: int) -> None:
-        """What was read up to `end` becomes a piece of the history."""
+        """Make what was read up to `end` a piece of the history."""
         if end <= partition.tiered_through:
             return
         piece = Piece(partition.tiered_through, end)

@@ -1,4 +1,4 @@
-"""What the cluster says about the topic that is archived, now."""
+"""The current state of the archived topic in the cluster."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -24,17 +24,17 @@ class TopicFacts:
     log_start: dict[int, int]
     """By partition."""
     last_stable: dict[int, int]
-    """Before it all transactions are decided, and all records are on enough replicas."""
+    """All transactions before it are committed or aborted, and all records are replicated."""
 
 
 def facts_of(cluster: Cluster, topic: str) -> TopicFacts:
-    """HistoryError where the topic is not there, or is one that must not be archived."""
+    """HistoryError if the topic does not exist, or cannot be archived."""
     found = cluster.topics([topic]).get(topic)
     if found is None:
         close = get_close_matches(topic, cluster.topics(), n=1)
         raise HistoryError(
             f"There is no topic {topic} on {cluster.settings.bootstrap_servers}",
-            f"did you mean {close[0]}?" if close else f"make it first: barnabas topic create {topic}",
+            f"did you mean {close[0]}?" if close else f"create it first: barnabas topic create {topic}",
         )
     _refuse_compacted(cluster, topic)
     partitions = [partition.partition_index for partition in found.partitions]
@@ -46,21 +46,21 @@ def facts_of(cluster: Cluster, topic: str) -> TopicFacts:
 
 
 def _refuse_compacted(cluster: Cluster, topic: str) -> None:
-    """A compacted topic has no history: what it once said is removed in place, at any offset."""
+    """A compacted topic cannot be archived: records are removed from it at any offset."""
     asked = DescribeConfigsResource(resource_type=_TOPIC_RESOURCE, resource_name=topic, configuration_keys=(_POLICY,))
     (result,) = cluster.call("describe_configs", DescribeConfigsRequest(resources=(asked,))).results
     if result.error_code is not ErrorCode.none:
         raise Refused(
             result.error_code,
-            f"{_POLICY} of {topic} is not told ({result.error_code.name.upper()}), and a compacted topic cannot be "
+            f"{_POLICY} of {topic} cannot be read ({result.error_code.name.upper()}), and a compacted topic cannot be "
             "archived: let this user describe the topic's configs",
         )
     policy = next((config.value or "" for config in result.configs if config.name == _POLICY), "")
     if "compact" in policy.split(","):
         raise HistoryError(
-            f"The topic {topic} is compacted ({_POLICY}={policy}): records leave it at any offset, so no file could "
-            "say what it held",
-            f"archive topics with {_POLICY}=delete; of a compacted one read the present state instead",
+            f"The topic {topic} is compacted ({_POLICY}={policy}): records are removed at any offset, so no file could "
+            "be complete",
+            f"archive topics with {_POLICY}=delete; read a compacted one directly instead",
         )
 
 
@@ -69,5 +69,5 @@ def _offsets(cluster: Cluster, topic: str, partitions: Iterable[int], which: int
     found = cluster.offsets(places, which, isolation_level=READ_COMMITTED if which == LATEST else 0)
     for (_, partition), offset in found.items():
         if offset.error is not ErrorCode.none:
-            raise Refused(offset.error, f"the offsets of {topic}-{partition} are not told: {offset.error.name.upper()}")
+            raise Refused(offset.error, f"no offsets of {topic}-{partition}: {offset.error.name.upper()}")
     return {partition: offset.offset for (_, partition), offset in found.items()}

@@ -1,4 +1,4 @@
-"""Compares a history with itself and with the log: every file's bytes, every record that both have."""
+"""Verifies a history: the checksum of every file, and every record that the log still has."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
@@ -31,22 +31,22 @@ class Finding:
     file: str | None
     rows: int
     compared: int
-    """Offsets that the log still has, and that were compared one by one."""
+    """Offsets that the log still has, and that were compared."""
     problem: str | None = None
 
 
 def verify(
     history: Path, topic: str, cluster: Cluster | None, *, on_advance: Callable[[int], None] = lambda size: None
 ) -> Iterator[Finding]:
-    """Every piece of a topic's history, one after the other. Without a cluster, only the files are looked at."""
+    """Verify every piece of a topic's history. Without a cluster, only the files are checked."""
     manifest = load(history, topic)
     log: dict[int, tuple[int, int]] = {}
     if cluster is not None:
         facts = facts_of(cluster, topic)
         if manifest.topic_id is not None and facts.topic_id not in (None, manifest.topic_id):
             raise HistoryError(
-                f"The topic {topic} was deleted and made again: its log is not the one that was archived",
-                "check the files alone with --offline",
+                f"The topic {topic} was deleted and created again: its log is not the one that was archived",
+                "check only the files with --offline",
             )
         log = {number: (facts.log_start[number], end) for number, end in facts.last_stable.items()}
     for number, partition in sorted(manifest.partitions.items()):
@@ -88,14 +88,14 @@ def _problem_of_file(path: Path, piece: Piece) -> str | None:
     for batch in read_file(path, arrow_schema(["offset"]), start=-(1 << 62), end=1 << 62):
         offsets = batch.column(0).to_numpy()
         if offsets[0] <= last or (offsets[1:] <= offsets[:-1]).any() or offsets[-1] >= piece.end:
-            return f"its offsets do not grow, or leave its range {piece.start} to {piece.end}"
+            return f"its offsets do not increase, or are outside of its range {piece.start} to {piece.end}"
         last = int(offsets[-1])
         rows += batch.num_rows
     return None if rows == piece.rows else f"it has {rows} rows, the manifest says {piece.rows}"
 
 
 def _difference(path: Path | None, wanted: OffsetRange, cluster: Cluster) -> str | None:
-    """The first offset at which file and log do not say the same."""
+    """The first offset at which file and log differ."""
     schema = arrow_schema(CONNECTOR_COLUMNS)
     archived = iter(()) if path is None else read_file(path, schema, start=wanted.start, end=wanted.end)
     logged = read_range(
@@ -112,12 +112,12 @@ def _difference(path: Path | None, wanted: OffsetRange, cluster: Cluster) -> str
         loss = lost.losses[0]
         if loss.cause is not Cause.EXPIRED:
             return f"the log cannot be compared from offset {loss.wanted} on: {loss.cause.value}"
-        # Retention of the log was quicker than this look at it; what came before was equal.
+        # Retention removed records during the comparison; those before them were equal.
     return None
 
 
 def _aligned(left: Iterable[Any], right: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
-    """Pieces with the same number of rows; None where one of the two has ended."""
+    """Pairs of batches with the same number of rows; None where one side has ended."""
     lefts, rights = iter(left), iter(right)
     one, other = next(lefts, None), next(rights, None)
     while one is not None and other is not None:

@@ -1,1 +1,1 @@
-"""What a topic's history is on disk: Parquet files and the manifest that names them. Reading only, and no pyspark."""
+"""The format of a topic's history on disk: Parquet files and their manifest. Reading only, without pyspark."""

@@ -1,7 +1,7 @@
 """A declared schema: the typed columns that JSON values are decoded to, written as in SQL: `id STRING, at TIMESTAMP`.
 
-They stand beside the connector's columns, so a name of those is refused. One level of plain types: what is nested in a
-value stays in `value`, or is declared STRING and comes as JSON text.
+They are added to the connector's columns, so they cannot have the same names. Only plain types: nested fields stay in
+`value`, or are declared STRING and come as JSON text.
 """
 
 import re
@@ -23,7 +23,7 @@ CONNECTOR_COLUMNS: Final = (
     "headers",
 )
 ERROR_COLUMN: Final = "decode_error"
-"""Why a value did not fit the declared schema; null where it did."""
+"""Why a value did not match the declared schema; null if it did."""
 
 _SYNONYMS: Final = {
     "BOOLEAN": "BOOLEAN",
@@ -60,14 +60,14 @@ def parse(text: str) -> tuple[Column, ...]:
         found = _COLUMN.fullmatch(part)
         if found is None:
             raise BadSchema(
-                f"The schema says {part.strip()!r}, which is no name and plain type",
+                f"The schema has {part.strip()!r}, which is not a name and a plain type",
                 f"write it like id STRING, at TIMESTAMP; the types are {', '.join(sorted(set(_SYNONYMS.values())))}; "
-                "declare what is nested as STRING, or leave it out: it stays in value",
+                "declare nested fields as STRING, or leave them out: they stay in value",
             )
         name, kind = found[1] or found[2], found[3].upper()
         if kind not in _SYNONYMS:
             raise BadSchema(
-                f"The type {found[3]} of the column {name} is not known",
+                f"The type {found[3]} of the column {name} is unknown",
                 f"the types are {', '.join(sorted(set(_SYNONYMS.values())))}",
             )
         columns.append(Column(name, _SYNONYMS[kind]))
@@ -76,19 +76,19 @@ def parse(text: str) -> tuple[Column, ...]:
 
 
 def canonical(text: str) -> str:
-    """The same schema in one spelling: how the manifest keeps it, and how Spark reads it."""
+    """The schema in its canonical spelling, for the manifest and for Spark."""
     return ", ".join(f"`{column.name}` {column.type}" for column in parse(text))
 
 
 def merged(schemas: Sequence[str]) -> tuple[Column, ...]:
-    """The typed columns of all files together, by name. A name keeps its type for good."""
+    """The typed columns of all files, by name. The type of a name never changes."""
     found: dict[str, Column] = {}
     for schema in schemas:
         for column in parse(schema):
             other = found.setdefault(column.name, column)
             if other.type != column.type:
                 raise BadSchema(
-                    f"The column {column.name} is {other.type} in files that are there, and now {column.type}",
+                    f"The column {column.name} is {other.type} in existing files, and now {column.type}",
                     "give the new column another name, or archive into another folder",
                 )
     _check_names(list(found.values()))
@@ -101,9 +101,9 @@ def _check_names(columns: Sequence[Column]) -> None:
         if column.name.lower() in taken:
             other = taken[column.name.lower()]
             raise BadSchema(
-                f"The schema has a column {column.name}, but {other} is there already",
-                "leave it out; the names of the record's own columns cannot be used, in no spelling: Spark and DuckDB "
-                "do not tell upper from lower case",
+                f"The schema has a column {column.name}, but there already is {other}",
+                "leave it out; the names of the record's own columns cannot be used in any spelling: Spark and DuckDB "
+                "ignore case",
             )
         taken[column.name.lower()] = column.name
 

@@ -1,11 +1,11 @@
-"""JSON values to typed columns: what `from_json` of Spark makes of them, in Arrow.
+"""Decodes JSON values into typed columns in Arrow, with the results of Spark's `from_json`.
 
-A value that is no JSON object has null in all typed columns; a field that is missing, or is no value of its type, has
-null in its own. Either way the row stays, and `decode_error` says what was wrong (a missing field is not wrong).
+A value that is not a JSON object has null in all typed columns; a field that is missing or has another type has null in
+its own column. The row is always kept, and `decode_error` describes the error (a missing field is not an error).
 
-Most batches are decoded at once by Arrow's reader. It stops at the first value that it does not like, and counts
-objects, not lines; so it only gets values that begin with { and end with } on one line, and where it stops, the batch
-is halved until the few values are found that have to be looked at one by one.
+Most batches are decoded at once by Arrow's reader. It stops at the first value that it cannot read, and counts objects,
+not lines. So it only gets values that begin with { and end with } on one line, and where it stops, the batch is halved
+until the few values are found that have to be decoded one by one.
 """
 
 import json
@@ -21,10 +21,10 @@ import pyarrow.json as pj
 from barnabas.history.declared import ERROR_COLUMN, Column, arrow_fields
 
 _ONE_BY_ONE: Final = 64
-"""Batches of fewer rows are not halved any more."""
+"""Smaller batches are not halved."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _SECONDS: Final = range(-62_135_596_800, 253_402_300_800)
-"""The years 1 to 9999: neither SQL nor Python writes others."""
+"""The years 1 to 9999, as in SQL and Python."""
 _INTEGER_BITS: Final = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
 _FLOAT_WORDS: Final = {
     "NaN": math.nan,
@@ -64,7 +64,7 @@ def _empty(schema: Any) -> Any:
 
 
 def _all_at_once(values: Any, columns: tuple[Column, ...], schema: Any) -> Any:
-    """None where a value is not as plain as this way needs it."""
+    """None if a value is not simple enough for this method."""
     plain = pc.and_(
         pc.and_(pc.starts_with(values, b"{"), pc.ends_with(values, b"}")),
         pc.invert(pc.match_substring(values, b"\n")),
@@ -95,7 +95,7 @@ def _all_at_once(values: Any, columns: tuple[Column, ...], schema: Any) -> Any:
 
 
 def _read_as(column: Column, schema: Any) -> Any:
-    """Times come as text, which the cast reads more strictly: without a zone it refuses."""
+    """Times are read as text: the cast is stricter, and refuses those without a time zone."""
     return pa.string() if column.type in ("TIMESTAMP", "DATE") else schema.field(column.name).type
 
 
@@ -120,9 +120,9 @@ def _row(value: bytes | None, columns: tuple[Column, ...]) -> list[Any]:
     try:
         found = json.loads(value.decode("utf-8"), strict=True)
     except (ValueError, RecursionError) as error:
-        return [*nothing, f"no JSON: {str(error)[:200]}"]
+        return [*nothing, f"not JSON: {str(error)[:200]}"]
     if not isinstance(found, dict):
-        return [*nothing, f"no JSON object, but {_name_of(found)}"]
+        return [*nothing, f"not a JSON object, but {_name_of(found)}"]
     row: list[Any] = []
     wrong: list[str] = []
     for column in columns:
@@ -140,7 +140,7 @@ def _name_of(value: object) -> str:
 
 
 def _wrong(value: object, column: Column) -> ValueError:
-    return ValueError(f"{json.dumps(value, ensure_ascii=False)[:80]} is no {column.type}")
+    return ValueError(f"{json.dumps(value, ensure_ascii=False)[:80]} is not of the type {column.type}")
 
 
 def _boolean(value: object, column: Column) -> bool:
@@ -166,7 +166,7 @@ def _number(value: object, column: Column) -> float:
 
 def _string(value: object, column: Column) -> str:
     if isinstance(value, str):
-        value.encode("utf-8")  # half of a surrogate pair is no text
+        value.encode("utf-8")  # half of a surrogate pair is not valid text
         return value
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 

@@ -1,8 +1,8 @@
-"""What went wrong with a history, and what to do about it."""
+"""Errors about histories, each with what to do next."""
 
 
 class HistoryError(Exception):
-    """Something that its reader can correct; `hint` is the next step."""
+    """An error that the user can correct; `hint` is the next step."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message, hint)
@@ -14,11 +14,11 @@ class HistoryError(Exception):
 
 
 class NoHistory(HistoryError):
-    """There is no manifest where one was looked for."""
+    """There is no manifest."""
 
 
 class BadManifest(HistoryError):
-    """A manifest that says something which cannot be true, or in a format that is not ours."""
+    """A manifest that is inconsistent, or has an unknown format."""
 
 
 class BadSchema(HistoryError):

@@ -1,10 +1,10 @@
-"""The manifest: which offsets of a topic's partitions lie in which file. Everything that is known, in one JSON file.
+"""The manifest: which offsets of a topic's partitions are in which file, in one JSON file.
 
-A partition's pieces follow one another without a hole and without an overlap, from `start` to `tiered_through`. A piece
-is a Parquet file, or a range without a committed record (markers of transactions, aborted records), or a range that
-the log had already deleted when the archiver came (`lost`: only when somebody has said that it may go on without).
+The pieces of a partition follow one another without gaps or overlaps, from `start` to `tiered_through`. A piece is a
+Parquet file, or a range without committed records (transaction markers, aborted records), or a range that was deleted
+from the log before it was archived (`lost`: only if the user accepted the gap).
 
-A reader takes what the manifest names and nothing else: a file that it does not name is not finished, or being removed.
+Readers use only the files in the manifest: any other file is unfinished or being removed.
 """
 
 import json
@@ -18,17 +18,17 @@ from barnabas.history.errors import BadManifest, NoHistory
 FORMAT: Final = "barnabas-history"
 VERSION: Final = 1
 MANIFEST_NAME: Final = "_manifest.json"
-"""Spark leaves out files whose names begin with an underscore: the folder opens as one table."""
+"""Spark ignores files whose names begin with an underscore, so the folder can be read as one table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Offsets from `start` up to `end`, which is not in it."""
+    """Offsets from `start` up to and not including `end`."""
 
     start: int
     end: int
     file: str | None = None
-    """Its name in the topic's folder; None where the range has no record."""
+    """Its name in the topic's folder; None if the range has no records."""
     rows: int = 0
     bytes: int = 0
     timestamp_ms_min: int | None = None
@@ -38,7 +38,7 @@ class Piece:
     sha256: str | None = None
     """Of the file's bytes."""
     is_lost: bool = False
-    """The log had these records and has deleted them before they were archived."""
+    """The records were deleted from the log before they were archived."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Partition:
 class Manifest:
     topic: str
     topic_id: str | None
-    """As the cluster gave it; a topic that is deleted and made again has another. None: brokers without ids."""
+    """From the cluster; a topic that is deleted and created again has another. None: brokers without ids."""
     schemas: tuple[str, ...] = ()
     """As declared, the first is number 1."""
     schema: int = 0
@@ -76,11 +76,11 @@ class Manifest:
 
     def with_partition(self, number: int, start: int) -> "Manifest":
         if number in self.partitions:
-            raise ValueError(f"partition {number} is there already")
+            raise ValueError(f"partition {number} already exists")
         return replace(self, partitions={**self.partitions, number: Partition(start)})
 
     def with_piece(self, number: int, piece: Piece) -> "Manifest":
-        """One piece farther. Neighbours without records become one, so that an idle topic does not grow."""
+        """Append a piece. Adjacent pieces without records are merged, so that an idle topic does not grow."""
         partition = self.partitions[number]
         pieces = partition.pieces
         last = pieces[-1] if pieces else None
@@ -91,7 +91,7 @@ class Manifest:
         return grown
 
     def without_first(self, number: int, count: int) -> "Manifest":
-        """Retention of the history: it begins later."""
+        """Remove the first pieces, for retention."""
         partition = self.partitions[number]
         gone = partition.pieces[:count]
         if not gone:
@@ -100,7 +100,7 @@ class Manifest:
         return replace(self, partitions={**self.partitions, number: kept})
 
     def with_schema(self, declared: str | None) -> "Manifest":
-        """New files get this one; None: no typed columns."""
+        """Use this schema for new files; None: no typed columns."""
         if declared is None:
             return replace(self, schema=0)
         schemas = self.schemas if declared in self.schemas else (*self.schemas, declared)
@@ -112,7 +112,7 @@ class Manifest:
         return self.schemas[self.schema - 1] if self.schema else None
 
     def check(self) -> None:
-        """Raise BadManifest where ranges do not follow one another."""
+        """Raise BadManifest if ranges do not follow one another."""
         if not 0 <= self.schema <= len(self.schemas):
             raise _bad(self.topic, f"the schema {self.schema} is not listed")
         for number, partition in self.partitions.items():
@@ -140,8 +140,8 @@ def _is_empty(piece: Piece) -> bool:
 
 def _bad(topic: str, problem: str) -> BadManifest:
     return BadManifest(
-        f"The manifest of {topic} cannot be right: {problem}",
-        f"restore {MANIFEST_NAME} from a backup, or move the folder away and archive the topic anew",
+        f"The manifest of {topic} is inconsistent: {problem}",
+        f"restore {MANIFEST_NAME} from a backup, or move the folder away and archive the topic again",
     )
 
 
@@ -153,14 +153,14 @@ def topic_folder(history: Path | str, topic: str) -> Path:
 
 
 def load(history: Path | str, topic: str) -> Manifest:
-    """NoHistory where there is none, BadManifest where it cannot be believed."""
+    """NoHistory if there is none, BadManifest if it is inconsistent."""
     path = topic_folder(history, topic) / MANIFEST_NAME
     try:
         text = path.read_text("utf-8")
     except (FileNotFoundError, NotADirectoryError):
         raise NoHistory(
             f"There is no history of {topic} in {history}",
-            f"make one: barnabas archive run --topic {topic} --to {history}; or correct the path",
+            f"create one: barnabas archive run --topic {topic} --to {history}; or correct the path",
         ) from None
     return from_json(text, topic)
 
@@ -213,7 +213,7 @@ def from_json(text: str, topic: str) -> Manifest:
             raise _bad(topic, f"it says {document['format']} of {document['topic']}")
         if document["version"] != VERSION:
             raise BadManifest(
-                f"The manifest of {topic} has version {document['version']}, this program knows version {VERSION}",
+                f"The manifest of {topic} has version {document['version']}, this program supports version {VERSION}",
                 "use a newer barnabas",
             )
         manifest = Manifest(

@@ -1,4 +1,4 @@
-"""Rows of a history's files as Arrow batches, in the order of offsets."""
+"""Reads rows of a history's files as Arrow batches, in the order of offsets."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -24,16 +24,16 @@ def read_file(
 ) -> Iterator[Any]:
     """The rows with offsets from `start` up to, not including, `end`, with the columns of this Arrow schema.
 
-    Columns that the file does not have are null: it was written under another declared schema. Row groups without
-    a wanted offset are not read. `timestamp_ms` bounds the timestamps, the second one exclusive.
+    Columns that the file does not have are null: it was written with another declared schema. Row groups without
+    matching offsets are not read. `timestamp_ms` bounds the timestamps, the second one exclusive.
     """
     try:
         file = pq.ParquetFile(path)
     except FileNotFoundError:
         raise HistoryError(
-            f"{path} is named by the manifest, but not there",
-            "it was removed by barnabas archive retain since this read was planned: plan it again; otherwise restore "
-            "it from a backup",
+            f"{path} is in the manifest, but does not exist",
+            "if barnabas archive retain removed it after this read was planned, read again; otherwise restore it from "
+            "a backup",
         ) from None
     with file:
         there = set(file.schema_arrow.names)
@@ -52,7 +52,7 @@ def read_file(
 
 
 def _groups(file: Any, start: int, end: int) -> list[int]:
-    """Offsets grow within a file, so most groups are wanted whole or not at all."""
+    """Offsets increase within a file, so most groups match completely or not at all."""
     found = []
     column = [file.schema.column(at).path for at in range(len(file.schema))].index("offset")
     for number in range(file.num_row_groups):

@@ -82,7 +82,7 @@ def histories(path: str | None, ids: Mapping[str, str], topics: set[str]) -> His
         now = ids.get(topic)
         if now is not None and manifest.topic_id is not None and manifest.topic_id != now:
             raise UserError(
-                f"The topic {topic} was deleted and made again: the history in {path} is that of the old one.",
+                f"The topic {topic} was deleted and created again: the history in {path} is that of the old one.",
                 "read the old one's files alone (spark.read.parquet), or name the new one's history",
             )
     return Histories(path, manifests)
