@@ -160,7 +160,7 @@ def test_settings_that_java_does_not_take() -> None:
 
 
 EXPECTED = {
-    "no broker": ("annot reach 127.0.0.1:9", "is the broker running"),
+    "no broker": ("annot reach 127.0.0.1:9", "check that the broker runs"),
     "unknown topic": ("There is no topic ordres", "did you mean orders?"),
     # Spark hands names of options over in lower case.
     "unknown option": ("There is no option startingoffset", "did you mean startingOffsets?"),
