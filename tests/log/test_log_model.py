@@ -315,5 +315,5 @@ def make_prefix(base_offset: int, batch_length: int, leader_epoch: int) -> bytes
     return base_offset.to_bytes(8, "big") + batch_length.to_bytes(4, "big") + leader_epoch.to_bytes(4, "big")
 
 
-LogMachine.TestCase.settings = settings(max_examples=examples(150), stateful_step_count=40, deadline=None)
+LogMachine.TestCase.settings = settings(max_examples=examples(300), stateful_step_count=40, deadline=None)
 TestLogAgainstModel = LogMachine.TestCase

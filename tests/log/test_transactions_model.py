@@ -267,5 +267,5 @@ class TransactionsMachine(RuleBasedStateMachine):
         assert earliest <= log.last_stable_offset <= max(latest, log.log_start_offset)
 
 
-TransactionsMachine.TestCase.settings = settings(max_examples=examples(100), stateful_step_count=40, deadline=None)
+TransactionsMachine.TestCase.settings = settings(max_examples=examples(300), stateful_step_count=40, deadline=None)
 TestTransactionsAgainstModel = TransactionsMachine.TestCase

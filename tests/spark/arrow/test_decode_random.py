@@ -76,7 +76,7 @@ def assert_equal(batch: Any, rows: list[dict[str, Any]], columns: tuple[str, ...
     assert batch.schema.equals(table(rows, columns).schema, check_metadata=True)
 
 
-@settings(max_examples=examples(50), deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(logs(), st.data())
 def test_every_row_is_what_the_plain_decoder_reads(log: tuple[bytes, int], data: st.DataObject) -> None:
     content, end = log
@@ -92,7 +92,7 @@ def test_every_row_is_what_the_plain_decoder_reads(log: tuple[bytes, int], data:
     )
 
 
-@settings(max_examples=examples(30), deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(logs(), st.sampled_from([1, 2, 7, 100]), st.sampled_from([1, 300, 10_000]))
 def test_steps_hold_the_same_rows_within_their_bounds(log: tuple[bytes, int], rows_max: int, bytes_max: int) -> None:
     content, end = log
@@ -107,7 +107,7 @@ def test_steps_hold_the_same_rows_within_their_bounds(log: tuple[bytes, int], ro
     assert rows == [{name: value for name, value in row.items() if name != "timestamp"} for row in expected]
 
 
-@settings(max_examples=examples(50), deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(logs(), st.integers(0, 2**32), st.booleans())
 def test_damage_is_refused_where_the_plain_decoder_refuses_it(
     log: tuple[bytes, int], seed: int, with_sound_crc: bool
@@ -153,7 +153,7 @@ def assert_only_ours_may_refuse(content: bytes, rows: list[dict[str, Any]]) -> N
     )
 
 
-@settings(max_examples=examples(30), deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from(["data", "commit", "abort"])), max_size=30), st.data())
 def test_aborted_transactions_are_left_out(steps: list[tuple[int, str]], data: st.DataObject) -> None:
     """Producers write and end transactions at random; a fetch may begin anywhere in between."""
