@@ -178,12 +178,7 @@ class SparkCluster:
         return _Process(command, environment, self._home / f"{name}.log")
 
     def _state(self) -> dict[str, Any] | None:
-        try:
-            with urllib.request.urlopen(f"http://{HOST}:{self._web_port}/json/", timeout=10) as answer:
-                state: dict[str, Any] = json.load(answer)
-        except OSError:
-            return None
-        return state
+        return master_state(self._web_port)
 
     def _wait_until(self, what: str, condition: Callable[[], bool]) -> None:
         deadline = time.monotonic() + START_TIMEOUT_S
@@ -192,6 +187,16 @@ class SparkCluster:
                 logs = "\n".join(f"{log.name}: {_end_of(log)}" for log in sorted(self._home.glob("*.log")))
                 raise ClusterDidNotStart(f"timed out waiting until {what}; the logs end with:\n{logs}")
             time.sleep(_CHECK_EVERY_S)
+
+
+def master_state(web_port: int) -> dict[str, Any] | None:
+    """What the master knows of its workers; None while it does not listen, or has no answer but its page yet."""
+    try:
+        with urllib.request.urlopen(f"http://{HOST}:{web_port}/json/", timeout=10) as answer:
+            state: dict[str, Any] = json.load(answer)
+    except (OSError, json.JSONDecodeError):
+        return None
+    return state
 
 
 class _Process:

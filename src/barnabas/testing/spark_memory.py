@@ -79,13 +79,13 @@ class Outcome:
     copy_s: float
 
 
-def measure(gigabytes: float, copied_gigabytes: float, *, data_dir: Path | None = None) -> Outcome:
+def measure(
+    cluster: SparkCluster, gigabytes: float, copied_gigabytes: float, *, data_dir: Path | None = None
+) -> Outcome:
+    """On a cluster with 1 GB of memory for each worker."""
     per_partition = int(gigabytes * 1e9) // VALUE_BYTES // PARTITIONS
     to_copy = min(per_partition, int(copied_gigabytes * 1e9) // VALUE_BYTES // PARTITIONS)
-    with (
-        Broker(process=True, data_dir=data_dir) as broker,
-        SparkCluster(workers=2, cores=1, memory="1g") as cluster,
-    ):
+    with Broker(process=True, data_dir=data_dir) as broker:
         broker.create_topic("large", PARTITIONS)
         broker.create_topic("copy", PARTITIONS)
         fill(broker.bootstrap_servers, per_partition)
@@ -160,7 +160,8 @@ def main() -> int:
     parser.add_argument("--data-dir", type=Path, help="where the broker keeps it (default: a temporary directory)")
     arguments = parser.parse_args()
     began = time.monotonic()
-    outcome = measure(arguments.gigabytes, arguments.copied, data_dir=arguments.data_dir)
+    with SparkCluster(workers=2, cores=1, memory="1g") as cluster:
+        outcome = measure(cluster, arguments.gigabytes, arguments.copied, data_dir=arguments.data_dir)
     peaks = outcome.peaks
     read, size, _ = outcome.read
     workers = len(peaks.python_workers)
