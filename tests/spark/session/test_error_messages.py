@@ -73,17 +73,10 @@ try:
     spark.range(1).mapInArrow(lambda batches: [1 / 0], "id long").collect()
 except Exception:
     sys.excepthook(*sys.exc_info())
-spark.stop()
-"""
-
-UNCAUGHT = """
-import sys
-from barnabas.spark import session
-
-spark = session("uncaught", "local[1]", **{"spark.driver.memory": "512m"})
-rows = spark.readStream.format("barnabas").option("kafka.bootstrap.servers", sys.argv[1])
-rows = rows.option("subscribe", "ordres").option("fetchOffset.numRetries", "1").load()
-rows.writeStream.format("noop").option("checkpointLocation", sys.argv[2]).start().awaitTermination()
+print("=== uncaught", file=sys.stderr, flush=True)
+del os.environ["BARNABAS_TRACE"]
+rows = read(True, subscribe="ordres")
+rows.writeStream.format("noop").option("checkpointLocation", f"{home}/uncaught").start().awaitTermination()
 """
 
 
@@ -170,12 +163,17 @@ EXPECTED = {
 }
 
 
+@pytest.fixture(scope="module")
+def said(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """By mistake. The last one ends the program."""
+    ran = run(MISTAKES, broker.bootstrap_servers, str(tmp_path_factory.mktemp("mistakes")))
+    assert ran.returncode == 1, ran.stderr
+    return dict(re.findall(r"^=== (.*)\n((?:(?!===).*\n)*)", ran.stderr, re.MULTILINE))
+
+
 @pytest.mark.spark
 @pytest.mark.timeout(1000)  # a dozen queries and a JVM, on a machine that others use too
-def test_mistakes_are_told_in_words(broker: Broker, tmp_path: Path) -> None:
-    ran = run(MISTAKES, broker.bootstrap_servers, str(tmp_path))
-    assert ran.returncode == 0, ran.stderr
-    said = dict(re.findall(r"^=== (.*)\n((?:(?!===).*\n)*)", ran.stderr, re.MULTILINE))
+def test_mistakes_are_told_in_words(said: dict[str, str]) -> None:
     for way in ("batch", "stream"):
         assert lines_for_people(said[f"none, {way}"]) == []
         for name, (problem, next_step) in EXPECTED.items():
@@ -197,12 +195,12 @@ def test_mistakes_are_told_in_words(broker: Broker, tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
-def test_a_query_that_ends_a_program(broker: Broker, tmp_path: Path) -> None:
-    ran = run(UNCAUGHT, broker.bootstrap_servers, str(tmp_path))
-    assert ran.returncode == 1
-    lines = lines_for_people(ran.stderr)
-    assert len(lines) == 2, ran.stderr
+@pytest.mark.timeout(1000)
+def test_a_query_that_ends_a_program(said: dict[str, str]) -> None:
+    text = said["uncaught"]
+    lines = lines_for_people(text)
+    assert len(lines) == 2, text
     assert lines[0].startswith("error: There is no topic ordres")
     assert lines[1] == "hint: did you mean orders?"
-    assert "ERROR MicroBatchExecution: There is no topic ordres" in ran.stderr, "somebody may not wait for the query"
-    assert "at org.apache" not in ran.stderr
+    assert "ERROR MicroBatchExecution: There is no topic ordres" in text, "somebody may not wait for the query"
+    assert "at org.apache" not in text
