@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.spark.java import SHORT_LIVED
 from barnabas.testing.ports import pick_free_port
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,6 +48,7 @@ class Shell:
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
             "BARNABAS_BOOTSTRAP_SERVER": self._with_ports("localhost:9092"),
             "NO_COLOR": "1",
+            "SPARK_SUBMIT_OPTS": SHORT_LIVED,
             **(environment or {}),
         }
         self._process = subprocess.Popen(

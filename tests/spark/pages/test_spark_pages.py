@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from barnabas.spark import class_archive
+from barnabas.spark.java import SHORT_LIVED, find_java
 from barnabas.testing import Broker
 from barnabas.testing.ports import pick_free_port
 
@@ -47,6 +49,9 @@ class Page:
             "BARNABAS_BOOTSTRAP_SERVER": broker.bootstrap_servers,
             "PYSPARK_PYTHON": sys.executable,
             "NO_COLOR": "1",
+            # The page's own cluster has as little to do as other Sparks in tests.
+            "JDK_JAVA_OPTIONS": SHORT_LIVED,
+            "SPARK_DAEMON_JAVA_OPTS": class_archive.java_options(find_java()),
         }
         self._shell = subprocess.Popen(
             ["bash", "--norc"],
