@@ -99,6 +99,11 @@ def confluent_kafka(
         print_record(message.partition(), message.offset(), message.value())
         uncommitted[message.partition()] = message.offset() + 1
         commit(message.partition())
+    # In the middle of a rebalance, close() leaves the group before it lets a revoked partition be committed.
+    while uncommitted:
+        time.sleep(0.01)
+        for partition in list(uncommitted):
+            commit(partition)
     member.close()
 
 

@@ -313,11 +313,11 @@ def test_a_broker_says_where_the_damage_is_that_it_refuses(stopped_dir: Path, ca
     path.write_bytes(data)
     with Broker(data_dir=stopped_dir, properties=_PROPERTIES) as broker, broker.connect() as client:
         assert [fetch(client, TOPIC, 5).error_code for _ in range(3)] == [ErrorCode.corrupt_message] * 3
-    (told,) = [each for each in caplog.records if "CORRUPT_MESSAGE" in each.message]
-    assert f"{TOPIC}-0" in told.message
-    assert f"{path} is damaged from byte {position} " in told.message
-    assert "10 is the next that can" in told.message
-    assert "barnabas log verify" in told.message
+    (told,) = [message for message in caplog.messages if "CORRUPT_MESSAGE" in message]
+    assert f"{TOPIC}-0" in told
+    assert f"{path} is damaged from byte {position} " in told
+    assert "10 is the next that can" in told
+    assert "barnabas log verify" in told
 
 
 def _end_offset(broker: Broker) -> int:
