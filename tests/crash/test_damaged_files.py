@@ -320,6 +320,25 @@ def test_a_broker_says_where_the_damage_is_that_it_refuses(stopped_dir: Path, ca
     assert "barnabas log verify" in told
 
 
+@pytest.mark.parametrize("harmed", ["older", "newer"])
+def test_a_damaged_commit_is_lost_and_no_other(tmp_path: Path, harmed: str, caplog: pytest.LogCaptureFixture) -> None:
+    with Broker(data_dir=tmp_path, properties=_PROPERTIES) as broker:
+        broker.create_topic(TOPIC)
+        with broker.connect() as client:
+            for group, offset in (("older", 1), ("newer", 7), ("newer", 9)):
+                assert commit_offset(client, group, TOPIC, offset) == ErrorCode.none
+        broker.stop()
+        (path,) = logs(tmp_path, "__consumer_offsets-0")
+        content = bytearray(path.read_bytes())
+        content[content.rindex(harmed.encode())] ^= 0xFF
+        path.write_bytes(content)
+        broker.start()
+        with broker.connect() as client:
+            found = {group: committed_offset(client, group, TOPIC) for group in ("older", "newer")}
+    assert found == ({"older": -1, "newer": 9} if harmed == "older" else {"older": 1, "newer": 7})
+    assert f"{path} is damaged from byte" in caplog.text
+
+
 def _end_offset(broker: Broker) -> int:
     with broker.connect() as client:
         return list_offset(client, TOPIC, LATEST)

@@ -260,6 +260,13 @@ class PartitionLog(TrimmableLog):
                 break
         return slot, found
 
+    def offset_behind(self, damage: Damage) -> int:
+        """Where a reader may go on."""
+        if damage.next_offset is not None:
+            return damage.next_offset
+        behind = (segment.base_offset for segment in self.segments if segment.base_offset > damage.first_offset)
+        return next(behind, self.log_end_offset)
+
     def aborted_transactions(self, start_offset: int, end_offset: int) -> list[AbortedTransaction]:
         """The aborted ones that reach into `[start_offset, end_offset)`, for a reader that wants committed records."""
         found: list[AbortedTransaction] = []

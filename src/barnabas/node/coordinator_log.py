@@ -1,14 +1,18 @@
 """A coordinator's log: the partitions of its internal topic."""
 
+import logging
 from collections.abc import AsyncIterator, Awaitable, Sequence
 
 from barnabas.coordinator.ports import EndMarker, KeyValue, LoggedBatch, TransactionalProducer
 from barnabas.env import Workers
+from barnabas.log.searchable_segment import DamagedRecords
 from barnabas.records.batch import Batch, read_batch, split_batches
 from barnabas.records.control import read_marker
 from barnabas.records.record import build_plain_batch, decode_records
 from barnabas.replication.partition import Partition
 from barnabas.replication.replicas import Replicas
+
+logger = logging.getLogger(__name__)
 
 # Small enough that decoding it does not block the loop for long: about 2 us per record.
 READ_BYTES = 256 * 1024
@@ -17,7 +21,9 @@ DECOMPRESSED_BYTES_MAX = 256 * 1024 * 1024
 
 
 class TopicCoordinatorLog:
-    def __init__(self, topic: str, replicas: Replicas, workers: Workers) -> None:
+    def __init__(self, topic: str, replicas: Replicas, workers: Workers, *, skip_damage: bool = True) -> None:
+        """`skip_damage`: the coordinator can do with what is older than a record that cannot be read."""
+        self._skip_damage = skip_damage
         self._topic = topic
         self._replicas = replicas
         self._workers = workers
@@ -61,10 +67,25 @@ class TopicCoordinatorLog:
         offset = source.log.log_start_offset
         while True:
             log = source.log
-            located = log.locate(max(offset, log.log_start_offset), max_bytes=READ_BYTES, end_offset=log.high_watermark)
-            if located is None:
-                return
-            data = await self._workers.run(located.read)
+            try:
+                located = log.locate(
+                    max(offset, log.log_start_offset), max_bytes=READ_BYTES, end_offset=log.high_watermark
+                )
+                if located is None:
+                    return
+                data = await self._workers.run(located.read)
+            except DamagedRecords as error:
+                if not self._skip_damage:
+                    raise
+                logger.warning(
+                    "%s-%d: %s. What was stored there is lost to the coordinator, which goes on with older state: "
+                    "groups may get some records again",
+                    self._topic,
+                    partition,
+                    error,
+                )
+                offset = log.offset_behind(error.damage)
+                continue
             for batch in split_batches(data):
                 offset = batch.header.next_offset
                 yield _logged(batch)

@@ -129,7 +129,13 @@ class CoordinatorPartitions(Generic[C]):
                     logger.warning("loading %s-%d is retried: %s", self._topic, index, error)
                     self._load_later(index)
                 except KafkaError as error:
-                    logger.warning("%s-%d cannot be loaded: %s", self._topic, index, error)
+                    logger.warning(
+                        "%s-%d cannot be loaded, and nothing that is stored there can be used: %s. "
+                        "Restore the data directory from a backup",
+                        self._topic,
+                        index,
+                        error,
+                    )
                 await asyncio.sleep(0)
         finally:
             self._loading = None

@@ -123,7 +123,8 @@ class Coordinators:
 
         dependencies = self._dependencies
         return TransactionCoordinator(
-            log=TopicCoordinatorLog(TRANSACTIONS_TOPIC, dependencies.replicas, dependencies.workers),
+            # Older state could commit what was aborted: better no answer than that.
+            log=TopicCoordinatorLog(TRANSACTIONS_TOPIC, dependencies.replicas, dependencies.workers, skip_damage=False),
             markers=self.markers,
             producer_ids=dependencies.producer_ids,
             clock=dependencies.clock,
