@@ -34,7 +34,9 @@ def data(tmp_path: Path) -> Path:
         (tmp_path / name).mkdir(exist_ok=True)
         (tmp_path / name / f"{base:020d}.log").write_bytes(content)
     (tmp_path / "orders-1" / f"{2:020d}.index").write_bytes(struct.pack(">ii", 3, len(batch(2))))
-    (tmp_path / "meta.properties").write_text("version=1\n")
+    properties = f"version=1\nnode.id=1\ncluster.id=c\ndirectory.id={'A' * 22}\n"
+    (tmp_path / "meta.properties").write_text(properties)
+    (tmp_path / ".kafka_cleanshutdown").write_text("")
     return tmp_path
 
 
@@ -91,6 +93,42 @@ def test_every_damage_is_told(barnabas: Run, data: Path) -> None:
         assert words in reasons
     assert "hint: " in verified.err
     assert barnabas("log", "verify", str(data)).status == 1
+
+
+def test_what_can_be_read_is_told_offset_by_offset(barnabas: Run, data: Path) -> None:
+    path = data / "orders-1" / f"{2:020d}.log"
+    content = bytearray(path.read_bytes())
+    content[10] ^= 1
+    path.write_bytes(content)
+    found = json.loads(barnabas("log", "verify", str(data), "--format", "json").out)
+    assert [tuple(run.values()) for run in found["readable"]] == [
+        ("orders-0", 0, 3),
+        ("orders-1", 0, 1),
+        ("orders-1", 4, 5),
+    ]
+    (damage,) = found["damages"]
+    assert (damage["file"], damage["position"], damage["offset"], damage["next_offset"]) == (str(path), 0, 2, 4)
+
+
+def test_what_a_start_after_a_crash_cuts_off_is_told(barnabas: Run, data: Path) -> None:
+    (data / ".kafka_cleanshutdown").unlink()
+    path = data / "orders-1" / f"{2:020d}.log"
+    content = bytearray(path.read_bytes())
+    content[70] ^= 1
+    path.write_bytes(content)
+    for recovery_point, readable in ((5, [(0, 1), (4, 5)]), (2, [(0, 1)])):
+        (data / "recovery-point-offset-checkpoint").write_text(f"0\n1\norders 1 {recovery_point}\n")
+        found = json.loads(barnabas("log", "verify", str(data / "orders-1"), "--format", "json").out)
+        assert [(run["first_offset"], run["last_offset"]) for run in found["readable"]] == readable
+        assert ("cuts the log off here" in found["damages"][0]["reason"]) is (recovery_point == 2)
+
+
+@pytest.mark.parametrize("name", ["meta.properties", "recovery-point-offset-checkpoint", "orders-1/partition.metadata"])
+def test_files_beside_the_segments_are_read_too(barnabas: Run, data: Path, name: str) -> None:
+    (data / name).write_bytes(b"\xa5" * 10)
+    verified = barnabas("log", "verify", str(data), "--format", "json")
+    assert verified.status == 1
+    assert [damage["file"] for damage in json.loads(verified.out)["damages"]] == [str(data / name)]
 
 
 def test_a_batch_that_lies_about_its_records_is_found_by_decoding(barnabas: Run, data: Path) -> None:
@@ -153,6 +191,10 @@ def test_a_transaction_index_must_tell_the_truth(barnabas: Run, transactions: Pa
     assert barnabas("log", "verify", str(transactions)).status == 0
     (index,) = transactions.glob("*.txnindex")
     content = index.read_bytes()
+    index.write_bytes(content[:9] + b"\x09" + content[10:])
+    assert "its checksum is wrong" in barnabas("log", "verify", str(transactions)).out
+    for checksum in transactions.glob("*.txnchecksum"):
+        checksum.unlink()  # as where Kafka wrote it
     for wrong, reason in (
         (b"", "does not tell of the abort at offset 4"),
         (content[:9] + b"\x09" + content[10:], "producer 9 at offset 4, where none is"),

@@ -48,9 +48,10 @@ def verify(
 ) -> None:
     """Read every byte and say what is damaged. The status is 1 if anything is.
 
-    Checks each batch (length, offsets, CRC), the order of segments, the indexes, the aborted transactions and the
-    producer snapshots.
+    Checks each batch (length, offsets, CRC) and every file beside them: indexes, aborted transactions, producer
+    snapshots, leader epochs, checkpoints, ids. A broker serves the batches that are found readable, and no others.
     """
+    from barnabas.cli.file_verification import verify_directory_files
     from barnabas.cli.log_files import find_segments
     from barnabas.cli.log_verification import verify_segments
     from barnabas.cli.progress import progress
@@ -61,9 +62,17 @@ def verify(
     total_bytes = sum(segment.size for segment in segments)
     with progress("Verifying", total_bytes) as advance:
         report = verify_segments(segments, deep=deep, advance=advance)
-    damages = [damage._asdict() for damage in report.damages]
+    damages = [damage._asdict() for damage in [*verify_directory_files(path), *report.damages]]
     if output_format is Format.json:
-        print_json({"segments": len(segments), "batches": report.batches, "bytes": total_bytes, "damages": damages})
+        print_json(
+            {
+                "segments": len(segments),
+                "batches": report.batches,
+                "bytes": total_bytes,
+                "damages": damages,
+                "readable": [run._asdict() for run in report.readable],
+            }
+        )
     else:
         print_rows(damages, ["file", "position", "bytes", "offset", "next_offset", "reason"], output_format)
     found = plural(len(damages), "damage") if damages else "no damage"
@@ -72,5 +81,5 @@ def verify(
         f"{total_bytes:,} bytes: {found}"
     )
     if damages:
-        say("hint: a broker cuts a torn tail when it starts; anything else is restored from a replica or a backup")
+        say("hint: what is not listed can be read; restore a backup, or let readers skip the offsets that are listed")
         raise typer.Exit(1)

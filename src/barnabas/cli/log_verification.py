@@ -1,155 +1,203 @@
-"""`barnabas log verify`: every batch of every segment, the order of segments, the indexes, the producer snapshots."""
+"""`barnabas log verify`: every batch of every segment, and the files beside them.
+
+Segments are read with the scan that the broker uses, so both find the same batches readable. What a broker will do to
+a log when it starts is said, too: after a crash, damage beyond the recovery point ends the log.
+"""
 
 import os
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
+from barnabas.cli.file_verification import verify_partition_files
+from barnabas.cli.found_damage import FoundDamage
 from barnabas.cli.log_files import SegmentPath
+from barnabas.cli.partition_state import PartitionState, read_state
 from barnabas.cli.progress import Advance
 from barnabas.cli.segment_reader import DECOMPRESSED_BYTES_MAX
 from barnabas.cli.transaction_verification import TransactionWalk
 from barnabas.env.disk import File, RealDisk
-from barnabas.log.batch_scan import RELATIVE_OFFSET_MAX, Damage, scan_batches
+from barnabas.log.batch_scan import RELATIVE_OFFSET_MAX, Damage, PlacedBatch, scan_batches
+from barnabas.log.epoch_cache import EpochCache
 from barnabas.log.file_names import OFFSET_INDEX, TIME_INDEX
 from barnabas.log.index_file import CorruptIndex
 from barnabas.log.offset_index import OffsetIndex
-from barnabas.log.producer_snapshot import CorruptSnapshot, decode_snapshot, list_snapshots, snapshot_path
+from barnabas.log.segment_recovery import may_be_cut, scan_after_crash
 from barnabas.log.time_index import TimeIndex
 from barnabas.records.batch import Batch
 from barnabas.records.record import decode_records
 from barnabas.wire.errors import KafkaError
 
 
-class FoundDamage(NamedTuple):
-    file: str
-    position: int
-    bytes: int
-    reason: str
-    offset: int | None = None
-    """In a segment: the first offset that cannot be read."""
-    next_offset: int | None = None
-    """The first one after it that can, in the same segment."""
+class Readable(NamedTuple):
+    """A run of offsets that a broker serves."""
+
+    partition: str
+    first_offset: int
+    last_offset: int
 
 
 class Report(NamedTuple):
     batches: int
     damages: list[FoundDamage]
+    readable: list[Readable]
 
 
 def verify_segments(segments: Sequence[SegmentPath], *, deep: bool, advance: Advance) -> Report:
-    disk = RealDisk()
-    batches = 0
-    damages: list[FoundDamage] = []
-    partition = ""
-    transactions = TransactionWalk()
-    for segment, following in zip(segments, [*segments[1:], None], strict=True):
-        if segment.partition != partition:
-            partition = segment.partition
-            damages += _verify_snapshots(disk, os.path.dirname(segment.path))
-            transactions = TransactionWalk()
-        transactions.begin_segment()
-        is_last = following is None or following.partition != segment.partition
-        limit = segment.base_offset + RELATIVE_OFFSET_MAX + 1 if is_last or not following else following.base_offset
-        walk = _Walk(segment, disk, transactions, offset_limit=limit, deep=deep)
-        damages += (damaged := walk.run(advance))
-        damages += _verify_indexes(disk, segment, walk.positions, damaged)
-        if not damaged and (problem := transactions.problem(disk, segment, is_last=is_last)):
-            damages.append(FoundDamage(problem[0], 0, 0, problem[1]))
-        batches += walk.batches
-    return Report(batches, damages)
+    report = Report(0, [], [])
+    for _, group in groupby(segments, key=lambda segment: os.path.dirname(segment.path)):
+        found = _PartitionWalk(list(group), deep=deep).run(advance)
+        report = Report(
+            report.batches + found.batches, report.damages + found.damages, report.readable + found.readable
+        )
+    return report
 
 
-class _Walk:
-    """One segment from its first byte to its last."""
+class _PartitionWalk:
+    """One partition, from its first segment to its last."""
 
-    def __init__(
-        self, segment: SegmentPath, disk: RealDisk, transactions: TransactionWalk, *, offset_limit: int, deep: bool
-    ) -> None:
-        self.batches = 0
-        self.positions: dict[int, int] = {}
-        """The last offset of the batch at each position."""
-        self._segment = segment
-        self._disk = disk
-        self._transactions = transactions
-        self._offset_limit = offset_limit
+    def __init__(self, segments: Sequence[SegmentPath], *, deep: bool) -> None:
+        self._segments = segments
         self._deep = deep
+        self._disk = RealDisk()
+        self._directory = os.path.dirname(segments[0].path) or "."
+        self._state: PartitionState = read_state(self._disk, self._directory)
+        self._transactions = TransactionWalk()
+        self._damages: list[FoundDamage] = []
+        self._readable: list[Readable] = []
+        self._batches = 0
+        self._epochs: EpochCache | None = None
 
-    def run(self, advance: Advance) -> list[FoundDamage]:
-        file = self._disk.open(self._segment.path, readonly=True)
+    def run(self, advance: Advance) -> Report:
+        self._epochs, damages = verify_partition_files(self._disk, self._directory)
+        self._damages += damages
+        for segment, following in zip(self._segments, [*self._segments, None][1:], strict=True):
+            if not self._verify(segment, following, advance):
+                break
+        return Report(self._batches, self._damages, self._readable)
+
+    def _verify(self, segment: SegmentPath, following: SegmentPath | None, advance: Advance) -> bool:
+        """False: a broker will cut the log off there."""
+        is_last = following is None
+        limit = segment.base_offset + RELATIVE_OFFSET_MAX + 1 if following is None else following.base_offset
+        if is_last and self._state.is_clean and self._state.closed_at is not None:
+            limit = max(self._state.closed_at, segment.base_offset)
+        batches: list[PlacedBatch] = []
+        damages: list[FoundDamage] = []
+        is_cut = False
+        self._transactions.begin_segment()
+        file = self._disk.open(segment.path, readonly=True)
         try:
-            return list(self._damages(file, advance))
+            for found in self._scan(file, segment, limit, is_last=is_last):
+                advance(found.end - found.position)
+                if isinstance(found, PlacedBatch):
+                    batches.append(found._replace(batch=Batch(found.batch.header, memoryview(b""))))
+                    damages += self._take(segment, found)
+                    continue
+                is_cut = not self._state.is_clean and may_be_cut(found, self._state.recovery_point, is_last=is_last)
+                damages.append(_found(found, is_cut=is_cut))
+                if is_cut:
+                    break
         finally:
             file.close()
+        self._batches += len(batches)
+        self._damages += [*damages, *_verify_indexes(self._disk, segment, batches, damages)]
+        if not damages and (problem := self._transactions.problem(self._disk, segment, is_last=is_last)):
+            self._damages.append(FoundDamage(problem[0], 0, 0, problem[1]))
+        return not is_cut
 
-    def _damages(self, file: File, advance: Advance) -> Iterator[FoundDamage]:
-        base_offset = self._segment.base_offset
-        for found in scan_batches(
-            file, 0, self._segment.size, next_offset=base_offset, offset_limit=self._offset_limit
-        ):
-            if isinstance(found, Damage):
-                advance(found.size)
-                yield FoundDamage(
-                    found.path, found.position, found.size, found.reason, found.first_offset, found.next_offset
-                )
-                continue
-            position, batch = found
-            self.positions[position] = batch.header.last_offset
-            self.batches += 1
-            self._transactions.note(batch)
-            advance(batch.header.size)
-            yield from self._unreadable(position, batch)
+    def _scan(self, file: File, segment: SegmentPath, limit: int, *, is_last: bool) -> Iterator[PlacedBatch | Damage]:
+        if self._state.is_clean:
+            return scan_batches(file, 0, segment.size, next_offset=segment.base_offset, offset_limit=limit)
+        return scan_after_crash(
+            file,
+            segment.size,
+            base_offset=segment.base_offset,
+            offset_limit=limit,
+            recovery_point=self._state.recovery_point,
+            is_last=is_last,
+        )
 
-    def _unreadable(self, position: int, batch: Batch) -> Iterator[FoundDamage]:
-        if not self._deep:
-            return
-        try:
-            decode_records(batch, max_bytes=DECOMPRESSED_BYTES_MAX)
-        except KafkaError as error:
-            header = batch.header
-            reason = f"its CRC is right and its records cannot be read: {error}"
-            yield FoundDamage(self._segment.path, position, header.size, reason, header.base_offset, header.next_offset)
+    def _take(self, segment: SegmentPath, found: PlacedBatch) -> Iterator[FoundDamage]:
+        position, batch = found
+        header = batch.header
+        self._transactions.note(batch)
+        run = self._readable[-1] if self._readable else None
+        if run is not None and run.last_offset + 1 == header.base_offset:
+            self._readable[-1] = run._replace(last_offset=header.last_offset)
+        else:
+            self._readable.append(Readable(segment.partition, header.base_offset, header.last_offset))
+        if self._epochs is not None and self._epochs.epoch_at(header.base_offset) not in (-1, header.leader_epoch):
+            path = f"{self._directory}/leader-epoch-checkpoint"
+            reason = f"offset {header.base_offset} is of epoch {header.leader_epoch}; a broker writes it anew"
+            self._damages.append(FoundDamage(path, 0, 0, reason))
+            self._epochs = None
+        if self._deep:
+            try:
+                decode_records(batch, max_bytes=DECOMPRESSED_BYTES_MAX)
+            except KafkaError as error:
+                reason = f"its CRC is right and its records cannot be read: {error}"
+                yield FoundDamage(segment.path, position, header.size, reason, header.base_offset, header.next_offset)
+
+
+def _found(damage: Damage, *, is_cut: bool) -> FoundDamage:
+    reason = f"{damage.reason}; a broker cuts the log off here when it starts" if is_cut else damage.reason
+    next_offset = None if is_cut else damage.next_offset
+    return FoundDamage(damage.path, damage.position, damage.size, reason, damage.first_offset, next_offset)
 
 
 def _verify_indexes(
-    disk: RealDisk, segment: SegmentPath, positions: dict[int, int], damaged: Sequence[FoundDamage]
+    disk: RealDisk, segment: SegmentPath, batches: Sequence[PlacedBatch], damaged: Sequence[FoundDamage]
 ) -> Iterator[FoundDamage]:
     stem = segment.path.removesuffix(".log")
-    for kind in (OFFSET_INDEX, TIME_INDEX):
+    for kind, verify in ((OFFSET_INDEX, _verify_offset_index), (TIME_INDEX, _verify_time_index)):
         path = f"{stem}{kind}"
         if not disk.exists(path):
             continue
         content = _without_preallocation(disk.read_file(path))
         try:
-            if kind == TIME_INDEX:
-                TimeIndex.load(content)
-                continue
-            index = OffsetIndex.load(content)
+            problem = verify(content, segment, batches, damaged)
         except CorruptIndex as error:
-            yield FoundDamage(path, 0, len(content), f"{error}; a broker makes it anew")
+            problem = (0, len(content), str(error))
+        if problem is not None:
+            yield FoundDamage(path, problem[0], problem[1], f"{problem[2]}; a broker makes it anew")
+
+
+Problem = tuple[int, int, str]
+"""Position, size and reason."""
+
+
+def _verify_offset_index(
+    content: bytes, segment: SegmentPath, batches: Sequence[PlacedBatch], damaged: Sequence[FoundDamage]
+) -> Problem | None:
+    index = OffsetIndex.load(content)
+    last_offsets = {found.position: found.batch.header.last_offset for found in batches}
+    for number, (relative, position) in enumerate(zip(index.offsets, index.positions, strict=True)):
+        offset = segment.base_offset + relative
+        if any(each.position <= position < each.position + each.bytes for each in damaged):
             continue
-        for number, (relative, position) in enumerate(zip(index.offsets, index.positions, strict=True)):
-            offset = segment.base_offset + relative
-            if any(each.position <= position < each.position + each.bytes for each in damaged):
-                continue
-            if positions.get(position, offset if position >= segment.size else None) != offset:
-                reason = (
-                    f"entry {number} says that offset {offset} ends the batch at byte {position}, which it does not"
-                )
-                yield FoundDamage(path, number * 8, 8, reason)
-                break
+        if last_offsets.get(position, offset if position >= segment.size else None) != offset:
+            reason = f"entry {number} says that offset {offset} ends the batch at byte {position}, which it does not"
+            return number * 8, 8, reason
+    return None
+
+
+def _verify_time_index(
+    content: bytes, segment: SegmentPath, batches: Sequence[PlacedBatch], damaged: Sequence[FoundDamage]
+) -> Problem | None:
+    index = TimeIndex.load(content)
+    ends = [found.batch.header.last_offset for found in batches]
+    for number, (timestamp, relative) in enumerate(zip(index.timestamps, index.offsets, strict=True)):
+        offset = segment.base_offset + relative
+        slot = bisect_left(ends, offset)
+        if slot == len(ends) or batches[slot].batch.header.base_offset > offset:
+            continue  # compacted away, damaged, or not written when the index was read
+        if batches[slot].batch.header.max_timestamp != timestamp:
+            return number * 12, 12, f"entry {number} says that offset {offset} has time {timestamp}, which it has not"
+    return None
 
 
 def _without_preallocation(content: bytes) -> bytes:
     """Kafka gives an index its full size when it makes it; a cleanly closed one is cut."""
     return b"" if not content.strip(b"\0") else content
-
-
-def _verify_snapshots(disk: RealDisk, directory: str) -> Iterator[FoundDamage]:
-    for offset in list_snapshots(disk, directory or "."):
-        path = snapshot_path(directory or ".", offset)
-        content = disk.read_file(path)
-        try:
-            decode_snapshot(content)
-        except CorruptSnapshot as error:
-            reason = f"not a producer snapshot: {error}; a broker makes it anew"
-            yield FoundDamage(path, 0, len(content), reason)

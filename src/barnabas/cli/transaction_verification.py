@@ -6,7 +6,7 @@ from the transactions that were open before: a marker that aborts records which 
 
 from barnabas.cli.log_files import SegmentPath
 from barnabas.env.disk import RealDisk
-from barnabas.log.file_names import TXN_INDEX
+from barnabas.log.file_names import TXN_CHECKSUM, TXN_INDEX
 from barnabas.log.index_file import CorruptIndex
 from barnabas.log.transaction_index import TransactionIndex
 from barnabas.records.batch import Batch
@@ -52,8 +52,10 @@ class TransactionWalk:
         """The index's path and what is wrong with it. `is_last`: it may not have been written yet."""
         path = f"{segment.path.removesuffix('.log')}{TXN_INDEX}"
         content = disk.read_file(path) if disk.exists(path) else b""
+        checksum_path = f"{segment.path.removesuffix('.log')}{TXN_CHECKSUM}"
+        checksum = disk.read_file(checksum_path) if content and disk.exists(checksum_path) else None
         try:
-            entries = TransactionIndex.load(content, segment.base_offset).entries()
+            entries = TransactionIndex.load(content, segment.base_offset, checksum=checksum).entries()
         except CorruptIndex as error:
             return path, f"{error}; a broker makes it anew"
         for entry in entries:

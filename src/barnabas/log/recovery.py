@@ -160,13 +160,18 @@ def _check_transaction_index(disk: Disk, directory: str, segments: Sequence[Segm
         )
 
 
-def _clean_end(active: Segment, recovery_point: int | None, snapshots: Sequence[int]) -> tuple[SegmentEnd, int]:
-    """What was found at the end of a log that was closed cleanly, and where the log goes on.
+def end_when_closed(recovery_point: int | None, snapshots: Sequence[int]) -> int | None:
+    """Where a log ended that was closed cleanly; None: not known.
 
-    Two files tell where that was: the recovery point, and the name of the newest snapshot of the producers. If they
-    agree, they are right.
+    Two files tell: the recovery point, and the name of the newest snapshot of the producers. If they agree, they are
+    right.
     """
-    closed_at = recovery_point if snapshots and snapshots[-1] == recovery_point else None
+    return recovery_point if snapshots and snapshots[-1] == recovery_point else None
+
+
+def _clean_end(active: Segment, recovery_point: int | None, snapshots: Sequence[int]) -> tuple[SegmentEnd, int]:
+    """What was found at the end of a log that was closed cleanly, and where the log goes on."""
+    closed_at = end_when_closed(recovery_point, snapshots)
     if closed_at is not None and closed_at > active.base_offset:
         active.offset_limit = closed_at
     end = active.find_end()

@@ -13,7 +13,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
 
-from barnabas.env import Disk
+from barnabas.env import Disk, File
 from barnabas.log.batch_scan import RELATIVE_OFFSET_MAX, Damage, PlacedBatch, scan_batches
 from barnabas.log.epoch_cache import EpochCache
 from barnabas.log.epoch_check import note_epoch
@@ -96,14 +96,19 @@ class SegmentRecovery:
         next_offset = segment.base_offset
         damage: Damage | None = None
         was_cut = False
-        for found in self._scan(segment, file_size):
+        for found in scan_after_crash(
+            segment.file,
+            file_size,
+            base_offset=segment.base_offset,
+            offset_limit=segment.offset_limit,
+            recovery_point=self._recovery_point,
+            is_last=is_last,
+        ):
             if isinstance(found, PlacedBatch):
                 self._take(segment, found)
                 next_offset = found.batch.header.next_offset
                 damage = None
-            elif self._is_unflushed(found.first_offset) or (
-                self._recovery_point is None and found.next_offset is None and is_last
-            ):
+            elif may_be_cut(found, self._recovery_point, is_last=is_last):
                 self._cut(segment, found, file_size)
                 was_cut = True
                 break
@@ -113,28 +118,6 @@ class SegmentRecovery:
         segment.seal()
         segment.synced = False
         return SegmentEnd(next_offset, damage), was_cut
-
-    def _scan(self, segment: Segment, file_size: int) -> Iterator[PlacedBatch | Damage]:
-        """The last batch of a log has no successor to prove its offset. Where there are no gaps, it must not have one
-        before it."""
-        next_offset: int | None = segment.base_offset
-        scan = scan_batches(
-            segment.file, 0, file_size, next_offset=segment.base_offset, offset_limit=segment.offset_limit
-        )
-        for found, following in pairwise(chain(scan, (None,))):
-            assert found is not None
-            if isinstance(found, Damage):
-                next_offset = found.next_offset
-            else:
-                base_offset = found.batch.header.base_offset
-                is_gap = base_offset != next_offset and not self._may_have_gaps
-                if following is None and next_offset is not None and is_gap and self._is_unflushed(base_offset):
-                    reason = f"offset {base_offset} where {next_offset} is the next"
-                    size = file_size - found.position
-                    yield Damage(segment.file.path, found.position, size, next_offset, None, reason)
-                    return
-                next_offset = found.batch.header.next_offset
-            yield found
 
     def _take(self, segment: Segment, found: PlacedBatch) -> None:
         header = found.batch.header
@@ -186,6 +169,35 @@ class SegmentRecovery:
         """From `offset` on a snapshot that was taken there, or before, knows more than we could read."""
         if self._snapshot is not None and self._snapshot.end_offset <= offset:
             self.producers, self._snapshot = self._snapshot, None
+
+
+def may_be_cut(damage: Damage, recovery_point: int | None, *, is_last: bool) -> bool:
+    """Whether it lies beyond the recovery point, or may do so: None is a recovery point that is lost."""
+    if recovery_point is None:
+        return is_last and damage.next_offset is None
+    return damage.first_offset >= recovery_point
+
+
+def scan_after_crash(
+    file: File, size: int, *, base_offset: int, offset_limit: int, recovery_point: int | None, is_last: bool
+) -> Iterator[PlacedBatch | Damage]:
+    """As `scan_batches`; and the last batch of the log, which has no successor to prove its offset, must follow its
+    predecessor: nobody has compacted the segment that was written last."""
+    next_offset: int | None = base_offset
+    scan = scan_batches(file, 0, size, next_offset=base_offset, offset_limit=offset_limit)
+    for found, following in pairwise(chain(scan, (None,))):
+        assert found is not None
+        if isinstance(found, Damage):
+            next_offset = found.next_offset
+        else:
+            begins_at = found.batch.header.base_offset
+            is_misplaced = is_last and following is None and next_offset not in (begins_at, None)
+            if is_misplaced and next_offset is not None and begins_at >= (recovery_point or 0):
+                reason = f"offset {begins_at} where {next_offset} is the next"
+                yield Damage(file.path, found.position, size - found.position, next_offset, None, reason)
+                return
+            next_offset = found.batch.header.next_offset
+        yield found
 
 
 def _noted_aborts(segment: Segment) -> list[AbortedTransaction]:

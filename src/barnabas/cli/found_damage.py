@@ -1,0 +1,15 @@
+"""A row of `barnabas log verify`."""
+
+from typing import NamedTuple
+
+
+class FoundDamage(NamedTuple):
+    file: str
+    position: int
+    bytes: int
+    """0: it is not known which."""
+    reason: str
+    offset: int | None = None
+    """In a segment: the first offset that cannot be read."""
+    next_offset: int | None = None
+    """The first one after it that can, in the same segment."""
