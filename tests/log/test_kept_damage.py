@@ -302,6 +302,35 @@ def test_a_transaction_whose_marker_is_damaged_stays_ended_as_it_was(commit: boo
     )
 
 
+@pytest.mark.parametrize("hidden", ["commit marker", "first batch"])
+def test_the_abort_behind_a_damaged_batch_reaches_back_to_where_its_transaction_began(hidden: str) -> None:
+    """Not to the transaction before it, whose commit cannot be read; and not less far, if its beginning cannot."""
+    disk = SimulatedDisk()
+    log = open_log(disk, ONE_SEGMENT)
+
+    def write(sequence: int) -> None:
+        batch = make_batch(2, producer_id=5, producer_epoch=0, base_sequence=sequence, transactional=True)
+        log.append([batch], leader_epoch=0, now_ms=NOW_MS, guard=verified(log, 5))
+
+    write(0)
+    append_marker(log, 5, commit=True)
+    write(2)
+    write(4)
+    append_marker(log, 5, commit=False)
+    log.high_watermark = log.log_end_offset
+    log.close(clean=True, now_ms=NOW_MS)
+    closed_at = log.log_end_offset
+    log = open_log(disk, ONE_SEGMENT)
+    fill(log, 3)
+    disk.kill()
+    position, batch = place_of(disk, path_of(0), 1 if hidden == "commit marker" else 2)
+    assert batch.header.is_control == (hidden == "commit marker")
+    overwrite(disk, path_of(0), position + 65, b"\xff")
+    reopened = open_log(disk, ONE_SEGMENT, clean=False, recovery_point=closed_at)
+    reopened.high_watermark = reopened.log_end_offset
+    assert [(each.producer_id, each.first_offset) for each in reopened.aborted_transactions(0, 100)] == [(5, 3)]
+
+
 def test_compaction_leaves_a_damaged_log_alone_and_retention_takes_it() -> None:
     disk = SimulatedDisk()
     log = killed(disk, SMALL)

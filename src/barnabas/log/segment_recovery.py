@@ -49,6 +49,7 @@ class SegmentRecovery:
         self._may_have_gaps = may_have_gaps
         self._snapshot: ProducerState | None = None
         """The producers as they were behind damage that was passed; takes the place of `producers` there."""
+        self._passed_damage = False
 
     def run(self, segments: list[Segment], first: int) -> tuple[list[Segment], SegmentEnd]:
         """Recover `segments[first:]`. Returns those that remain of all, and how the last of them ends."""
@@ -105,7 +106,7 @@ class SegmentRecovery:
             is_last=is_last,
         ):
             if isinstance(found, PlacedBatch):
-                self._take(segment, found)
+                self._take(segment, found, noted_aborts)
                 next_offset = found.batch.header.next_offset
                 damage = None
             elif may_be_cut(found, self._recovery_point, is_last=is_last):
@@ -119,7 +120,7 @@ class SegmentRecovery:
         segment.synced = False
         return SegmentEnd(next_offset, damage), was_cut
 
-    def _take(self, segment: Segment, found: PlacedBatch) -> None:
+    def _take(self, segment: Segment, found: PlacedBatch, noted_aborts: Sequence[AbortedTransaction]) -> None:
         header = found.batch.header
         self._reach(header.base_offset)
         segment.note([Placed(header.base_offset, header.last_offset, header.max_timestamp, header.size)])
@@ -128,8 +129,16 @@ class SegmentRecovery:
         if header.has_producer_id and header.last_offset >= producers.end_offset:
             aborted = replay_batch(producers, found.batch)
             if aborted is not None:
-                segment.add_aborted(aborted)
+                segment.add_aborted(self._as_noted(aborted, noted_aborts))
         producers.end_offset = max(producers.end_offset, header.next_offset)
+
+    def _as_noted(self, aborted: AbortedTransaction, noted: Sequence[AbortedTransaction]) -> AbortedTransaction:
+        """Behind damage, the old index knows better where a transaction began: the damage may hide its first batch, or
+        the marker that ended the producer's transaction before it."""
+        if not self._passed_damage:
+            return aborted
+        ends = (aborted.producer_id, aborted.last_offset)
+        return next((each for each in noted if (each.producer_id, each.last_offset) == ends), aborted)
 
     def _cut(self, segment: Segment, damage: Damage, file_size: int) -> None:
         logger.warning(
@@ -149,6 +158,7 @@ class SegmentRecovery:
             self._directory,
         )
         segment.keep_damage(damage)
+        self._passed_damage = True
         end_offset = segment.offset_limit if damage.next_offset is None else damage.next_offset
         for aborted in noted_aborts:
             if damage.first_offset <= aborted.last_offset < end_offset:
