@@ -310,7 +310,7 @@ def test_the_abort_behind_a_damaged_batch_reaches_back_to_where_its_transaction_
 
     def write(sequence: int) -> None:
         batch = make_batch(2, producer_id=5, producer_epoch=0, base_sequence=sequence, transactional=True)
-        log.append([batch], leader_epoch=0, now_ms=NOW_MS, guard=verified(log, 5))
+        log.append([batch], leader_epoch=0, now_ms=NOW_MS, guard=verified(log, 5, sequence=sequence))
 
     write(0)
     append_marker(log, 5, commit=True)
