@@ -32,7 +32,7 @@ class Scene:
     tail: "Tail | None" = None
     events: list[tuple[float, str]] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
-    told: int = 0
+    printed_count: int = 0
     """How many events have been printed."""
 
     def elapsed_s(self) -> float:
@@ -43,7 +43,7 @@ class Scene:
 
     def news(self) -> list[str]:
         """Events that have not been printed."""
-        fresh, self.told = self.events[self.told :], len(self.events)
+        fresh, self.printed_count = self.events[self.printed_count :], len(self.events)
         return [f"{when:5.1f}s  {event}" for when, event in fresh]
 
     def status(self) -> Status | None:

@@ -35,7 +35,7 @@ class Sender:
         self.failed = 0
         self.now_ms = 0
         self._notes = notes
-        self._told = 0.0
+        self._last_report = 0.0
         self._producer = Producer(
             {
                 "bootstrap.servers": servers,
@@ -72,8 +72,8 @@ class Sender:
             self.report_progress()
 
     def report_progress(self, *, now: bool = False) -> None:
-        if now or time.monotonic() - self._told >= REPORT_EVERY_S:
-            self._told = time.monotonic()
+        if now or time.monotonic() - self._last_report >= REPORT_EVERY_S:
+            self._last_report = time.monotonic()
             self._notes.flush()
             report(sent=self.sent, acked=self.acked, failed=self.failed, now_ms=self.now_ms)
 

@@ -108,10 +108,10 @@ def _flows_in_words(scene: Scene) -> str:
     status = scene.status()
     if status is None:
         return f"starting {scene.version}"
-    told = [
+    flows = [
         f"{flow.name} {'lag ' + format(flow.lag, ',') if flow.lag is not None else flow.state}" for flow in status.flows
     ]
-    return f"{scene.version}: {', '.join(told) or 'starting'}"
+    return f"{scene.version}: {', '.join(flows) or 'starting'}"
 
 
 def _flows(scene: Scene) -> RenderableType:

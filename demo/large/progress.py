@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.progress import Progress as Bar
 from rich.progress import TaskID
 
-_TELL_EVERY_S: Final = 15.0
+_REPORT_EVERY_S: Final = 15.0
 
 
 class Progress:
@@ -18,7 +18,7 @@ class Progress:
         self._console = Console()
         self._bar = Bar(console=self._console) if self._console.is_terminal else None
         self._task: TaskID | None = None
-        self._told = self._started = time.monotonic()
+        self._last_report = self._started = time.monotonic()
 
     def __enter__(self) -> Self:
         if self._bar is not None:
@@ -38,6 +38,6 @@ class Progress:
     def at(self, done: int) -> None:
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, completed=done)
-        elif time.monotonic() - self._told > _TELL_EVERY_S:
-            self._told = time.monotonic()
+        elif time.monotonic() - self._last_report > _REPORT_EVERY_S:
+            self._last_report = time.monotonic()
             print(f"{self._what}: {done:,} of {self._total:,}", flush=True)

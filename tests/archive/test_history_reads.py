@@ -159,16 +159,16 @@ def test_what_cannot_be_read_is_refused_in_words(read: Read, tmp_path_factory: p
     nowhere = str(tmp_path_factory.mktemp("nowhere"))
     for given, said in (
         ({"history": nowhere}, "There is no history"),
-        ({"startingTimestamp": "1"}, "startingTimestamp asks the log"),
-        ({"endingTimestamp": "1"}, "endingTimestamp asks the log"),
+        ({"startingTimestamp": "1"}, "startingTimestamp cannot be used with history"),
+        ({"endingTimestamp": "1"}, "endingTimestamp cannot be used with history"),
     ):
         with pytest.raises(UserError, match=said):
             read.ranges(**given)
     options = read.options(subscribePattern="x")
     del options["subscribe"]
-    with pytest.raises(UserError, match="topics are named"):
+    with pytest.raises(UserError, match="does not work with subscribePattern"):
         batch_options(options)
-    with pytest.raises(UserError, match="A stream reads the log alone"):
+    with pytest.raises(UserError, match="A stream reads only the log"):
         stream_options(read.options())
 
 

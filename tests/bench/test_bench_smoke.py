@@ -22,9 +22,9 @@ def test_a_benchmark_measures_a_real_broker(tmp_path: Path) -> None:
     done = subprocess.run(
         [*command, "--directory", str(tmp_path)], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
     )
-    told = json.loads(done.stdout)
-    assert [row["name"] for row in told["measures"]] == ["end to end p50", "end to end p99"]
-    assert all(row["values"]["barnabas"][0] > 0 and row["ratio"] is None for row in told["measures"])
+    report = json.loads(done.stdout)
+    assert [row["name"] for row in report["measures"]] == ["end to end p50", "end to end p99"]
+    assert all(row["values"]["barnabas"][0] > 0 and row["ratio"] is None for row in report["measures"])
     assert "end to end p50: barnabas" in done.stderr
     assert os.listdir(tmp_path) == []
 

@@ -64,5 +64,5 @@ def test_the_page_gets_figures_with_their_own_titles() -> None:
 def test_it_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--help"])
-    told = capsys.readouterr().out
-    assert all(name in told for name in ("reads", "streams", "sinks", "--page", "--broker"))
+    printed = capsys.readouterr().out
+    assert all(name in printed for name in ("reads", "streams", "sinks", "--page", "--broker"))

@@ -68,10 +68,10 @@ def polls_of(run: SoundRun, prefix: str) -> Iterator[tuple[Poll, str]]:
 
 def committed_transactions(run: SoundRun) -> dict[str, list[str]]:
     """txn: its values, for transactions whose commit was acknowledged"""
-    told = {event.txn for event in run.events if isinstance(event, End) and event.outcome == "commit"}
-    values: dict[str, list[str]] = {txn: [] for txn in told}
+    committed = {event.txn for event in run.events if isinstance(event, End) and event.outcome == "commit"}
+    values: dict[str, list[str]] = {txn: [] for txn in committed}
     for event in run.events:
-        if isinstance(event, Send) and event.txn in told:
+        if isinstance(event, Send) and event.txn in committed:
             values[event.txn] += event.values
     return {txn: own for txn, own in values.items() if own}
 
@@ -312,10 +312,10 @@ def swap_sent(run: SoundRun, *, in_txn: bool) -> bool:
 
 @plants(Kind.COMMIT_REGRESSION)
 def the_group_is_told_an_older_offset(run: SoundRun) -> bool:
-    told = [event for event in run.events if isinstance(event, Offsets) and max(event.offsets.values()) > 0]
-    if not told:
+    answers = [event for event in run.events if isinstance(event, Offsets) and max(event.offsets.values()) > 0]
+    if not answers:
         return False
-    partition, offset = max(told[-1].offsets.items(), key=lambda item: item[1])
+    partition, offset = max(answers[-1].offsets.items(), key=lambda item: item[1])
     asked = run.tick()
     run.events.append(
         Offsets(t=run.tick(), p="auditor", group=GROUP, asked=asked, offsets={partition: run.rng.randrange(offset)})

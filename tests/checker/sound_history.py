@@ -146,8 +146,8 @@ class SoundRun:
             self.events.append(Committing(t=self.tick(), p=name, txn=txn))
             outcome = "commit" if self.rng.random() < 0.9 else self.rng.choice(("commit", "abort"))
             self.broker.end_txn(txn, outcome)
-            told = "commit" if outcome == "commit" and self.rng.random() < 0.9 else "unknown"
-            self.events.append(End(t=self.tick(), p=name, txn=self.open.pop(name), outcome=told))
+            reported = "commit" if outcome == "commit" and self.rng.random() < 0.9 else "unknown"
+            self.events.append(End(t=self.tick(), p=name, txn=self.open.pop(name), outcome=reported))
 
     def poll(self, name: str = "") -> None:
         name = name or self.rng.choice(("rc", "ru"))
@@ -183,8 +183,8 @@ class SoundRun:
     def tell_offsets(self) -> None:
         if self.broker.committed:
             asked = self.tick()
-            told = dict(self.broker.committed)
-            self.events.append(Offsets(t=self.tick(), p="auditor", group=GROUP, asked=asked, offsets=told))
+            committed = dict(self.broker.committed)
+            self.events.append(Offsets(t=self.tick(), p="auditor", group=GROUP, asked=asked, offsets=committed))
 
     def finish(self) -> None:
         """Two clients vanish, their successors fence them, the group catches up, and everything is read."""

@@ -120,8 +120,8 @@ def test_commits_that_overlap_may_come_in_any_order() -> None:
     soon = Commit(t=2, p="other", group="g", offsets={"t-0": 9}, number=1)
     answers = (Committed(t=3, p="other", number=1), Committed(t=4, p="one", number=1))
     assert not anomalies(late, soon, *answers)
-    told = Offsets(t=7, p="auditor", group="g", asked=6, offsets={"t-0": 5})
-    (found,) = anomalies(late, soon, *answers, told)
+    audited = Offsets(t=7, p="auditor", group="g", asked=6, offsets={"t-0": 5})
+    (found,) = anomalies(late, soon, *answers, audited)
     assert found.kind is Kind.COMMIT_REGRESSION
     assert found.what == "g was at offset 9, and later auditor was told 5"
 

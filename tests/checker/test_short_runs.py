@@ -26,10 +26,10 @@ def test_nothing_is_found(workload: str, tmp_path: Path, capsys: pytest.CaptureF
     status = main(["run", *options, "--directory", str(tmp_path), "--broken", "answers-late"])
     printed = capsys.readouterr()
     assert printed.out, printed.err
-    (told,) = json.loads(printed.out)
-    assert (status, told["anomalies"]) == (0, []), f"BARNABAS_SEED={seed}"
-    assert told["counts"]["values sent"] > 10
-    assert told["counts"]["records there"] > 10
+    (report,) = json.loads(printed.out)
+    assert (status, report["anomalies"]) == (0, []), f"BARNABAS_SEED={seed}"
+    assert report["counts"]["values sent"] > 10
+    assert report["counts"]["records there"] > 10
 
 
 def test_a_history_can_be_checked_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -45,8 +45,8 @@ def test_a_history_can_be_checked_again(tmp_path: Path, capsys: pytest.CaptureFi
     assert "lost write x 1" in table
     assert "a of one was acknowledged at offset 0 and is not there" in table
     assert main(["check", str(path), "--format", "json"]) == 1
-    (told,) = json.loads(capsys.readouterr().out)
-    assert [(each["kind"], each["where"]) for each in told["anomalies"]] == [("lost write", "t-0")]
+    (report,) = json.loads(capsys.readouterr().out)
+    assert [(each["kind"], each["where"]) for each in report["anomalies"]] == [("lost write", "t-0")]
 
 
 def test_what_is_no_history_is_told_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -348,9 +348,9 @@ def test_ctrl_c_ends_a_command_quietly(command: Command, barnabas_topic: str, ar
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == 130
         assert process.stderr is not None
-        told = process.stderr.read()
-    assert b"Traceback" not in told
-    assert b"record" in told
+        stderr = process.stderr.read()
+    assert b"Traceback" not in stderr
+    assert b"record" in stderr
 
 
 @pytest.mark.parametrize("arguments", [["topic", "list"], ["produce", "x"], ["consume", "x"], ["group", "list"]])

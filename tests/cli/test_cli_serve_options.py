@@ -85,9 +85,9 @@ def test_a_file_is_no_data_directory(tmp_path: Path, capfd: pytest.CaptureFixtur
     file = tmp_path / "file"
     file.touch()
     assert run(["serve", "--listen", "127.0.0.1:0", "--data-dir", str(file / below)]) == 1
-    told = capfd.readouterr().err
-    assert f"{file / below} is not a directory" in told
-    assert "--data-dir" in told
+    stderr = capfd.readouterr().err
+    assert f"{file / below} is not a directory" in stderr
+    assert "--data-dir" in stderr
 
 
 def test_a_listener_with_an_impossible_port_is_explained(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -113,10 +113,10 @@ def test_a_mistake_says_what_to_type(
     arguments: list[str], status: int, words: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["serve", *arguments]) == status
-    told = capfd.readouterr()
-    assert words in told.err
-    assert "hint: " in told.err
-    assert told.out == ""
+    printed = capfd.readouterr()
+    assert words in printed.err
+    assert "hint: " in printed.err
+    assert printed.out == ""
 
 
 def test_help_is_data() -> None:

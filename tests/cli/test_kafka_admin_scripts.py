@@ -160,7 +160,7 @@ def test_settings_of_the_connection(script: Run, tmp_path: Path) -> None:
     file = tmp_path / "client.properties"
     file.write_text("client.id=somebody\nrequest.timeout.ms=5000\n")
     script("kafka-topics", "--list", "--command-config", str(file)).good()
-    for properties, told in (
+    for properties, message in (
         ("security.protocol=SASL_SSL", "default, GSSAPI, is not supported by this client\nhint: use one of PLAIN"),
         ("security.protocol=SSL", "hint: if it is not a TLS listener, set security.protocol to PLAINTEXT"),
         ("request.timeout.ms=soon", "request.timeout.ms: 'soon' is not a number of milliseconds\nhint: write"),
@@ -168,4 +168,4 @@ def test_settings_of_the_connection(script: Run, tmp_path: Path) -> None:
         file.write_text(f"{properties}\n")
         refused = script("kafka-log-dirs", "--describe", "--command-config", str(file))
         assert refused.status == 1
-        assert told in refused.err
+        assert message in refused.err

@@ -69,7 +69,7 @@ def test_addresses(text: str, address: tuple[str, int]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("properties", "told"),
+    ("properties", "message"),
     [
         ({}, r"bootstrap\.servers: it is missing; give"),
         ({"bootstrap.servers": "host:port"}, r"'host:port' is not an address; write host:port"),
@@ -115,8 +115,8 @@ def test_addresses(text: str, address: tuple[str, int]) -> None:
         ({**SERVERS, "security.protocol": "SSL", "ssl.endpoint.identification.algorithm": "LDAPS"}, "use https"),
     ],
 )
-def test_nonsense_is_refused_with_the_next_step(properties: dict[str, str], told: str) -> None:
-    with pytest.raises(BadProperty, match=told) as caught:
+def test_nonsense_is_refused_with_the_next_step(properties: dict[str, str], message: str) -> None:
+    with pytest.raises(BadProperty, match=message) as caught:
         client_settings(properties)
     assert caught.value.name in str(caught.value)
     assert "hush" not in str(caught.value)
@@ -143,7 +143,7 @@ def test_jaas_is_read_as_java_reads_it(text: str, options: tuple[str, str]) -> N
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ('M required username="alice" password="hush"', "does not end with a semicolon"),
         ('M required username="alice" hush;', "what follows option 1 is not an option"),
@@ -152,8 +152,8 @@ def test_jaas_is_read_as_java_reads_it(text: str, options: tuple[str, str]) -> N
         ('M maybe username="alice";', "does not begin"),
     ],
 )
-def test_jaas_that_java_would_not_read_either(text: str, told: str) -> None:
-    with pytest.raises(BadProperty, match=told) as caught:
+def test_jaas_that_java_would_not_read_either(text: str, message: str) -> None:
+    with pytest.raises(BadProperty, match=message) as caught:
         jaas.parse(text)
     assert "hush" not in str(caught.value)
 

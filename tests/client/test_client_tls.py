@@ -168,7 +168,7 @@ def test_files_that_are_not_there_or_not_pem_are_named(listener: FakeKafka, tmp_
     empty, jks = tmp_path / "empty.pem", tmp_path / "old.jks"
     empty.write_text("nothing")
     jks.write_bytes(b"\xfe\xed\xfe\xed\0\0\0\2")
-    for properties, told in (
+    for properties, message in (
         ({"ssl.truststore.location": str(tmp_path / "gone.pem")}, r"gone\.pem cannot be read: No such file"),
         ({"ssl.truststore.location": str(empty)}, r"ssl\.truststore\.location: there is no PEM certificate in it"),
         (
@@ -178,7 +178,7 @@ def test_files_that_are_not_there_or_not_pem_are_named(listener: FakeKafka, tmp_
         ({**TRUST, "ssl.keystore.location": str(empty)}, r"key and certificate cannot be read"),
         ({**TRUST, "ssl.keystore.location": str(CERTIFICATES / "client.p12")}, r"openssl pkcs12 -in \S+client\.p12"),
     ):
-        with cluster(listener.bootstrap_servers, properties) as connected, pytest.raises(BadProperty, match=told):
+        with cluster(listener.bootstrap_servers, properties) as connected, pytest.raises(BadProperty, match=message):
             connected.topics()
 
 

@@ -40,7 +40,7 @@ def whole(peer: Peer, request: Request) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("answer", "error", "told"),
+    ("answer", "error", "message"),
     [
         pytest.param(lambda _p, _r: None, ConnectionClosed, "after 0 of 4 bytes", id="no answer"),
         pytest.param(
@@ -75,9 +75,9 @@ def whole(peer: Peer, request: Request) -> bytes:
         ),
     ],
 )
-def test_broken_answers(answer: Answer, error: type[ClientError], told: str) -> None:
+def test_broken_answers(answer: Answer, error: type[ClientError], message: str) -> None:
     with FakeKafka(answering_metadata(answer)) as listener, cluster(listener.bootstrap_servers) as connected:
-        with pytest.raises(error, match=told) as caught:
+        with pytest.raises(error, match=message) as caught:
             connected.topics()
         assert listener.bootstrap_servers in str(caught.value)
         assert caught.value.hint

@@ -76,6 +76,6 @@ def test_a_store_of_java_is_refused_with_the_way_out(write_profile: Write, capfd
     with FakeKafka(serve_plainly) as listener:
         write_profile(listener, "security.protocol=SSL\nssl.truststore.type=JKS\nssl.truststore.location=trust.jks\n")
         assert run(["topic", "list", "--profile", "p"]) == 1
-    told = capfd.readouterr().err
-    assert "JKS stores are not read, only PEM" in told
-    assert "keytool -list -rfc" in told
+    stderr = capfd.readouterr().err
+    assert "JKS stores are not read, only PEM" in stderr
+    assert "keytool -list -rfc" in stderr

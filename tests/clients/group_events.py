@@ -45,10 +45,10 @@ def come_back(members: Group, feed: Feed, go_away: Callable[[Member], None]) -> 
     members.wait_for_share((first, 3), (second, 3))
     feed.send()
     feed.wait_until_read_by(members)
-    told, had = first.assignments, second.assigned
+    assignments_before, had = first.assignments, second.assigned
     go_away(second)
     again = members.join(instance="two")
     members.wait(lambda: again.assigned == had, "the partitions it had before")
     feed.send()
     feed.assert_read_by(members)
-    assert first.assignments == told, "the other member was disturbed"
+    assert first.assignments == assignments_before, "the other member was disturbed"

@@ -146,9 +146,12 @@ def test_a_living_member_that_the_clock_expelled_joins_again(
     with group_of("confluent-kafka", broker.bootstrap_servers, group, topic, "range") as members:
         member = members.join(session_timeout_ms="6000")
         members.wait_for_share((member, 2))
-        told = member.assignments
+        assignments_before = member.assignments
         clock.advance(DAY)
-        members.wait(lambda: member.assignments >= told + 2 and len(member.assigned) == 2, "lost and assigned again")
+        members.wait(
+            lambda: member.assignments >= assignments_before + 2 and len(member.assigned) == 2,
+            "lost and assigned again",
+        )
 
 
 def test_records_grow_old_alone_when_only_the_wall_clock_is_set(

@@ -139,10 +139,10 @@ def test_the_group_lives_on_after_the_broker_was_killed(
         members.wait_for_share((first, 3), (second, 3))
         feed.send()
         feed.wait_until_read_by(members)
-        told = first.assignments
+        assignments_before = first.assignments
         default_timeouts_broker.kill()
         default_timeouts_broker.start()
         feed.send()
         feed.wait_until_read_by(members)
         assert (len(first.assigned), len(second.assigned)) == (3, 3)
-        assert first.assignments == told, "nothing has moved"
+        assert first.assignments == assignments_before, "nothing has moved"

@@ -70,8 +70,8 @@ def test_records_without_acknowledgement_arrive_too(broker: Broker, topic: str) 
 def lossy() -> Iterator[tuple[Broker, AnswerCuttingProxy]]:
     """A broker that advertises a proxy, which loses every third answer to a produce request."""
     with answer_cutting_proxy(every=3) as proxy:
-        told = {"advertised.listeners": f"PLAINTEXT://127.0.0.1:{proxy.port}"}
-        with Broker(process=True, properties=told) as broker:
+        properties = {"advertised.listeners": f"PLAINTEXT://127.0.0.1:{proxy.port}"}
+        with Broker(process=True, properties=properties) as broker:
             proxy.start(broker.port)
             yield broker, proxy
 

@@ -42,10 +42,10 @@ def three() -> ClusterImage:
 def elect(image: ClusterImage, kind: int, *, everything: bool = False) -> tuple[list[ErrorCode], ClusterImage]:
     wanted = None if everything else (TopicPartitions(topic="t", partitions=(0,)),)
     decision = decide_elect_leaders(image, ElectLeadersRequest(election_type=kind, topic_partitions=wanted))
-    told = [
+    errors = [
         each.error_code for result in decision.response.replica_election_results for each in result.partition_result
     ]
-    return told, applied(image, decision)
+    return errors, applied(image, decision)
 
 
 def test_a_partition_that_is_led_as_preferred_needs_no_election(three: ClusterImage) -> None:
@@ -57,8 +57,8 @@ def test_a_partition_that_is_led_as_preferred_needs_no_election(three: ClusterIm
 
 def test_the_preferred_replica_leads_again(three: ClusterImage) -> None:
     image = changed(three, leader=2)
-    told, after = elect(image, PREFERRED)
-    assert told == [ErrorCode.none]
+    errors, after = elect(image, PREFERRED)
+    assert errors == [ErrorCode.none]
     assert (partition(after).leader, partition(after).leader_epoch) == (1, partition(image).leader_epoch + 1)
 
 
@@ -72,15 +72,15 @@ def test_a_preferred_replica_that_cannot_lead_is_not_elected(three: ClusterImage
 
 def test_an_unclean_election_takes_who_is_alive(three: ClusterImage) -> None:
     image = fenced(changed(three, leader=NO_LEADER, isr=(1,)), 1)
-    told, after = elect(image, UNCLEAN)
-    assert told == [ErrorCode.none]
+    errors, after = elect(image, UNCLEAN)
+    assert errors == [ErrorCode.none]
     found = partition(after)
     assert (found.leader, found.isr, found.leader_recovery_state) == (2, (2,), RECOVERING)
 
 
 def test_an_unclean_election_prefers_who_is_in_sync(three: ClusterImage) -> None:
-    told, after = elect(changed(three, leader=NO_LEADER, isr=(3,)), UNCLEAN)
-    assert told == [ErrorCode.none]
+    errors, after = elect(changed(three, leader=NO_LEADER, isr=(3,)), UNCLEAN)
+    assert errors == [ErrorCode.none]
     assert (partition(after).leader, partition(after).leader_recovery_state) == (3, 0)
 
 

@@ -58,9 +58,9 @@ def test_a_second_member_waits_until_the_first_has_let_go(core: ConsumerCore) ->
     assert second.response.member_epoch == 3
     assert core.group().members["b"].state is MemberState.UNRELEASED_PARTITIONS
 
-    told = core.beat("a", 2, owned={"t": ALL})
-    assert core.assigned(told) == {"t": (0, 1)}
-    assert told.response.member_epoch == 2, "it stays in its epoch until it has let go"
+    answer = core.beat("a", 2, owned={"t": ALL})
+    assert core.assigned(answer) == {"t": (0, 1)}
+    assert answer.response.member_epoch == 2, "it stays in its epoch until it has let go"
     assert core.group().members["a"].state is MemberState.UNREVOKED_PARTITIONS
     assert core.assigned(core.beat("b", 3, owned={})) is None, "not yet"
 

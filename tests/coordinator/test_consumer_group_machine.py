@@ -40,7 +40,7 @@ class Consumer:
         self.number = 0
         self.epoch = 0
         self.owned: set[Place] = set()
-        self.told: set[Place] | None = None
+        self.pending: set[Place] | None = None
         """An assignment that it has received but not applied."""
         self.topics: tuple[str, ...] = ("t",)
         self.regex = ""
@@ -51,7 +51,7 @@ class Consumer:
         return f"{self.name}{self.number}"
 
     def start_over(self) -> None:
-        self.epoch, self.owned, self.told, self.is_in = 0, set(), None, False
+        self.epoch, self.owned, self.pending, self.is_in = 0, set(), None, False
 
     def new_life(self) -> None:
         self.start_over()
@@ -109,7 +109,7 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
         elif answer.error == "":
             consumer.epoch, consumer.is_in = answer.response.member_epoch, True
             if answer.response.assignment is not None:
-                consumer.told = {
+                consumer.pending = {
                     (topic.topic_id, partition)
                     for topic in answer.response.assignment.topic_partitions
                     for partition in topic.partitions
@@ -119,7 +119,7 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
     def beat(self, who: int, reports: bool, is_lost: bool) -> None:
         consumer = self.consumers[who]
         if consumer.epoch == 0:
-            consumer.owned, consumer.told = set(), None
+            consumer.owned, consumer.pending = set(), None
         fields = consumer.fields() if consumer.epoch == 0 else {}
         answer = self.send(consumer, consumer.epoch, reports or consumer.epoch == 0, **fields)
         if not is_lost:
@@ -129,8 +129,8 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
     def react(self, who: int) -> None:
         """It revokes and adds partitions as assigned."""
         consumer = self.consumers[who]
-        if consumer.told is not None:
-            consumer.owned, consumer.told = consumer.told, None
+        if consumer.pending is not None:
+            consumer.owned, consumer.pending = consumer.pending, None
 
     @rule(who=consumers, topics=st.sets(st.sampled_from(TOPICS)), regex=st.sampled_from(["", "", "t|u", "v.*", "w"]))
     def subscribe(self, who: int, topics: set[str], regex: str) -> None:

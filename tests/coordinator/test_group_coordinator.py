@@ -134,7 +134,7 @@ async def test_unloading_fails_writes_under_way() -> None:
 
 
 @pytest.mark.parametrize(
-    ("failure", "told"),
+    ("failure", "expected"),
     [
         (NotLeaderOrFollower(), NotCoordinator),
         (KafkaStorageError(), CoordinatorNotAvailable),
@@ -144,13 +144,15 @@ async def test_unloading_fails_writes_under_way() -> None:
     ],
 )
 @on_loop
-async def test_failed_appends_are_told_in_terms_of_coordinators(failure: KafkaError, told: type[KafkaError]) -> None:
+async def test_failed_appends_are_told_in_terms_of_coordinators(
+    failure: KafkaError, expected: type[KafkaError]
+) -> None:
     shell = await loaded()
     shell.log.refuse = failure
-    with pytest.raises(told) as raised:
+    with pytest.raises(expected) as raised:
         await shell.commit(1)
-    assert type(raised.value) is told
-    with pytest.raises(told):
+    assert type(raised.value) is expected
+    with pytest.raises(expected):
         await shell.join()
     shell.log.refuse = None
     assert await shell.fetch() is None

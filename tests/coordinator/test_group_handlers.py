@@ -126,8 +126,8 @@ def test_leave(version: int) -> None:
                 group_id="g", member_id=member_id, members=(MemberIdentity(member_id=member_id),)
             )
             response = await wire.send("leave_group", version, request)
-            told = response.error_code if version < 3 else response.members[0].error_code
-            assert told.name == error
+            code = response.error_code if version < 3 else response.members[0].error_code
+            assert code.name == error
         empty = await wire.send("leave_group", version, LeaveGroupRequest(member_id="m"))
         assert empty.error_code.name == "invalid_group_id"
 

@@ -114,9 +114,9 @@ class ShareGroupMachine(RuleBasedStateMachine):
     def check_assignment(self, member: str) -> None:
         group = self.group
         assert group is not None
-        told = group.members[member]
-        ids = {TOPICS[name] for name in told.subscribed_topic_names}
-        for topic_id, indexes in told.assigned.items():
+        state = group.members[member]
+        ids = {TOPICS[name] for name in state.subscribed_topic_names}
+        for topic_id, indexes in state.assigned.items():
             assert topic_id in ids
             assert indexes, "topics without partitions do not appear"
 

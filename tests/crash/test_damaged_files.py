@@ -313,11 +313,11 @@ def test_a_broker_says_where_the_damage_is_that_it_refuses(stopped_dir: Path, ca
     path.write_bytes(data)
     with Broker(data_dir=stopped_dir, properties=_PROPERTIES) as broker, broker.connect() as client:
         assert [fetch(client, TOPIC, 5).error_code for _ in range(3)] == [ErrorCode.corrupt_message] * 3
-    (told,) = [message for message in caplog.messages if "CORRUPT_MESSAGE" in message]
-    assert f"{TOPIC}-0" in told
-    assert f"{path} is damaged from byte {position} " in told
-    assert "10 is the next that can" in told
-    assert "barnabas log verify" in told
+    (logged,) = [message for message in caplog.messages if "CORRUPT_MESSAGE" in message]
+    assert f"{TOPIC}-0" in logged
+    assert f"{path} is damaged from byte {position} " in logged
+    assert "10 is the next that can" in logged
+    assert "barnabas log verify" in logged
 
 
 @pytest.mark.parametrize("harmed", ["older", "newer"])

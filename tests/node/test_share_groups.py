@@ -194,9 +194,11 @@ def test_a_group_is_described_and_listed(world: ShareWorld, topic: uuid.UUID) ->
     described = describe(world)
     assert (described.group_state, described.assignor_name) == ("Stable", "simple")
     assert described.group_epoch == described.assignment_epoch
-    (told,) = described.members
-    assert (told.member_id, told.subscribed_topic_names) == (member.member, ("t",))
-    assert [(each.topic_name, each.partitions) for each in told.assignment.topic_partitions] == [("t", (0, 1))]
+    (described_member,) = described.members
+    assert (described_member.member_id, described_member.subscribed_topic_names) == (member.member, ("t",))
+    assert [(each.topic_name, each.partitions) for each in described_member.assignment.topic_partitions] == [
+        ("t", (0, 1))
+    ]
     assert described.authorized_operations > 0
     listed = world.connect().call("list_groups", 5, ListGroupsRequest(types_filter=("share",))).groups
     assert [(each.group_id, each.group_type, each.protocol_type) for each in listed] == [("g", "share", "share")]

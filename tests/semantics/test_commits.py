@@ -71,23 +71,23 @@ def test_automatic(barnabas_broker: Broker, barnabas_topic: str) -> None:
 def test_automatic_in_the_background(barnabas_broker: Broker, barnabas_topic: str) -> None:
     """No close is needed: the interval is enough. The callback tells when it has happened."""
     send(barnabas_broker, barnabas_topic, 5)
-    told = threading.Event()
+    was_called = threading.Event()
     consumer = member(
         barnabas_broker,
         barnabas_topic,
         {
             "enable.auto.commit": True,
             "auto.commit.interval.ms": 10,
-            "on_commit": lambda error, positions: told.set(),
+            "on_commit": lambda error, positions: was_called.set(),
         },
     )
     try:
         take(consumer, 2)
         for _ in range(100):
-            if told.is_set():
+            if was_called.is_set():
                 break
             consumer.poll(0.1)  # callbacks come from poll
-        assert told.is_set()
+        assert was_called.is_set()
         assert committed(barnabas_broker, barnabas_topic) >= 1
     finally:
         consumer.close()

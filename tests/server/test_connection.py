@@ -52,8 +52,8 @@ def test_api_versions_are_those_of_the_table(broker: Broker) -> None:
     with broker.connect() as client:
         for version in range(5):
             answer = client.call("api_versions", version, api_versions())
-            told = {key.api_key: (key.min_version, key.max_version) for key in answer.api_keys}
-            assert told == {
+            versions = {key.api_key: (key.min_version, key.max_version) for key in answer.api_keys}
+            assert versions == {
                 api.key: (ADVERTISED_MIN.get(api.key, api.version_min), api.version_max)
                 for api in APIS
                 if api.key not in TELEMETRY_KEYS  # nobody has subscribed to metrics

@@ -17,8 +17,8 @@ HELLO = ApiVersionsRequest(client_software_name="test", client_software_version=
 def test_every_version_of_two_apis(barnabas_broker: Broker) -> None:
     with barnabas_broker.connect() as client:
         for version in range(API_VERSIONS.version_min, API_VERSIONS.version_max + 1):
-            told = {api.api_key for api in client.call("api_versions", version, HELLO).api_keys}
-            assert told == BY_KEY.keys() - TELEMETRY
+            keys = {api.api_key for api in client.call("api_versions", version, HELLO).api_keys}
+            assert keys == BY_KEY.keys() - TELEMETRY
         for version in range(BY_KEY[3].version_min, BY_KEY[3].version_max + 1):
             (broker,) = client.call("metadata", version, MetadataRequest(topics=())).brokers
             assert broker.port == barnabas_broker.port

@@ -158,13 +158,13 @@ def left_out(flow: Any, *, short: bool = False) -> list[str]:
         "dead letters": flow.dead_rows,
         "dropped by rules": flow.dropped_rows,
     }
-    told = [f"{count:,} {what}" for what, count in counts.items() if count]
+    parts = [f"{count:,} {what}" for what, count in counts.items() if count]
     rules = [f"{count:,} broke the rule {name}" for name, count in flow.broken_rules.items()]
     if flow.restarts:
-        told.append(f"restarted {plural(flow.restarts, 'time')}")
+        parts.append(f"restarted {plural(flow.restarts, 'time')}")
     if short:
-        return told
-    return [f"{flow.name}: {', '.join([*told, *rules])}"] if told or rules else []
+        return parts
+    return [f"{flow.name}: {', '.join([*parts, *rules])}"] if parts or rules else []
 
 
 def _as_object(status: "Status") -> dict[str, Any]:

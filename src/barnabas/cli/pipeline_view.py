@@ -95,6 +95,6 @@ def _line(flow: "FlowStatus") -> str:
     if flow.state == _BLOCKED:
         return f"{flow.name} is blocked: {flow.last_error}"
     values = row_of(flow)
-    told = [f"{name.replace('_', ' ')} {values[name]}" for name in COLUMNS[2:-1] if values[name] is not None]
-    told += left_out(flow, short=True)
-    return f"{values['flow']} is {values['state']}" + (f": {', '.join(told)}" if told else "")
+    parts = [f"{name.replace('_', ' ')} {values[name]}" for name in COLUMNS[2:-1] if values[name] is not None]
+    parts += left_out(flow, short=True)
+    return f"{values['flow']} is {values['state']}" + (f": {', '.join(parts)}" if parts else "")

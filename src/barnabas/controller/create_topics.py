@@ -44,7 +44,7 @@ def decide_create_topics(
     results = []
     occurrences = Counter(topic.name for topic in request.topics)
     metric_names = MetricNames(image.topics.by_name, occurrences)
-    told: dict[frozenset[tuple[str, str]], tuple[CreatableTopicConfigs, ...]] = {}
+    described: dict[frozenset[tuple[str, str]], tuple[CreatableTopicConfigs, ...]] = {}
     for topic in request.topics:
         if occurrences[topic.name] > 1:
             results.append(_refused(topic.name, InvalidRequest("Duplicate topic name.")))
@@ -67,9 +67,9 @@ def decide_create_topics(
         )
         records += new_partitions(image, topic_id, 0, assignments)
         key = frozenset(overrides.items())
-        if key not in told:
-            told[key] = _described_configs(overrides, configs)
-        results.append(_created(topic.name, topic_id, assignments, told[key]))
+        if key not in described:
+            described[key] = _described_configs(overrides, configs)
+        results.append(_created(topic.name, topic_id, assignments, described[key]))
     response = CreateTopicsResponse(topics=tuple(results))
     return Decision(() if request.validate_only else tuple(records), response)
 

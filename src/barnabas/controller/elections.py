@@ -41,18 +41,20 @@ def decide_elect_leaders(image: ClusterImage, request: ElectLeadersRequest) -> D
     else:
         wanted = [(topic.topic, topic.partitions) for topic in request.topic_partitions]
     for topic, indexes in wanted:
-        told = []
+        partition_results = []
         for index in indexes:
             try:
                 record = _elect(image, topic, index, unclean=request.election_type == UNCLEAN)
                 check_record_count(len(records) + 1)
             except KafkaError as error:
                 if not (everything and isinstance(error, ElectionNotNeeded)):
-                    told.append(PartitionResult(partition_id=index, error_code=error.code, error_message=str(error)))
+                    partition_results.append(
+                        PartitionResult(partition_id=index, error_code=error.code, error_message=str(error))
+                    )
             else:
                 records.append(record)
-                told.append(PartitionResult(partition_id=index))
-        results.append(ReplicaElectionResult(topic=topic, partition_result=tuple(told)))
+                partition_results.append(PartitionResult(partition_id=index))
+        results.append(ReplicaElectionResult(topic=topic, partition_result=tuple(partition_results)))
     return Decision(tuple(records), ElectLeadersResponse(replica_election_results=tuple(results)))
 
 

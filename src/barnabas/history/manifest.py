@@ -224,9 +224,9 @@ def from_json(text: str, topic: str) -> Manifest:
             {int(number): _partition(partition) for number, partition in document["partitions"].items()},
         )
         for number, partition in manifest.partitions.items():
-            told = document["partitions"][str(number)]["tiered_through"]
-            if told != partition.tiered_through:
-                raise _bad(topic, f"partition {number} is tiered through {told}, its pieces reach another offset")
+            stored = document["partitions"][str(number)]["tiered_through"]
+            if stored != partition.tiered_through:
+                raise _bad(topic, f"partition {number} is tiered through {stored}, its pieces reach another offset")
     except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
         raise _bad(topic, f"{type(error).__name__}: {error}") from error
     manifest.check()

@@ -8,7 +8,7 @@ from barnabas.pipeline.project.model import Project, Source
 from barnabas.spark.arrow.schema import COLUMN_TYPES, arrow_schema
 from barnabas.spark.options.source import SourceOptions, general_options
 from barnabas.spark.source import resolution
-from barnabas.spark.source.contact import Contact
+from barnabas.spark.source.cluster_connection import ClusterConnection
 from barnabas.spark.source.fetch import read_range
 from barnabas.spark.source.ranges import OffsetRange
 from barnabas.spark.source.topics import Topics
@@ -27,11 +27,11 @@ def latest_records(project: Project, source: Source, count: int) -> Any:
     import pyarrow as pa
 
     options = general_options(source_options(project, source))
-    contact = Contact(options)
+    connection = ClusterConnection(options)
     try:
-        batches = contact.ask(lambda cluster: _all(cluster, options, count))
+        batches = connection.ask(lambda cluster: _all(cluster, options, count))
     finally:
-        contact.close()
+        connection.close()
     return pa.Table.from_batches(batches, arrow_schema(_COLUMNS))
 
 

@@ -9,7 +9,7 @@ from barnabas.client.properties import client_settings
 from barnabas.pipeline.project.model import Log
 from barnabas.spark.errors import UserError
 from barnabas.spark.options.kafka import source_properties
-from barnabas.spark.source.failures import for_people
+from barnabas.spark.source.failures import to_user_error
 
 CONNECT_WITHIN_S = 10.0
 """Long enough for a broker that is just starting, short enough for a person who mistyped its address."""
@@ -26,4 +26,4 @@ def connected(log: Log) -> Iterator[Cluster]:
         with Cluster(settings, retry_for_s=min(CONNECT_WITHIN_S, settings.api_timeout_s)) as cluster:
             yield cluster
     except ClientError as failure:
-        raise for_people(failure) from failure
+        raise to_user_error(failure) from failure

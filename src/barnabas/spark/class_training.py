@@ -1,4 +1,4 @@
-"""A program that uses of Spark what sessions use, so that Java can keep the classes: see `class_archive`.
+"""A program that uses the parts of Spark that sessions use, so that Java can archive their classes: `class_archive`.
 
     python -m barnabas.spark.class_training JAVA_OPTIONS
 
@@ -114,7 +114,7 @@ def main(java_options: str) -> None:
         jvm: Any = spark.sparkContext._gateway.proc  # type: ignore[union-attr]
         train(spark, Path(folder))
         spark.stop()
-        # It ends when nobody speaks to it any more, and writes the archive then.
+        # It ends when its stdin is closed, and then writes the archive.
         jvm.stdin.close()
         jvm.wait(_JVM_END_TIMEOUT_S)
 

@@ -1,4 +1,4 @@
-"""`format("barnabas")`: what Spark asks first. Everything else is imported when it is needed.
+"""`format("barnabas")`: the class that Spark loads first. Everything else is imported when it is needed.
 
 Spark imports this module in a new Python process each time it looks for data sources, and in every task. numpy, pyarrow
 and the wire's messages take longer to import than a small query takes to run.

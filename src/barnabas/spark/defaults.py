@@ -1,4 +1,4 @@
-"""What `session()` sets unless told otherwise, each with the reason why Spark's own default does not serve."""
+"""The defaults of `session()`, each with the reason for not using Spark's own."""
 
 import atexit
 import os
@@ -10,23 +10,23 @@ from pathlib import Path
 LOOPBACK = "127.0.0.1"
 
 _ALWAYS = {
-    # Python workers talk to the JVM over unix domain sockets: no port to be found, no secret to be exchanged.
+    # Python workers talk to the JVM over Unix domain sockets: without ports and secrets.
     "spark.python.unix.domain.socket.enabled": "true",
     # Filters on partition, offset and timestamp reach the source, and it reads less.
     "spark.sql.python.filterPushdown.enabled": "true",
     # An Arrow batch goes to a Python worker in one piece. Counted in rows alone (10,000), large values would take the
-    # worker's memory; with the bytes bounded too, small ones still come by the thousand.
+    # worker's memory; with a limit on bytes, small values still come by the thousand.
     "spark.sql.execution.arrow.maxBytesPerBatch": str(16 << 20),
-    # A port and a web server that a program seldom wants; session(ui=True) gives it.
+    # A port and a web server that programs seldom need; session(ui=True) starts it.
     "spark.ui.enabled": "false",
-    # The bar would be drawn over what a program prints.
+    # The progress bar would overwrite the output of a program.
     "spark.ui.showConsoleProgress": "false",
 }
 
 _DRIVER_JAVA = "spark.driver.extraJavaOptions"
 _EXECUTOR_JAVA = "spark.executor.extraJavaOptions"
 
-# The checkpoint manager that Spark takes first starts a process (readlink) for each of the files that a trigger writes
+# Spark's default checkpoint manager starts a process (readlink) for each of the files that a trigger writes
 # to a local disk; this one does not. Both write a file beside and rename it, so a crash leaves the old one or the new.
 _LOCAL_CHECKPOINTS = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 
@@ -34,7 +34,7 @@ _LOCAL_CHECKPOINTS = "org.apache.spark.sql.execution.streaming.checkpointing.Fil
 def settings_for(
     master: str, conf: Mapping[str, str], *, ui: bool, trace: bool, java_options: str = ""
 ) -> dict[str, str]:
-    """The settings of a new session on `master`. What `conf` says wins.
+    """The settings of a new session on `master`. `conf` wins.
 
     `java_options` are for JVMs on this machine.
     """
@@ -44,7 +44,7 @@ def settings_for(
     if trace:
         settings["spark.sql.pyspark.jvmStacktrace.enabled"] = "true"
     if is_local(master) or LOOPBACK in master or "//localhost" in master:
-        # Or Spark looks the host's name up, and binds to whatever address that has.
+        # Otherwise Spark resolves the host name, and binds to whatever address that has.
         settings |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
         if java_options and not is_local(master):
             settings[_EXECUTOR_JAVA] = java_options
@@ -65,7 +65,7 @@ def is_local(master: str) -> bool:
 
 
 def _temporary_warehouse() -> str:
-    """The catalog of a session without Hive lives in memory; files that outlive it are in the next session's way."""
+    """The catalog of a session without Hive lives in memory; its files would be in the way of the next session."""
     directory = tempfile.mkdtemp(prefix="barnabas-warehouse-")
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
     return directory
@@ -77,6 +77,6 @@ def _logging_option(*, trace: bool) -> str:
 
 
 def _has_own_logging() -> bool:
-    """Whether someone configured Spark's logging on this machine: then that is what is wanted."""
+    """Whether someone configured Spark's logging on this machine: then we leave it alone."""
     places = [os.environ.get("SPARK_CONF_DIR"), os.path.join(os.environ.get("SPARK_HOME", ""), "conf")]
     return any(place and os.path.exists(os.path.join(place, "log4j2.properties")) for place in places)

@@ -1,8 +1,8 @@
-"""What went wrong in a sentence, and what to do about it in another.
+"""Errors for users: a message, and a hint what to do next.
 
-Everything in `barnabas.spark` that a person can cause (a topic that is not there, an option that is misspelt) raises
-`UserError`. It travels as text: from a Python worker through the JVM to the user's program. Its text is made so that
-it can be found again in there (`barnabas.spark.readable`): the message, then one last line that begins with `hint:`.
+Every mistake of a user of `barnabas.spark` (a missing topic, a misspelt option) raises `UserError`. It travels as text
+from a Python worker through the JVM to the user's program, where `barnabas.spark.readable` finds it again: the message,
+then a last line that begins with `hint:`.
 """
 
 import os
@@ -14,12 +14,12 @@ _TRUE = ("1", "true", "yes", "on")
 
 
 def wants_trace() -> bool:
-    """Whether the user asked for everything: BARNABAS_TRACE=1, or session(trace=True), which sets it."""
+    """Whether to show full traces: BARNABAS_TRACE=1, or session(trace=True), which sets it."""
     return os.environ.get(TRACE_VARIABLE, "").lower() in _TRUE
 
 
 class UserError(Exception):
-    """A mistake that its reader can correct; the text has no trace in it and ends with the next step."""
+    """A mistake that the user can correct; the text has no trace, and ends with the next step."""
 
     def __init__(self, message: str, hint: str) -> None:
         self.message = message.strip()

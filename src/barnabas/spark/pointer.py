@@ -1,7 +1,7 @@
-"""Where the flows of a pipeline are to be read: one note in the log (`barnabas.spark.notes`) for each pipeline.
+"""The pointer of a pipeline: which version of its flows readers see. One record in `barnabas.spark.metadata_topic`.
 
-A pipeline may run in several versions beside each other, each with topics and tables of its own. The pointer says which
-of them readers see. It is one record, so it moves from one moment to the next, for all flows at once.
+A pipeline may run in several versions at once, each with its own topics and tables. The pointer says which of them
+readers see. It is a single record, so it moves atomically, for all flows at once.
 """
 
 import datetime
@@ -14,13 +14,13 @@ import msgspec
 from barnabas.client.cluster import Cluster
 from barnabas.client.offsets import LATEST
 from barnabas.client.transaction_writer import TransactionWriter
-from barnabas.spark import notes
+from barnabas.spark import metadata_topic
 from barnabas.spark.errors import UserError
 from barnabas.spark.options.names import nearest
 
 FORMAT: Final = 1
 LEFT_MAX: Final = 50
-"""Topics that readers have left, remembered for each flow."""
+"""How many former topics are remembered for each flow."""
 _KIND: Final = "pipeline\t"
 
 
@@ -30,27 +30,27 @@ class Target(msgspec.Struct, frozen=True, omit_defaults=True):
     version: str
     topic: str | None = None
     table: str | None = None
-    """A path as the pipeline knows it."""
+    """Its path, as in the pipeline."""
     starts: dict[str, int] = {}
-    """Of a topic: by partition, the end of what was there when readers were sent to it."""
+    """Of a topic: by partition, its end when the pointer was moved to it."""
 
 
-class Left(msgspec.Struct, frozen=True):
-    """A topic from which readers were sent to another one."""
+class FormerTopic(msgspec.Struct, frozen=True):
+    """A topic that the pointer was moved away from."""
 
     topic: str
     version: str
     at_ms: int
     ends: dict[str, int]
-    """By partition: how far it is to be read by who has begun in it."""
+    """By partition: where readers that started in it should stop."""
 
 
 class Pointer(msgspec.Struct, frozen=True):
     pipeline: str
     flows: dict[str, Target]
     switched_ms: int
-    left: dict[str, list[Left]] = {}
-    """By flow, the latest last."""
+    left: dict[str, list[FormerTopic]] = {}
+    """By flow, the most recent last."""
     format: int = FORMAT
 
     def target(self, flow: str) -> Target:
@@ -71,23 +71,23 @@ class Pointer(msgspec.Struct, frozen=True):
             )
         return target.topic
 
-    def left_at(self, flow: str, topic: str) -> Left | None:
-        """When and where readers of this topic were sent on, the last time; None: never, or it is not known."""
+    def former_topic(self, flow: str, topic: str) -> FormerTopic | None:
+        """The last move away from this topic; None: there was none, or it is unknown."""
         found = [each for each in self.left.get(flow, ()) if each.topic == topic]
         return found[-1] if found else None
 
 
 def find(cluster: Cluster, pipeline: str) -> Pointer | None:
-    value = notes.read(cluster).get(_KIND + pipeline)
+    value = metadata_topic.read(cluster).get(_KIND + pipeline)
     return None if value is None else _decoded(pipeline, value)
 
 
 def get(cluster: Cluster, pipeline: str) -> Pointer:
-    """UserError if nobody has ever run a pipeline of this name."""
+    """UserError if no pipeline of this name has ever run."""
     found = find(cluster, pipeline)
     if found is not None:
         return found
-    known = [key.removeprefix(_KIND) for key in notes.read(cluster) if key.startswith(_KIND)]
+    known = [key.removeprefix(_KIND) for key in metadata_topic.read(cluster) if key.startswith(_KIND)]
     meant = nearest(pipeline, known)
     raise UserError(
         f"No pipeline {pipeline} has ever run on {cluster.settings.bootstrap_servers}.",
@@ -97,19 +97,19 @@ def get(cluster: Cluster, pipeline: str) -> Pointer:
 
 def write(writer: TransactionWriter, pointer: Pointer) -> None:
     """In the writer's transaction."""
-    notes.write(writer, [(_KIND + pointer.pipeline, msgspec.json.encode(pointer))])
+    metadata_topic.write(writer, [(_KIND + pointer.pipeline, msgspec.json.encode(pointer))])
 
 
 def version(cluster: Cluster) -> int:
-    """A number that changes whenever a pointer may have: one small question instead of reading all."""
-    if notes.TOPIC not in cluster.topics([notes.TOPIC]):
+    """A number that changes whenever a pointer may have changed: one small request instead of reading all."""
+    if metadata_topic.TOPIC not in cluster.topics([metadata_topic.TOPIC]):
         return -1
-    place = notes.TOPIC, 0
+    place = metadata_topic.TOPIC, 0
     return cluster.offsets([place], LATEST)[place].offset
 
 
-def said(pointer: Pointer, flow: str, left: Left) -> UserError:
-    """For a reader that has come to the end of a topic that it was sent away from."""
+def switched_error(pointer: Pointer, flow: str, left: FormerTopic) -> UserError:
+    """The error for a reader that has reached the end of a former topic."""
     target = pointer.target(flow)
     at = datetime.datetime.fromtimestamp(left.at_ms / 1000, datetime.UTC).strftime("%Y-%m-%d %H:%M:%S")
     if target.topic is None:
@@ -133,16 +133,16 @@ def _decoded(pipeline: str, value: bytes) -> Pointer:
         pointer = msgspec.json.decode(value, type=Pointer)
     except msgspec.MsgspecError as error:
         raise UserError(
-            f"What the log says about the pipeline {pipeline} cannot be read: {error}.",
+            f"The pointer of the pipeline {pipeline} cannot be read: {error}.",
             "was it written by a newer version of barnabas? use that one",
         ) from None
     if pointer.format != FORMAT:
         raise UserError(
-            f"What the log says about the pipeline {pipeline} is of format {pointer.format}.",
+            f"The pointer of the pipeline {pipeline} has the unknown format {pointer.format}.",
             "use the version of barnabas that the pipeline runs with",
         )
     return pointer
 
 
-def merged(old: Mapping[str, list[Left]], flow: str, left: Left) -> dict[str, list[Left]]:
+def merged(old: Mapping[str, list[FormerTopic]], flow: str, left: FormerTopic) -> dict[str, list[FormerTopic]]:
     return {**old, flow: [*old.get(flow, []), left][-LEFT_MAX:]}

@@ -1,13 +1,13 @@
-"""Errors that can be read: from what PySpark raises back to what our code said.
+"""Readable errors: finds our own message in what PySpark raises.
 
-Our code runs in Python workers. What it raises there reaches the user's program as text: a Python traceback inside
-an AnalysisException (planning), a PythonException (a task) or a StreamingQueryException (a query), with Spark's own
-words before it and a plan or a JVM trace behind it. In the traceback there is one line that begins with the class of
-our error; its text goes on to the line with the hint. That is cut out here, and shown instead of everything else:
+Our code runs in Python workers. Its errors reach the user's program as text: a Python traceback inside an
+AnalysisException (planning), a PythonException (a task) or a StreamingQueryException (a query), with Spark's own text
+before it and a plan or a JVM trace after it. In the traceback, one line begins with the class of our error; its text
+continues up to the line with the hint. This part is extracted here, and shown instead of everything else:
 
 - `session()` installs it for scripts and notebooks (`install`);
 - `with readable_errors():` raises a plain `UserError` instead;
-- `explain(error)` gives the text, for those who catch errors themselves.
+- `explain(error)` returns the text, for programs that catch errors themselves.
 
 The trace is one flag away: `BARNABAS_TRACE=1`, or `session(trace=True)`.
 """
@@ -24,8 +24,8 @@ from barnabas.spark.errors import HINT, TRACE_VARIABLE, UserError, wants_trace
 
 WHERE_THE_TRACE_IS = f"set {TRACE_VARIABLE}=1 to see the whole trace"
 
-# In a traceback the class of the error stands at the beginning of a line. The last one is the one that ended the task:
-# what caused it stands before it.
+# In a traceback, a line begins with the class of the error. The last one is the one that ended the task: its causes
+# come before it.
 _OURS = re.compile(r"^barnabas\.[\w.]+: (?P<text>.*?)(?=^barnabas\.[\w.]+: |\Z)", re.MULTILINE | re.DOTALL)
 _UP_TO_HINT = re.compile(rf"\A(?P<message>.*?)\n{HINT}(?P<hint>[^\n]*)", re.DOTALL)
 
@@ -40,7 +40,7 @@ def explain(error: BaseException) -> str:
 
 @contextmanager
 def readable_errors() -> Iterator[None]:
-    """What fails in this block by a user's mistake raises a `UserError`, whatever Spark has wrapped it in."""
+    """Mistakes of the user in this block raise a `UserError`, whatever Spark has wrapped it in."""
     try:
         yield
     except Exception as error:
@@ -53,7 +53,7 @@ def readable_errors() -> Iterator[None]:
 
 
 def reason_of(error: BaseException) -> UserError | None:
-    """Our own error, if that is what is behind this one."""
+    """Our own error, if this one was caused by it."""
     if isinstance(error, UserError):
         return error
     if isinstance(error, ClientError):
@@ -69,17 +69,17 @@ def reason_of(error: BaseException) -> UserError | None:
 def _from_text(text: str) -> UserError:
     if with_hint := _UP_TO_HINT.match(text):
         return UserError(with_hint["message"], with_hint["hint"])
-    # The errors of `barnabas.client` have one line, with what to do next behind its last semicolon.
+    # The errors of `barnabas.client` are one line, with the hint after the last semicolon.
     message, _, hint = text.partition("\n")[0].rpartition("; ")
     return UserError(message or hint, hint if message else WHERE_THE_TRACE_IS)
 
 
 def _known(text: str) -> UserError | None:
-    """What Spark itself says about us, and what it means."""
+    """Errors of Spark itself that we can explain."""
     if "DATA_SOURCE_NOT_FOUND" in text and "barnabas" in text:
         return UserError(
-            "Spark does not find the format barnabas: the Python that it starts has no barnabas in it.",
-            "let barnabas.spark.session() make the session, or set PYSPARK_PYTHON and PYSPARK_DRIVER_PYTHON to "
+            "Spark does not find the format barnabas: barnabas is not installed in the Python that Spark starts.",
+            "create the session with barnabas.spark.session(), or set PYSPARK_PYTHON and PYSPARK_DRIVER_PYTHON to "
             f"{sys.executable} before Spark starts",
         )
     if missing := re.search(r"No module named '((?:py)?(?:spark_)?barnabas|pyarrow|numpy)", text):
@@ -89,13 +89,13 @@ def _known(text: str) -> UserError | None:
         )
     if unable := re.search(r'Cannot run program "([^"]*python[^"]*)"', text):
         return UserError(
-            f"Spark cannot start the Python {unable[1]} on a machine that is to run tasks.",
-            "set PYSPARK_PYTHON to one that is there on all machines, with barnabas[spark] in it, before Spark starts",
+            f"Spark cannot start the Python {unable[1]} on a machine that runs tasks.",
+            "set PYSPARK_PYTHON to one that all machines have, with barnabas[spark] installed, before Spark starts",
         )
     if "Python worker failed to connect back" in text:
         return UserError(
             "A Python worker did not start within the ten seconds that Spark gives it.",
-            "try again; if it happens often, the machine has too much to do, or the disk with Python on it is too slow",
+            "try again; if it happens often, the machine is overloaded, or the disk with Python on it is too slow",
         )
     if "barnabas does not support Update mode" in text:
         return UserError(
@@ -105,7 +105,7 @@ def _known(text: str) -> UserError | None:
         )
     if "JAVA_GATEWAY_EXITED" in text:
         return UserError(
-            "Java ended before Spark was there; what it said stands above.",
+            "Java ended before Spark had started; its output is above.",
             "check the settings that Java reads at its start: spark.driver.memory, spark.driver.extraJavaOptions",
         )
     return None
@@ -120,9 +120,9 @@ def _without_trace(text: str) -> str:
 
 
 def install() -> None:
-    """In this program, and in the notebook if it runs in one, errors that we can read are shown as text alone.
+    """In this program, and in its notebook if it runs in one, show only the text of errors that we can read.
 
-    Everything else goes to whoever showed errors before.
+    All other errors are passed to the previous hook.
     """
     if not isinstance(sys.excepthook, _Hook):
         sys.excepthook = _Hook(sys.excepthook)

@@ -68,15 +68,15 @@ def answer_late() -> None:
 
     def wait_longer(self: Partition, last_offset: int) -> "asyncio.Future[None]":
         loop = asyncio.get_running_loop()
-        told: asyncio.Future[None] = loop.create_future()
+        delayed: asyncio.Future[None] = loop.create_future()
 
         def tell(known: "asyncio.Future[None]") -> None:
-            if told.done():
+            if delayed.done():
                 return
             if known.exception() is not None:
-                told.set_exception(known.exception() or RuntimeError())
+                delayed.set_exception(known.exception() or RuntimeError())
             else:
-                told.set_result(None)
+                delayed.set_result(None)
 
         def tell_late(known: "asyncio.Future[None]") -> None:
             loop.call_later(ANSWER_LATE_SECONDS, tell, known)
@@ -85,7 +85,7 @@ def answer_late() -> None:
         if is_committed(self, last_offset) and not known.done():
             known.set_result(None)
         known.add_done_callback(tell_late)
-        return told
+        return delayed
 
     _replace(Partition, "is_committed", is_never_known_at_once)
     _replace(Partition, "wait_committed", wait_longer)

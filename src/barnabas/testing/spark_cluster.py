@@ -23,9 +23,9 @@ from typing import Any, Self
 
 from barnabas.portable.processes import command_line, running_processes
 from barnabas.spark import class_archive
-from barnabas.spark.home import spark_home
 from barnabas.spark.java import SHORT_LIVED, find_java
 from barnabas.spark.java_home import java_home
+from barnabas.spark.spark_home import spark_home
 from barnabas.testing.ports import pick_free_port
 
 HOST = "127.0.0.1"

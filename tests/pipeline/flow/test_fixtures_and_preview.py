@@ -53,12 +53,12 @@ def test_the_templates_pass_their_tests_and_a_difference_is_told(spark: "SparkSe
         ]
     }
     averages.write_text('{"average": "high"}\n')
-    (told,) = run_cases(load(tmp_path / "plant"), spark, ["averages"]).values()
-    assert told[0] == "tests/averages/expect.averages.jsonl:1:1: this row does not match the columns' types"
+    (problems,) = run_cases(load(tmp_path / "plant"), spark, ["averages"]).values()
+    assert problems[0] == "tests/averages/expect.averages.jsonl:1:1: this row does not match the columns' types"
     averages.write_text('{"avrage": 1}\n')
-    (told,) = run_cases(load(tmp_path / "plant"), spark, ["averages"]).values()
-    assert told[0].endswith("1:1: `averages` has no column `avrage`")
-    assert told[-1] == "hint: did you mean `average`?"
+    (problems,) = run_cases(load(tmp_path / "plant"), spark, ["averages"]).values()
+    assert problems[0].endswith("1:1: `averages` has no column `avrage`")
+    assert problems[-1] == "hint: did you mean `average`?"
 
 
 def test_an_update_writes_what_came_where_it_differs(spark: "SparkSession", tmp_path: Path) -> None:

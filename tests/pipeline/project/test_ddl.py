@@ -47,7 +47,7 @@ BAD = {
     "a-b INT": (1, "`-` has no meaning in a schema"),
     "a DECIMAL(39, 2)": (
         2,
-        "DECIMAL(39, 2) is not valid: at most 38 digits, and no more of them after the point than in all",
+        "DECIMAL(39, 2) is not valid: the precision is at most 38, and the scale at most the precision",
     ),
 }
 

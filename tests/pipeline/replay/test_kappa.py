@@ -18,7 +18,7 @@ from barnabas.pipeline.replay.listing import versions
 from barnabas.pipeline.replay.running import replay
 from barnabas.pipeline.replay.switching import switch
 from barnabas.pipeline.run import run
-from barnabas.spark import notes, readable_errors, table
+from barnabas.spark import metadata_topic, readable_errors, table
 from barnabas.spark.errors import UserError
 from barnabas.testing import Broker
 
@@ -121,7 +121,7 @@ def test_replay_compare_switch_and_back(
     switch(changed, version="v1", anyway=True, say=quiet)
     assert seen() == (f"{topic}.sums", 14)
     with Cluster(client_settings({"bootstrap.servers": broker.bootstrap_servers})) as cluster:
-        assert any(key == f"pipeline\t{topic}" for key in notes.read(cluster))
+        assert any(key == f"pipeline\t{topic}" for key in metadata_topic.read(cluster))
     with pytest.raises(UserError, match=r"the topic .*sums, not a table"):
         table(spark, pipeline=topic, flow="sums", bootstrap_servers=broker.bootstrap_servers)
 

@@ -24,7 +24,7 @@ from barnabas.pipeline.replay.running import CatchUpReport, parse_start
 from barnabas.pipeline.replay.switching import switch
 from barnabas.pipeline.replay.version_progress import reached_offsets, records_behind
 from barnabas.records.record import Record, build_batch
-from barnabas.spark import notes, pointer
+from barnabas.spark import metadata_topic, pointer
 from barnabas.spark.errors import UserError
 from barnabas.spark.options.source import batch_options, stream_options
 from barnabas.spark.source.batch import tasks
@@ -216,7 +216,7 @@ def test_open_and_aborted_transactions_hide_no_pointer(world: World) -> None:
     for transactional_id in open_id, aborted_id:
         producer = transactions.take_over(transactional_id, timeout_ms=60_000)
         writer = TransactionWriter(world.cluster, transactions, producer)
-        notes.write(writer, [(f"pipeline\t{world.topic}", b'{"nonsense": 1}')])
+        metadata_topic.write(writer, [(f"pipeline\t{world.topic}", b'{"nonsense": 1}')])
         if transactional_id == aborted_id:
             transactions.end(writer.producer, commit=False)
     assert pointer.get(world.cluster, world.topic).flows["upper"].version == "v1"
@@ -257,7 +257,7 @@ def test_a_stream_ends_at_the_switch_with_a_word_where_to_go_on(world: World, st
         assert "new checkpoint" in refused.value.hint
         assert "startingOffsets" in refused.value.hint
     restarted = streams()
-    restarted.stop_at_what_is_there()
+    restarted.stop_at_current_end()
     assert restarted.end_of_batch(first, everything=True)[old] == {"0": 5}
     # Back again: the stream was never ended, and continues.
     move(world.cluster, world.project, "v1", world.project.running_flows())

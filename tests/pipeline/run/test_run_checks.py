@@ -196,9 +196,9 @@ def test_files_of_unfinished_batches_are_removed(tmp_path: Path) -> None:
 
 
 def test_one_driver_for_a_version(tmp_path: Path) -> None:
-    told = FlowStatus("f", State.RUNNING, 0.0)
+    status = FlowStatus("f", State.RUNNING, 0.0)
     with only_driver(tmp_path, "v1"):
-        statuses.write(tmp_path, statuses.of_this_process("p", "v1", 0.0, [told]))
+        statuses.write(tmp_path, statuses.of_this_process("p", "v1", 0.0, [status]))
         with pytest.raises(UserError, match="v1 is already running: process") as refusal, only_driver(tmp_path, "v1"):
             pass
         assert "barnabas pipeline stop --version v1" in refusal.value.hint

@@ -107,14 +107,14 @@ def test_every_row_comes_out_once(spark: "SparkSession", broker: Broker, tmp_pat
 
 def all_have_begun(state: Path) -> bool:
     """All have finished a batch, so each is in the middle of a later one, or between two."""
-    told = statuses.read(state)
-    return told is not None and {flow.name for flow in told.flows if flow.batch_id is not None} == FLOWS
+    status = statuses.read(state)
+    return status is not None and {flow.name for flow in status.flows if flow.batch_id is not None} == FLOWS
 
 
-def check_updates(told: list[dict[str, int]], good: list[int]) -> None:
+def check_updates(updates: list[dict[str, int]], good: list[int]) -> None:
     """Counts grow from one update to the next; a batch that was written twice would repeat one of them."""
     for kind in range(3):
-        counts = [row["orders"] for row in told if row["kind"] == kind]
+        counts = [row["orders"] for row in updates if row["kind"] == kind]
         assert len(set(counts)) == len(counts)
         assert max(counts) == sum(1 for number in good if number % 3 == kind)
 

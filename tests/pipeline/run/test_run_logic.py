@@ -46,7 +46,7 @@ def test_what_may_change(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("yaml", "files", "told"),
+    ("yaml", "files", "change"),
     [
         (MORE.replace("key: id", "key: amount"), {}, "flow `large`, output: key was `id`, now `amount`"),
         (
@@ -65,12 +65,12 @@ def test_what_may_change(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_may_not(tmp_path: Path, yaml: str, files: dict[str, str], told: str) -> None:
+def test_what_may_not(tmp_path: Path, yaml: str, files: dict[str, str], change: str) -> None:
     start(made(tmp_path))
     changed = made(tmp_path, yaml, **files)
     with pytest.raises(UserError) as refusal:
         check_logic(changed, "v1")
-    assert f"  - {told}" in refusal.value.message
+    assert f"  - {change}" in refusal.value.message
     assert all(way in refusal.value.hint for way in ("replay --as", "--as-started", "--accept-changes"))
     found = check_logic(changed, "v1", accept_changes=True)
     assert len(found) == 1

@@ -210,7 +210,7 @@ def test_it_rests_without_rows(stage: Callable[..., Stage]) -> None:
 
 
 def test_what_spark_tells_is_added_up() -> None:
-    def told(batch: int, late: int) -> dict[str, Any]:
+    def progress_of(batch: int, late: int) -> dict[str, Any]:
         operator = {"numRowsTotal": 7, "memoryUsedBytes": 100, "numRowsDroppedByWatermark": 2}
         return {
             "batchId": batch,
@@ -227,8 +227,8 @@ def test_what_spark_tells_is_added_up() -> None:
         }
 
     progress = RunProgress()
-    progress.add(told(0, late=1), now=1.0)
-    progress.add(told(1, late=2), now=2.0)
+    progress.add(progress_of(0, late=1), now=1.0)
+    progress.add(progress_of(1, late=2), now=2.0)
     total = progress.total()
     assert (progress.batch_id, progress.input_rows, progress.output_rows) == (1, 20, 8)
     assert (progress.input_rows_per_s, progress.output_rows_per_s) == (3.5, 8.0)

@@ -79,8 +79,8 @@ def test_two_runs_and_a_change(spark: "SparkSession", broker: Broker, tmp_path: 
 
     produce(broker, "orders", [{"id": "a3", "amount": 1.0}])
     run(found, once=True, spark=spark, say=said.append)
-    told = [(row["kind"], row["total"], row["orders"]) for row in rows(broker, "totals")]
-    assert sorted(told) == [("a", 105.0, 2), ("a", 106.0, 3), ("b", 2000.0, 1)], "each row once, when it changed"
+    totals = [(row["kind"], row["total"], row["orders"]) for row in rows(broker, "totals")]
+    assert sorted(totals) == [("a", 105.0, 2), ("a", 106.0, 3), ("b", 2000.0, 1)], "each row once, when it changed"
     assert len(committed(broker, "shop.dead-letters")) == 2
     expected = Counter([("a1", 5.0, "a"), ("a2", 100.0, "a"), ("b1", 2000.0, "b"), ("a3", 1.0, "a")])
     assert table(spark, tmp_path / "tables/kept") == expected

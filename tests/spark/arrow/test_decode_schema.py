@@ -101,7 +101,7 @@ def test_old_message_formats_are_named(magic: int) -> None:
 def test_a_wrong_crc_is_found_unless_it_is_not_looked_for() -> None:
     batch = bytearray(build_batch([Record(timestamp=0, value=b"value")]))
     batch[-3] ^= 1
-    with pytest.raises(UnreadableRecords, match=r"t-3 from offset 0 on: the batch at offset 0 does not have the CRC"):
+    with pytest.raises(UnreadableRecords, match=r"t-3 from offset 0 on: the batch at offset 0 does not match its CRC"):
         decoded(bytes(batch))
     assert decoded(bytes(batch), ("value",), check_crc=False).batch["value"].to_pylist() == [b"valte"]
 

@@ -23,8 +23,8 @@ PREFIX = "barnabas-spark-app-"
 
 
 def options(target: Broker, topic: str | None, number: int, app_id: str = "app") -> dict[str, str]:
-    told = {"kafka.bootstrap.servers": target.bootstrap_servers, "exactlyOnce": "true"}
-    return {**told, **({"topic": topic} if topic else {}), "txnAppId": app_id, "txnVersion": str(number)}
+    base = {"kafka.bootstrap.servers": target.bootstrap_servers, "exactlyOnce": "true"}
+    return {**base, **({"topic": topic} if topic else {}), "txnAppId": app_id, "txnVersion": str(number)}
 
 
 def test_no_name_is_the_beginning_of_another() -> None:
@@ -81,8 +81,8 @@ def test_update_mode_through_a_crash_between_decision_and_end(
             made = ";".join(str(tmp_path / f"killed-{number}") for number in range(2))
             kills |= {"killAt": f"{steps.DECIDED};{steps.COPYING}", "killWhat": "self;self", "killOnce": made}
         records = rows.selectExpr("concat(value, string(count)) AS value")
-        told = options(target, "counts", batch_id)
-        records.write.format("barnabas-killed").options(**told, **kills).mode("append").save()
+        given = options(target, "counts", batch_id)
+        records.write.format("barnabas-killed").options(**given, **kills).mode("append").save()
 
     def run() -> Exception | None:
         query = (

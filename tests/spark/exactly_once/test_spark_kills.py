@@ -14,7 +14,7 @@ TIME_S = 45.0
 
 @pytest.mark.timeout(900)
 def test_each_row_is_written_once_whatever_is_killed() -> None:
-    told: list[str] = [f"seed {SEED}"]
-    result = run_rounds(ROUNDS, SEED, tell=told.append, deadline_s=TIME_S)
-    assert result.is_exact, (result, told)
+    messages: list[str] = [f"seed {SEED}"]
+    result = run_rounds(ROUNDS, SEED, tell=messages.append, deadline_s=TIME_S)
+    assert result.is_exact, (result, messages)
     assert result.rounds > 0

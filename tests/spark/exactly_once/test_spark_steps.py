@@ -10,7 +10,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.mark.timeout(600)
 def test_a_query_that_is_killed_at_named_steps_writes_each_row_once() -> None:
-    told: list[str] = []
-    result = run_lives([SHORT], told.append)
-    assert result.is_exact, told
+    messages: list[str] = []
+    result = run_lives([SHORT], messages.append)
+    assert result.is_exact, messages
     assert result.steps[steps.ROLLED_FORWARD] >= 1, result.steps

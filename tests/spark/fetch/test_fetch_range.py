@@ -222,14 +222,14 @@ def test_a_topic_that_was_made_again_is_another_one(broker: Broker, cluster: Clu
         delete_topic(other, "remade")
         broker.create_topic("remade")
         fill(other, "remade", 20)
-        with pytest.raises(DataLost, match="made again"):
+        with pytest.raises(DataLost, match="created again"):
             list(under_way)
         planned_before = OffsetRange("remade", 0, 100, 200, old_id)
-        with pytest.raises(DataLost, match="made again"):
+        with pytest.raises(DataLost, match="created again"):
             list(batches_of(other, planned_before))
         losses: list[Loss] = []
         assert list(batches_of(other, planned_before, fail_on_data_loss=False, on_loss=losses.append)) == []
-        assert [loss.cause for loss in losses] == [Cause.REMADE]
+        assert [loss.cause for loss in losses] == [Cause.RECREATED]
 
 
 def test_a_topic_that_is_gone(broker: Broker, cluster: Cluster) -> None:

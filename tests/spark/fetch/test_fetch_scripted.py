@@ -86,7 +86,7 @@ def test_a_batch_that_was_cut_off_is_asked_for_whole() -> None:
     offsets, asked = read([whole._replace(records=whole.records[:100]), whole], 41)
     assert offsets == list(range(41))
     assert [one.partition_max_bytes for one in asked] == [100, len(whole.records)]
-    with pytest.raises(UnreadableRecords, match="no whole batch"):
+    with pytest.raises(UnreadableRecords, match="not a complete batch"):
         read([whole._replace(records=whole.records[:100])], 41)
 
 

@@ -87,5 +87,5 @@ def test_history_and_tail_are_one_table(spark: "SparkSession", broker: Broker, t
 
     plain = spark.read.parquet(f"{tmp_path}/{topic}")
     assert plain.count() == len(VALUES) + 3
-    with pytest.raises(UserError, match="history\\(\\) reads a topic whole"):
+    with pytest.raises(UserError, match="history\\(\\) reads a whole topic"):
         history(spark, topic=topic, path=tmp_path, bootstrap_servers=servers, startingOffsets="latest")

@@ -32,10 +32,10 @@ def test_values() -> None:
 
 
 def test_a_write_with_a_number() -> None:
-    told = {"exactlyOnce": "true", "txnAppId": "billing.v1", "txnVersion": "7"}
-    assert sink_options(LEAST | told).numbered == NumberedWrite("billing.v1", 7)
-    with pytest.raises(UserError, match="a stream is known by its checkpoint"):
-        exactly_once_delivery(sink_options(LEAST | told), streaming=True)
+    numbered = {"exactlyOnce": "true", "txnAppId": "billing.v1", "txnVersion": "7"}
+    assert sink_options(LEAST | numbered).numbered == NumberedWrite("billing.v1", 7)
+    with pytest.raises(UserError, match="a stream is identified by its checkpoint"):
+        exactly_once_delivery(sink_options(LEAST | numbered), streaming=True)
 
 
 def test_calls_take_as_long_as_a_producer_may_block() -> None:

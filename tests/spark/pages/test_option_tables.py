@@ -43,9 +43,9 @@ def test_names() -> None:
     "name", [name for name, default in READING.items() if default and name not in ("startingOffsets", "columns")]
 )
 def test_defaults_of_reading(name: str) -> None:
-    told = batch_options({**SOURCE_BASE, name: READING[name]})
-    assert without_properties(told) == without_properties(batch_options(SOURCE_BASE))
-    assert told.isolation_level == batch_options(SOURCE_BASE).isolation_level
+    parsed = batch_options({**SOURCE_BASE, name: READING[name]})
+    assert without_properties(parsed) == without_properties(batch_options(SOURCE_BASE))
+    assert parsed.isolation_level == batch_options(SOURCE_BASE).isolation_level
 
 
 def test_where_a_read_begins() -> None:
@@ -58,5 +58,5 @@ def test_where_a_read_begins() -> None:
 
 @pytest.mark.parametrize("name", [name for name, default in WRITING.items() if default and name != "exactlyOnceId"])
 def test_defaults_of_writing(name: str) -> None:
-    told = sink_options({**SINK_BASE, name: WRITING[name]})
-    assert without_properties(told) == without_properties(sink_options(SINK_BASE))
+    parsed = sink_options({**SINK_BASE, name: WRITING[name]})
+    assert without_properties(parsed) == without_properties(sink_options(SINK_BASE))

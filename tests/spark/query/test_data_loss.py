@@ -20,8 +20,8 @@ OVERTAKEN = Loss("orders", 1, 1200, 5000)
         (Loss("t", 0, 10, None, until=40), 30),
         (Loss("t", 0, 10, 10), 0),
         (Loss("t", 0, 10, 3, Cause.CUT_OFF), None),
-        (Loss("t", 0, 10, 0, Cause.REMADE), None),
-        (Loss("t", 0, 10, 0, Cause.REMADE, until=12), 2),
+        (Loss("t", 0, 10, 0, Cause.RECREATED), None),
+        (Loss("t", 0, 10, 0, Cause.RECREATED, until=12), 2),
         (Loss("t", 0, 10, None, Cause.GONE), None),
     ],
 )
@@ -38,7 +38,7 @@ def test_a_failure_has_a_row_for_each_partition_in_order() -> None:
         ["orders", "0", "7", "8", "1"],
         ["orders", "1", "1,200", "5,000", "3,800"],
     ]
-    assert text.startswith("Records of 1 partition, and up to 3,801 of others, are gone")
+    assert text.startswith("Records of 1 partition, and up to 3,801 of others, were gone")
 
 
 def test_columns_stand_under_their_names() -> None:
@@ -51,21 +51,21 @@ def test_columns_stand_under_their_names() -> None:
 
 
 def test_one_record_is_told_in_the_singular() -> None:
-    assert failure([Loss("t", 0, 1, 2)]).startswith("1 record is gone before the query could read it;")
-    assert failure([OVERTAKEN]).startswith("Up to 3,800 records are gone before the query could read them;")
+    assert failure([Loss("t", 0, 1, 2)]).startswith("1 record was gone before the query could read it;")
+    assert failure([OVERTAKEN]).startswith("Up to 3,800 records were gone before the query could read them;")
 
 
 def test_says_of_when_the_oldest_record_is_that_is_left() -> None:
     dated = Loss("orders", 1, 1200, 5000, oldest_left_ms=1_700_000_000_000)
-    assert "the oldest record left is of 2023-11-14 22:13:20.000 UTC" in failure([dated])
+    assert "the oldest remaining record is from 2023-11-14 22:13:20.000 UTC" in failure([dated])
     undated = Loss("orders", 1, 1200, 5000, oldest_left_ms=1 << 62)
     assert f"timestamp {1 << 62}" in failure([undated])
 
 
 def test_long_tables_are_cut_and_counted() -> None:
     text = failure([Loss("wide", number, 0, 10) for number in range(1000)])
-    assert text.startswith("Up to 10,000 records are gone")
-    assert "and 960 partitions more" in text
+    assert text.startswith("Up to 10,000 records were gone")
+    assert "and 960 more partitions" in text
     assert len(text.splitlines()) < 50
 
 
@@ -79,7 +79,7 @@ def test_a_failure_names_the_ways_out() -> None:
 
 def test_a_warning_says_that_the_query_goes_on() -> None:
     text = warning([OVERTAKEN])
-    assert "It goes on without, as failOnDataLoss is false." in text
+    assert "It continues without them, because failOnDataLoss is false." in text
     assert "hint: to keep records longer" in text
     assert "so it stops" not in text
 
@@ -91,7 +91,7 @@ def test_the_error_is_one_that_a_user_can_read_and_survives_pickling() -> None:
     assert isinstance(copy, DataLost)
     assert copy.losses == error.losses == (Loss("orders", 0, 7, 8), OVERTAKEN)
     assert str(copy) == str(error)
-    assert str(error).splitlines()[-1].startswith("hint: to go on without these records")
+    assert str(error).splitlines()[-1].startswith("hint: to continue without these records")
 
 
 def test_a_report_of_nothing_is_a_mistake() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from barnabas.spark.query.listener import in_words
+from barnabas.spark.query.listener import describe_exception
 
 IN_FOREACH_BATCH = """py4j.Py4JException: An exception was raised by the Python Proxy. Return Message: Traceback (most recent call last):
   File "clientserver.py", line 644, in _call_proxy
@@ -17,20 +17,20 @@ RuntimeError: the till is closed
 OURS = """org.apache.spark.SparkException: [STREAM_FAILED] Query [id = 57f3] terminated with exception:
 Traceback (most recent call last):
   File "python_streaming_source_runner.py", line 271, in main
-barnabas.spark.query.data_loss.DataLost: Up to 30 records are gone before the query could read them.
+barnabas.spark.query.data_loss.DataLost: Up to 30 records were gone before the query could read them.
 
   topic   partition
   orders          1
-hint: to go on without these records, ...
+hint: to continue without these records, ...
 \tat org.apache.spark.sql.execution.python.streaming
 """
 
 
 @pytest.mark.parametrize(
-    ("told", "words"),
+    ("exception", "words"),
     [
         (IN_FOREACH_BATCH, "RuntimeError: the till is closed"),
-        (OURS, "Up to 30 records are gone before the query could read them."),
+        (OURS, "Up to 30 records were gone before the query could read them."),
         (
             "java.lang.OutOfMemoryError: Java heap space\n\tat A.b(A.java:1)\n",
             "java.lang.OutOfMemoryError: Java heap space",
@@ -38,5 +38,5 @@ hint: to go on without these records, ...
         ("", ""),
     ],
 )
-def test_takes_the_line_that_matters(told: str, words: str) -> None:
-    assert in_words(told) == words
+def test_takes_the_line_that_matters(exception: str, words: str) -> None:
+    assert describe_exception(exception) == words

@@ -145,10 +145,10 @@ def test_live_members_are_told_and_do_not_stop_the_query(
         assert not group.keep_initial({(topic, 0): 1, (topic, 1): 1})
         assert not group.commit({(topic, 0): 2, (topic, 1): 2})
         assert not group.advance({(topic, 0): 2, (topic, 1): 2})
-    told = [record.getMessage() for record in caplog.records if record.name == "barnabas.spark"]
-    assert len(told) == 1, "one trouble is told once"
-    assert f"The group {topic}-{protocol} has live members of another consumer" in told[0]
-    assert "kafka.group.id of its own" in told[0]
+    warnings = [record.getMessage() for record in caplog.records if record.name == "barnabas.spark"]
+    assert len(warnings) == 1, "the same problem is logged once"
+    assert f"The group {topic}-{protocol} has live members of another consumer" in warnings[0]
+    assert "its own kafka.group.id" in warnings[0]
 
     assert group.commit({(topic, 0): 3, (topic, 1): 3}), "they have left"
     assert offsets_in(cluster, f"{topic}-{protocol}") == {(topic, 0): 3, (topic, 1): 3}

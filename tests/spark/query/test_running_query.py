@@ -157,14 +157,14 @@ def test_operators_see_each_batch(spark: "SparkSession", watched: "Watch", world
 
     try:
         # The first batch has not ended: the start is in the group, and so is the lag.
-        wait_for(seen, lambda told: told == (None, 30))
+        wait_for(seen, lambda found: found == (None, 30))
         assert world.committed() == {(world.topic, 0): 0, (world.topic, 1): 0}
         metrics = metrics_of(watched, world)
         assert metrics["kafka_consumergroup_lag", "0"] == 15
         assert 0 < metrics["barnabas_query_backlog_age_seconds", "0"] < PATIENCE_S
         for batch_id, lag in ((0, 20), (1, 10), (2, 0)):
             gate.let_pass()
-            wait_for(seen, lambda told, wanted=(batch_id, lag): told == wanted)  # type: ignore[misc]
+            wait_for(seen, lambda found, wanted=(batch_id, lag): found == wanted)  # type: ignore[misc]
             assert world.committed() == world.in_checkpoint()
             assert sum(world.committed().values()) == 30 - lag
             metrics = metrics_of(watched, world)
@@ -188,7 +188,7 @@ def test_operators_see_each_batch(spark: "SparkSession", watched: "Watch", world
         gate.let_pass(10)
         query.stop()
     ended = wait_for(
-        lambda: query_of(watched, world, tmp_path / "queries.json"), lambda told: told["state"] != "running"
+        lambda: query_of(watched, world, tmp_path / "queries.json"), lambda found: found["state"] != "running"
     )
     assert (ended["state"], ended["error"]) == ("stopped", None)
     assert metrics_of(watched, world)["barnabas_query_running", ""] == 0
@@ -219,7 +219,7 @@ def test_a_start_that_has_read_nothing_is_remembered(spark: "SparkSession", watc
     gate.let_pass(10)
     latest = {(world.topic, 0): 3, (world.topic, 1): 3}
     query = world.start(spark, gate, startingOffsets="latest")
-    wait_for(world.committed, lambda told: told == latest)
+    wait_for(world.committed, lambda found: found == latest)
     query.stop()
     world.produce(range(6, 10))
     # Spark has written down nothing that it could go on from, so it asks again where "latest" is; the group knows. It
@@ -238,7 +238,7 @@ def test_a_query_that_fails_says_why(spark: "SparkSession", watched: "Watch", wo
     query = world.start(spark, refuse)  # type: ignore[arg-type]
     ended = wait_for(
         lambda: query_of(watched, world, tmp_path / "queries.json"),
-        lambda told: bool(told) and told["state"] != "running",
+        lambda found: bool(found) and found["state"] != "running",
     )
     assert ended["state"] == "failed"
     assert ended["error"] == "RuntimeError: the till is closed"

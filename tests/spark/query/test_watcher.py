@@ -18,13 +18,13 @@ from barnabas.client.group_offsets import fetch_offsets
 from barnabas.client.properties import client_settings
 from barnabas.client.settings import ClientSettings
 from barnabas.spark.query.backlog import dated, first_timestamp_ms, oldest_unread_ms
-from barnabas.spark.query.board import Board, as_json, write_atomically
 from barnabas.spark.query.data_loss import Cause, Loss
 from barnabas.spark.query.group import QueryGroup, start_digest
 from barnabas.spark.query.plan import PlannedSource
 from barnabas.spark.query.progress import read_progress
 from barnabas.spark.query.prometheus import QueryCollector
 from barnabas.spark.query.source_watch import RECOMMIT_EVERY_S, SourceWatch
+from barnabas.spark.query.status_server import StatusServer, as_json, write_atomically
 from barnabas.spark.query.views import FAILED, RUNNING, STOPPED, QueryView
 from barnabas.spark.query.watcher import ENDED_KEPT_MAX, Ended, Started, Watcher
 from barnabas.testing import Broker
@@ -345,9 +345,9 @@ def test_markers_of_transactions_are_no_records(barnabas_broker: Broker, barnaba
 
 
 @pytest.fixture
-def board(world: World) -> Iterator[Board]:
+def server(world: World) -> Iterator[StatusServer]:
     world.watcher.step([world.start(), read_progress(world.progress(0, 4, 10))])
-    served = Board(
+    served = StatusServer(
         "127.0.0.1",
         0,
         metrics=lambda accept: (f"metrics for {accept}".encode(), "text/plain"),
@@ -357,23 +357,23 @@ def board(world: World) -> Iterator[Board]:
     served.close()
 
 
-def get(board: Board, path: str, **headers: str) -> tuple[str, str]:
-    request = urllib.request.Request(f"http://127.0.0.1:{board.port}{path}", headers=headers)
+def get(server: StatusServer, path: str, **headers: str) -> tuple[str, str]:
+    request = urllib.request.Request(f"http://127.0.0.1:{server.port}{path}", headers=headers)
     with urllib.request.urlopen(request, timeout=10) as answer:
         return answer.read().decode(), answer.headers["Content-Type"]
 
 
-def test_the_board_serves_metrics_and_json(board: Board) -> None:
-    assert get(board, "/metrics", Accept="any")[0] == "metrics for any"
-    body, content_type = get(board, "/queries?pretty")
+def test_the_server_publishes_metrics_and_json(server: StatusServer) -> None:
+    assert get(server, "/metrics", Accept="any")[0] == "metrics for any"
+    body, content_type = get(server, "/queries?pretty")
     assert content_type == "application/json"
     (query,) = json.loads(body)["queries"]
     assert (query["query"], query["state"], query["batch_id"]) == ("billing", "running", 0)
     assert (query["sources"][0]["lag"], query["sources"][0]["age_seconds"]) == (6, 96)
     assert [one["lag"] for one in query["sources"][0]["partitions"]] == [6, 0]
-    assert "/metrics" in get(board, "/")[0]
+    assert "/metrics" in get(server, "/")[0]
     with pytest.raises(urllib.error.HTTPError, match="404"):
-        get(board, "/passwords")
+        get(server, "/passwords")
 
 
 def test_json_has_no_infinity(world: World) -> None:
@@ -385,8 +385,8 @@ def test_json_has_no_infinity(world: World) -> None:
     def refuse(constant: str) -> None:
         pytest.fail(f"{constant} is no JSON")
 
-    told = json.loads(as_json(world.watcher.views(), WRITTEN_MS), parse_constant=refuse)
-    source = told["queries"][0]["sources"][0]
+    document = json.loads(as_json(world.watcher.views(), WRITTEN_MS), parse_constant=refuse)
+    source = document["queries"][0]["sources"][0]
     assert (source["catching_up"], source["catch_up_seconds"]) == (False, None)
     assert world.metrics()["barnabas_query_catch_up_seconds", ""] == float("inf")
 

@@ -53,7 +53,7 @@ def test_a_java_that_keeps_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     java.chmod(0o755)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jdk"))
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
-    with pytest.raises(UserError, match="Java kept no classes") as refused:
+    with pytest.raises(UserError, match="Java did not create the archive") as refused:
         class_archive.make()
     assert "sessions work without" in refused.value.hint
     assert list((tmp_path / "share" / "barnabas").iterdir()) == []
@@ -66,12 +66,12 @@ def test_an_archive_that_a_jvm_does_not_survive_is_none(tmp_path: Path) -> None:
     java.chmod(0o755)
     archive = tmp_path / "cut-off.jsa"
     archive.touch()
-    with pytest.raises(UserError, match="does not start with the classes"):
+    with pytest.raises(UserError, match="does not start with the new archive"):
         class_archive._try(Java(tmp_path / "jdk", 17, "17.0.1", "here"), archive)
 
 
 def test_an_environment_that_is_somebody_elses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "share").touch()
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
-    with pytest.raises(UserError, match="cannot be kept in"):
+    with pytest.raises(UserError, match="cannot be stored in"):
         class_archive.make()

@@ -25,9 +25,9 @@ def test_local_masters(master: str, expected: bool) -> None:
 
 
 def test_what_is_said_wins() -> None:
-    told = {"spark.python.unix.domain.socket.enabled": "false", "spark.sql.warehouse.dir": "/data", CHECKPOINTS: "mine"}
-    settings = settings_for("local[2]", told, ui=False, trace=False)
-    assert {name: settings[name] for name in told} == told
+    conf = {"spark.python.unix.domain.socket.enabled": "false", "spark.sql.warehouse.dir": "/data", CHECKPOINTS: "mine"}
+    settings = settings_for("local[2]", conf, ui=False, trace=False)
+    assert {name: settings[name] for name in conf} == conf
 
 
 def test_a_cluster_far_away_is_told_nothing_about_this_machine() -> None:
@@ -39,9 +39,9 @@ def test_a_cluster_far_away_is_told_nothing_about_this_machine() -> None:
 
 def test_java_options_reach_the_jvms_of_this_machine() -> None:
     executors = "spark.executor.extraJavaOptions"
-    told = {LOGGING: "-Xss4m"}
+    conf = {LOGGING: "-Xss4m"}
     here, near, far = (
-        settings_for(master, told, ui=False, trace=False, java_options="-XX:SharedArchiveFile=/a.jsa")
+        settings_for(master, conf, ui=False, trace=False, java_options="-XX:SharedArchiveFile=/a.jsa")
         for master in ("local[2]", "spark://127.0.0.1:7077", "spark://host:7077")
     )
     assert all(each[LOGGING].endswith("-XX:SharedArchiveFile=/a.jsa -Xss4m") for each in (here, near, far))
@@ -67,8 +67,8 @@ def test_flags() -> None:
 
 
 def test_logging_that_somebody_configured_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = {LOGGING: "-Dmine=1"}
-    assert settings_for("local", told, ui=False, trace=False)[LOGGING].endswith("log4j2.properties -Dmine=1")
+    conf = {LOGGING: "-Dmine=1"}
+    assert settings_for("local", conf, ui=False, trace=False)[LOGGING].endswith("log4j2.properties -Dmine=1")
     (tmp_path / "log4j2.properties").touch()
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
-    assert settings_for("local", told, ui=False, trace=False)[LOGGING] == "-Dmine=1"
+    assert settings_for("local", conf, ui=False, trace=False)[LOGGING] == "-Dmine=1"

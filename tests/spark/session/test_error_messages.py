@@ -158,7 +158,7 @@ EXPECTED = {
     # Spark hands names of options over in lower case.
     "unknown option": ("There is no option startingoffset", "did you mean startingOffsets?"),
     "bad option": ("startingOffsets is 'yesterday'", "earliest, latest"),
-    "wrong schema": ("The column value is binary, but the schema says int", "say binary in the schema"),
+    "wrong schema": ("The column value is binary, but the schema says int", "write binary in the schema"),
     "rows without value": ("'value' not found", "name the column"),
 }
 

@@ -89,7 +89,7 @@ def test_a_home_without_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
 @pytest.mark.usefixtures("no_java")
 def test_something_else_by_that_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("JAVA_HOME", str(java_that_says(tmp_path / "odd", "Java is an island")))
-    with pytest.raises(NoJava, match="does not tell its version"):
+    with pytest.raises(NoJava, match="does not print its version"):
         find_java()
 
 

@@ -86,6 +86,6 @@ def test_what_is_refused(ddl: str, topic: str | None, said: str) -> None:
 
 
 def test_the_name_that_was_meant_is_among_those_that_are_shown() -> None:
-    with pytest.raises(UserError, match="there is valeu, key") as refused:
+    with pytest.raises(UserError, match="the columns are: valeu, key") as refused:
         check_schema(schema_of("valeu string, key string"), topic="t")
     assert "to_json" in refused.value.hint

@@ -306,19 +306,19 @@ def test_large_values_and_batches_larger_than_the_topic_takes(broker: Broker) ->
             {"value": pa.array([b"v"]), "partition": pa.array([-1], pa.int32())},
             {"topic": "one-partition"},
             "Invalid partition: -1.",
-            "make it null",
+            "set it to null",
         ),
         (
             {"value": pa.array([b"v"]), "timestamp": pa.array([-1000], pa.timestamp("us", "UTC"))},
             {"topic": "one-partition"},
             "Invalid timestamp: -1.",
-            "make the timestamp null",
+            "set the timestamp to null",
         ),
         (
             {"value": pa.array([b"v"]), "headers": pa.array([[{"key": None, "value": b""}]], ARROW_HEADERS)},
             {"topic": "one-partition"},
             "The column headers cannot be written: a header has no key.",
-            "filter",
+            "remove such entries",
         ),
         (
             {"value": pa.array([b"v"]), "topic": pa.array([""])},

@@ -79,5 +79,5 @@ class Query:
         return batches
 
     def offsets(self) -> Mapping[str, Any]:
-        told: Mapping[str, Any] = json.loads(self.log[-1])
-        return {topic: partitions for topic, partitions in told.items() if not topic.startswith("$")}
+        offsets: Mapping[str, Any] = json.loads(self.log[-1])
+        return {topic: partitions for topic, partitions in offsets.items() if not topic.startswith("$")}

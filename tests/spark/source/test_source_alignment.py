@@ -206,7 +206,7 @@ def test_available_now_stops_where_it_was_asked_to(start: Start, put: Put) -> No
     put(0, range(0, 20, 2))
     put(1, range(1, 20, 2))
     query = start(maxTimePerTrigger="5s")
-    query.stream.stop_at_what_is_there()
+    query.stream.stop_at_current_end()
     put(1, [30])
     batches = query.drain()
     assert [sorted(int(row.split(b"@")[1]) for row in batch) for batch in batches] == [

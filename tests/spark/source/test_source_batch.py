@@ -84,7 +84,7 @@ def test_times(ask: Ask, topic: str, broker: Broker) -> None:
         (topic, 1): (0, 4),
     }
     with pytest.raises(
-        UserError, match=f"No record in {topic}-1, {topic}-2 is as late as startingTimestamp"
+        UserError, match=f"No record in {topic}-1, {topic}-2 has a timestamp at or after startingTimestamp"
     ) as refusal:
         ask(startingTimestamp=late)
     assert "startingOffsetsByTimestampStrategy" in refusal.value.hint
@@ -104,7 +104,7 @@ def test_filters_narrow_the_ranges(ask: Ask, topic: str) -> None:
 
 
 def test_partitions_that_are_not_read_may_not_be_named(ask: Ask, topic: str) -> None:
-    with pytest.raises(UserError, match=rf"names {topic}-3, which the read is not about"):
+    with pytest.raises(UserError, match=rf"names {topic}-3, which the read does not include"):
         ask(startingOffsets=offsets_json(topic, 0, 0, 0, 0))
     with pytest.raises(UserError, match=rf"does not name {topic}-2"):
         ask(startingOffsets=offsets_json(topic, 0, 0))
@@ -138,15 +138,15 @@ def test_deleted_records_are_a_loss_only_where_they_were_asked_for(
     delete_records(broker.bootstrap_servers, topic, 0, 4)
     assert ask()[topic, 0] == (4, 10)
     asked = {"startingOffsets": offsets_json(topic, 2, 0, 0), "endingOffsets": offsets_json(topic, 8, 4, 0)}
-    with pytest.raises(DataLost, match="Up to 2 records are gone"):
+    with pytest.raises(DataLost, match="Up to 2 records were gone"):
         ask(**asked)
     assert ask(**asked, failOnDataLoss="false")[topic, 0] == (4, 8)
-    assert "Up to 2 records are gone" in caplog.text
+    assert "Up to 2 records were gone" in caplog.text
 
 
 def test_an_end_behind_the_log_is_reported(ask: Ask, topic: str) -> None:
     asked = {"endingOffsets": offsets_json(topic, 15, 4, 0)}
-    with pytest.raises(DataLost, match="the log ends before the offset that was wanted"):
+    with pytest.raises(DataLost, match="the log ends before the requested offset"):
         ask(**asked)
     assert ask(**asked, failOnDataLoss="false")[topic, 0] == (0, 10)
     beyond = {"startingOffsets": offsets_json(topic, 15, 4, 0)}

@@ -34,7 +34,7 @@ def test_columns_are_those_asked_for_in_that_order() -> None:
         (StructType([StructField("price", BinaryType())]), "a column price", "timestampType"),
         (StructType([StructField("value", StringType())]), "value is binary, but the schema says string", "CAST(value"),
         (StructType([StructField("offset", StringType())]), "offset is bigint", "with CAST"),
-        (StructType([StructField("value", BinaryType(), nullable=False)]), "never null", "value binary"),
+        (StructType([StructField("value", BinaryType(), nullable=False)]), "NOT NULL", "value binary"),
         (StructType([StructField("value", BinaryType())] * 2), "twice", "once"),
         (StructType([]), "no column", "key"),
     ],

@@ -71,12 +71,12 @@ def test_a_log_that_ends_before_the_start_is_reported() -> None:
 def test_a_topic_that_was_made_again_is_read_from_its_beginning() -> None:
     ranges, losses = between({T0: 30}, {T0: 50}, earliest={T0: 0}, ids=(OLD, NEW, NEW))
     assert ranges == [OffsetRange("t", 0, 0, 50)]
-    assert losses == [Loss("t", 0, 30, 0, Cause.REMADE)]
+    assert losses == [Loss("t", 0, 30, 0, Cause.RECREATED)]
 
 
 def test_a_batch_of_a_topic_that_is_no_more_reads_nothing_of_its_successor() -> None:
     ranges, losses = between({T0: 30}, {T0: 50}, earliest={T0: 0}, ids=(OLD, OLD, NEW))
-    assert (ranges, losses) == ([], [Loss("t", 0, 30, None, Cause.REMADE, 50)])
+    assert (ranges, losses) == ([], [Loss("t", 0, 30, None, Cause.RECREATED, 50)])
 
 
 def test_what_vanished_under_a_query() -> None:
@@ -84,4 +84,4 @@ def test_what_vanished_under_a_query() -> None:
     assert vanished(start, {T0: 30, T1: 9}, OLD) == []
     assert vanished(start, {T0: 30}, OLD) == [Loss("t", 1, 5, None, Cause.GONE)]
     assert vanished(start, {T0: 29, T1: 5}, OLD) == [Loss("t", 0, 30, 29, Cause.CUT_OFF)]
-    assert {loss.cause for loss in vanished(start, {T0: 99, T1: 99}, NEW)} == {Cause.REMADE}
+    assert {loss.cause for loss in vanished(start, {T0: 99, T1: 99}, NEW)} == {Cause.RECREATED}

@@ -14,7 +14,7 @@ names = st.text("abz09._-", min_size=1, max_size=5)
 places = st.dictionaries(st.builds(TopicPartition, names, st.integers(0, 12)), st.integers(0, 2**62), max_size=20)
 
 
-def told(offsets: StreamOffsets) -> str:
+def as_text(offsets: StreamOffsets) -> str:
     return json.dumps(offsets.as_json())
 
 
@@ -24,11 +24,11 @@ def test_offsets_survive_spark_and_their_text_does_not_depend_on_order(
 ) -> None:
     ids = {place.topic: f"id-{place.topic}" for place in partitions}
     offsets = StreamOffsets(partitions, ids, StreamOffsets(first) if has_start else None)
-    again = parse(json.loads(told(offsets)))
+    again = parse(json.loads(as_text(offsets)))
     assert again == offsets
     shuffled = list(partitions.items())
     seed.shuffle(shuffled)  # type: ignore[attr-defined]
-    assert told(StreamOffsets(dict(shuffled), ids, offsets.start)) == told(again)
+    assert as_text(StreamOffsets(dict(shuffled), ids, offsets.start)) == as_text(again)
 
 
 def test_partitions_are_sorted_by_number() -> None:
@@ -44,10 +44,10 @@ def test_offsets_of_the_jvm_connector_are_read() -> None:
 
 def test_a_topic_is_known_as_remade_only_where_both_ids_are_known() -> None:
     offsets = StreamOffsets({}, {"a": "1", "b": "1"})
-    assert offsets.is_remade("a", {"a": "2"})
-    assert not offsets.is_remade("b", {"b": "1"})
-    assert not offsets.is_remade("b", {})
-    assert not offsets.is_remade("c", {"c": "1"})
+    assert offsets.is_another_topic("a", {"a": "2"})
+    assert not offsets.is_another_topic("b", {"b": "1"})
+    assert not offsets.is_another_topic("b", {})
+    assert not offsets.is_another_topic("c", {"c": "1"})
 
 
 @pytest.mark.parametrize("strange", [{"logOffset": 5}, {"orders": {"x": 1}}, {"orders": {"0": None}}])

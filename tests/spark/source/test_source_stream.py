@@ -163,12 +163,12 @@ def test_retention_under_the_query(
     put(numbered(10, 20))
     delete_records(broker.bootstrap_servers, topic, 0, 15)
     query.start()
-    with pytest.raises(DataLost, match="Up to 5 records are gone") as stopped:
+    with pytest.raises(DataLost, match="Up to 5 records were gone") as stopped:
         query.trigger()
     assert 'option("failOnDataLoss", "false")' in str(stopped.value)
     query.start(failOnDataLoss="false")
     assert query.trigger() == numbered(15, 15)
-    assert "Up to 5 records are gone" in caplog.text
+    assert "Up to 5 records were gone" in caplog.text
     assert query.trigger() == []
 
 
@@ -181,7 +181,7 @@ def test_retention_under_a_query_that_runs_is_noticed_by_its_tasks(
     put(numbered(1, 9))
     assert query.plan()
     delete_records(broker.bootstrap_servers, topic, 0, 6)
-    with pytest.raises(DataLost, match="Up to 5 records are gone"):
+    with pytest.raises(DataLost, match="Up to 5 records were gone"):
         query.run()
 
 
@@ -193,11 +193,11 @@ def test_a_topic_that_was_made_again_is_noticed_though_it_is_longer(
     assert query.trigger() == numbered(0, 5)
     remake_topic(broker, topic)
     put(numbered(100, 8))
-    with pytest.raises(DataLost, match="deleted and made again"):
+    with pytest.raises(DataLost, match="deleted and created again"):
         query.trigger()
     query.start(failOnDataLoss="false")
     assert query.trigger() == numbered(100, 8)
-    assert "deleted and made again" in caplog.text
+    assert "deleted and created again" in caplog.text
     assert query.trigger() == []
     put(numbered(108, 1))
     assert query.trigger() == numbered(108, 1)
@@ -254,18 +254,18 @@ def test_available_now_stops_at_what_was_there_also_over_restarts(
 ) -> None:
     put(numbered(0, 25))
     query = start(startingOffsets="earliest", maxOffsetsPerTrigger="10", minOffsetsPerTrigger="10")
-    query.stream.stop_at_what_is_there()
+    query.stream.stop_at_current_end()
     put(numbered(25, 5))
     assert query.trigger() == numbered(0, 10)
     assert query.plan()
     query.start()  # dies with a batch written down
-    query.stream.stop_at_what_is_there()
+    query.stream.stop_at_current_end()
     add_partitions(broker.bootstrap_servers, topic, 2)
     put(numbered(30, 5), 1)
     assert query.trigger() == numbered(10, 10)
     assert query.drain() == [numbered(20, 10)]
     query.start()
-    query.stream.stop_at_what_is_there()
+    query.stream.stop_at_current_end()
     assert query.drain() == [numbered(30, 5)]
     assert query.drain() == []
 

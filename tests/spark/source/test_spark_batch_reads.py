@@ -153,10 +153,10 @@ def test_one_frame_serves_queries_with_different_filters(load: Load) -> None:
     ],
 )
 def test_mistakes_are_told_without_a_trace(load: Load, options: dict[str, str], message: str, hint: str) -> None:
-    with pytest.raises(UserError) as told, readable_errors():
+    with pytest.raises(UserError) as refused, readable_errors():
         load(**options, **{"fetchOffset.retryIntervalMs": "0"}).collect()
-    assert message in told.value.message
-    assert hint in told.value.hint
+    assert message in refused.value.message
+    assert hint in refused.value.hint
 
 
 def test_what_spark_imports_to_find_the_source_is_light() -> None:

@@ -168,7 +168,7 @@ def test_records_that_are_gone_and_a_topic_that_was_made_again(
     put(5, 10)
     delete_records(broker.bootstrap_servers, barnabas_topic, 0, 8)
     strict.start(trigger=NOW)
-    with pytest.raises(UserError, match="Up to 3 records are gone"), readable_errors():
+    with pytest.raises(UserError, match="Up to 3 records were gone"), readable_errors():
         strict.finish()
     lenient.start(trigger=NOW, failOnDataLoss="false")
     lenient.finish()
@@ -176,7 +176,7 @@ def test_records_that_are_gone_and_a_topic_that_was_made_again(
     remake_topic(broker, barnabas_topic)
     put(100, 30)
     lenient.start(trigger=NOW)
-    with pytest.raises(UserError, match="deleted and made again"), readable_errors():
+    with pytest.raises(UserError, match="deleted and created again"), readable_errors():
         lenient.finish()
     lenient.start(trigger=NOW, failOnDataLoss="false")
     lenient.finish()

@@ -128,8 +128,8 @@ def _describe_credentials(cluster: Cluster, user: str | None) -> None:
             continue
         if result.error_code != ErrorCode.none:
             raise RequestRefused(result.error_code, result.error_message)
-        told = ", ".join(f"{_mechanism(each)}=iterations={each.iterations}" for each in result.credential_infos)
-        print(f"SCRAM credential configs for user-principal '{result.user}' are {told}")
+        credentials = ", ".join(f"{_mechanism(each)}=iterations={each.iterations}" for each in result.credential_infos)
+        print(f"SCRAM credential configs for user-principal '{result.user}' are {credentials}")
 
 
 def _mechanism(info: Any) -> str:

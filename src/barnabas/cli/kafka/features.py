@@ -54,15 +54,15 @@ def _describe(cluster: Cluster, node_id: int | None) -> int:
     else:
         cluster.brokers()
     software = ApiVersionsRequest(client_software_name="barnabas-cli", client_software_version=__version__)
-    told = cluster.call("api_versions", software, node=node_id)
-    finalised = {each.name: each.max_version_level for each in told.finalized_features}
-    for each in sorted(told.supported_features, key=lambda feature: str(feature.name)):
+    response = cluster.call("api_versions", software, node=node_id)
+    finalised = {each.name: each.max_version_level for each in response.finalized_features}
+    for each in sorted(response.supported_features, key=lambda feature: str(feature.name)):
         lowest, highest, level = (
             _shown(each.name, number) for number in (each.min_version, each.max_version, finalised.get(each.name, 0))
         )
         print(
             f"Feature: {each.name:<42}SupportedMinVersion: {lowest:<17}SupportedMaxVersion: {highest:<17}"
-            f"FinalizedVersionLevel: {level:<17}Epoch: {told.finalized_features_epoch}"
+            f"FinalizedVersionLevel: {level:<17}Epoch: {response.finalized_features_epoch}"
         )
     return 0
 

@@ -83,8 +83,8 @@ def _print_status(cluster: Cluster, answer: Any, partition: Any) -> None:
 
     def described(replica: Any) -> str:
         place = {"id": replica.replica_id, "directoryId": directory_text(replica.replica_directory_id)}
-        told = endpoints.get(replica.replica_id)
-        return json.dumps(place if told is None else {**place, "endpoints": told})
+        addresses = endpoints.get(replica.replica_id)
+        return json.dumps(place if addresses is None else {**place, "endpoints": addresses})
 
     rows = {
         "ClusterId": cluster.brokers().cluster_id,

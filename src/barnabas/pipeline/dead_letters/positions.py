@@ -1,6 +1,6 @@
 """The offset up to which dead letters were sent again, for each source of each version.
 
-The position is written in the transaction that sends the records: as a note (`barnabas.spark.notes`), which is
+The position is written in the transaction that sends the records: to `barnabas.spark.metadata_topic`, which is
 authoritative, and as the offset of a consumer group, for lag tools. Group offsets alone are not enough: they expire
 after a week without a commit, and everything would be sent again.
 """
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from barnabas.client.cluster import Cluster
 from barnabas.client.transaction import GroupPosition
 from barnabas.client.transaction_writer import TransactionWriter
-from barnabas.spark import notes
+from barnabas.spark import metadata_topic
 
 _KIND = "dead-letters"
 
@@ -31,7 +31,7 @@ class Positions:
         found = cluster.topics([topic]).get(topic)
         topic_id = str(found.topic_id) if found is not None else ""
         known: dict[tuple[str, str, int], int] = {}
-        for key, value in notes.read(cluster).items():
+        for key, value in metadata_topic.read(cluster).items():
             if not key.startswith(f"{_KIND}\t"):
                 continue
             _, of_project, of_topic, version, source, partition = key.split("\t")
@@ -51,7 +51,7 @@ class Positions:
             written.append((key, json.dumps({"next": offset, "topic_id": self.topic_id}).encode()))
             group = group_of(self.project, version, source)
             writer.commit_position(GroupPosition(group, self.topic, partition, offset, ""))
-        notes.write(writer, written)
+        metadata_topic.write(writer, written)
         more = {(version, source, partition): offset for source, offset in ends.items()}
         return replace(self, known={**self.known, **more})
 

@@ -28,7 +28,7 @@ from barnabas.pipeline.flow import dead_letter_headers as names
 from barnabas.pipeline.log_client import connected
 from barnabas.pipeline.project.model import Project
 from barnabas.records.record import Header, Record, build_batch
-from barnabas.spark import notes
+from barnabas.spark import metadata_topic
 from barnabas.spark.errors import UserError
 from barnabas.wire.errors import ErrorCode
 
@@ -144,7 +144,7 @@ def _waiting(
 class _Sender:
     def __init__(self, cluster: Cluster, project: Project, version: str, hook: Hook) -> None:
         """From here on no other process can send dead letters of this version."""
-        notes.create(cluster)
+        metadata_topic.create(cluster)
         transactions = Transactions(cluster)
         self._cluster = cluster
         self._transactional_id = f"barnabas.{project.name}.{version}.dead-letters"

@@ -64,18 +64,18 @@ def _fields(where: str, old: object, new: object) -> Iterator[str]:
 def _schema(where: str, old: Schema, new: Schema) -> Iterator[str]:
     before = {column.name: Schema((column,)).ddl for column in old.columns}
     after = {column.name: Schema((column,)).ddl for column in new.columns}
-    told = False
+    found_difference = False
     for name in [*before, *(name for name in after if name not in before)]:
         if before.get(name) == after.get(name):
             continue
-        told = True
+        found_difference = True
         if name not in after:
             yield f"{where}: the column {before[name]} was removed"
         elif name not in before:
             yield f"{where}: the column {after[name]} was added"
         else:
             yield f"{where}: the column {before[name]} became {after[name]}"
-    if not told:
+    if not found_difference:
         yield f"{where}: the schema was {_shown(old)}, now {_shown(new)}"
 
 

@@ -19,7 +19,7 @@ FILE_NAME = "outputs.json"
 @dataclass
 class Claims:
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
-    """Of the folder, in the note that says who runs the version (`owner`)."""
+    """Identifies the folder, also in the record of which folder runs the version (`owner`)."""
     topics: dict[str, str] = field(default_factory=dict)
     """By name, the topic's id, which changes when it is deleted and created again."""
     tables: dict[str, str] = field(default_factory=dict)

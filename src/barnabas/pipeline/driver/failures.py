@@ -104,5 +104,5 @@ def _describe(error: BaseException, project: Project) -> UserError:
 
     try:
         return explain(error, project)
-    except UserError as told:
-        return told
+    except UserError as explained:
+        return explained

@@ -46,9 +46,9 @@ def check_logic(project: Project, version: str, *, accept_changes: bool = False)
         return []
     found = _changes(project, version, folder, accept_changes=accept_changes)
     if found and not accept_changes:
-        told = "\n".join(f"  - {each}" for each in found)
+        listed = "\n".join(f"  - {each}" for each in found)
         raise UserError(
-            f"{version} was started with logic that differs from the project's logic now:\n{told}",
+            f"{version} was started with logic that differs from the project's logic now:\n{listed}",
             "run the new logic over the history, beside the old: barnabas pipeline replay --as NAME; or continue "
             "with the old: barnabas pipeline run --as-started; or use the new logic for new rows only: "
             "barnabas pipeline run --accept-changes",

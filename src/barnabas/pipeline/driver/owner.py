@@ -1,4 +1,4 @@
-"""One folder for each version of a pipeline: a note in the log (`barnabas.spark.notes`) says which folder runs it.
+"""One folder for each version of a pipeline: a record in `barnabas.spark.metadata_topic` says which folder runs it.
 
 Two folders with the same project name would share consumer groups, dead letters and what readers see, and each would
 take the other's for its own. A folder is known by a random id in its state (`Claims.id`), so it may move, also to
@@ -21,7 +21,7 @@ from barnabas.pipeline.driver.claims import Claims
 from barnabas.pipeline.location import FIRST_VERSION
 from barnabas.pipeline.project.model import Project
 from barnabas.pipeline.status import this_host
-from barnabas.spark import notes
+from barnabas.spark import metadata_topic
 from barnabas.spark.errors import UserError
 
 _KIND: Final = "owner\t"
@@ -57,21 +57,21 @@ def check(cluster: Cluster, project: Project, version: str, claims: Claims) -> N
 
 
 def register(cluster: Cluster, project: Project, version: str, claims: Claims, *, take_over: bool) -> None:
-    """Note that this folder runs the version. `claims` are kept in the folder already."""
+    """Record that this folder runs the version. `claims` are already stored in the folder."""
     state_folder = os.path.abspath(project.state_folder(version))
     known = _read(cluster, project, version)
     if known is not None and (known.id, known.host, known.state_folder) == (claims.id, this_host(), state_folder):
         return
-    notes.create(cluster)
+    metadata_topic.create(cluster)
     transactions = Transactions(cluster)
-    # If two start at the same moment, the one that takes over the transactional id last sees the other's note, or the
-    # other cannot commit.
+    # If two start at the same moment, the one that takes over the transactional id last sees the other's record, or
+    # the other cannot commit.
     producer = transactions.take_over(_transactional_id(project, version), timeout_ms=_TRANSACTION_TIMEOUT_MS)
     if not take_over:
         check(cluster, project, version, claims)
     owner = Owner(claims.id, this_host(), state_folder, int(time.time() * 1000))
     writer = TransactionWriter(cluster, transactions, producer)
-    notes.write(writer, [(_key(project, version), msgspec.json.encode(owner))])
+    metadata_topic.write(writer, [(_key(project, version), msgspec.json.encode(owner))])
     writer.commit()
 
 
@@ -92,7 +92,7 @@ def _id_in(state_folder: Path) -> str | None:
 
 
 def _read(cluster: Cluster, project: Project, version: str) -> Owner | None:
-    found = notes.read(cluster).get(_key(project, version))
+    found = metadata_topic.read(cluster).get(_key(project, version))
     return None if found is None else msgspec.json.decode(found, type=Owner)
 
 

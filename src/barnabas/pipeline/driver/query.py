@@ -110,36 +110,36 @@ class FlowQuery:
         self._set_state(State.STOPPED)
 
     def status(self, backlog: Backlog | None) -> FlowStatus:
-        told, counts = self.progress, self.progress.total()
+        progress, counts = self.progress, self.progress.total()
         unreachable = None
         if backlog is not None and self.state in (State.RUNNING, State.WAITING):
             unreachable = backlog.unreachable
         return FlowStatus(
             name=self.name,
             state=State.BLOCKED if unreachable else self.state,
-            updated_at=told.finished_at or self.changed_at,
-            batch_id=told.batch_id,
-            input_rows_per_s=told.input_rows_per_s,
-            output_rows_per_s=told.output_rows_per_s,
-            input_rows=told.input_rows,
-            output_rows=told.output_rows,
+            updated_at=progress.finished_at or self.changed_at,
+            batch_id=progress.batch_id,
+            input_rows_per_s=progress.input_rows_per_s,
+            output_rows_per_s=progress.output_rows_per_s,
+            input_rows=progress.input_rows,
+            output_rows=progress.output_rows,
             lag=None if backlog is None or backlog.unreachable else backlog.lag,
-            watermark=told.watermark,
-            state_rows=told.state_rows,
-            state_bytes=told.state_bytes,
+            watermark=progress.watermark,
+            state_rows=progress.state_rows,
+            state_bytes=progress.state_bytes,
             late_rows=counts.late,
             dead_rows=counts.dead,
             dropped_rows=counts.dropped,
-            behind_watermark=told.behind_watermark,
-            broken_rules=told.broken_rules(),
+            behind_watermark=progress.behind_watermark,
+            broken_rules=progress.broken_rules(),
             restarts=self.restart_count,
             last_error=unreachable or (None if self.error is None else str(self.error)),
         )
 
     def _update_activity(self, now: float) -> None:
         assert self.query is not None
-        told = self.query.status
-        works = bool(told["isTriggerActive"]) and bool(told["isDataAvailable"])
+        status = self.query.status
+        works = bool(status["isTriggerActive"]) and bool(status["isDataAvailable"])
         if works != (self.state is State.RUNNING):
             self._set_state(State.RUNNING if works else State.WAITING)
         if not works and self.progress.finished_at is not None and now - self.progress.finished_at > _STALE_RATES_S:
@@ -199,8 +199,8 @@ class FlowQuery:
         """
         seen = _last_batch(query)
         while query.isActive and _last_batch(query) == seen:
-            told = query.status
-            if not told["isTriggerActive"] or told["message"].startswith(_FETCHING_OFFSETS):
+            status = query.status
+            if not status["isTriggerActive"] or status["message"].startswith(_FETCHING_OFFSETS):
                 break
             time.sleep(_CHECK_EVERY_S)
         self._stop_at_once(query)
@@ -214,6 +214,6 @@ class FlowQuery:
 
 
 def _last_batch(query: "StreamingQuery") -> int | None:
-    """The id of the last finished batch, as the query knows it; the listener hears of it a little later."""
-    told = query.lastProgress
-    return None if told is None else int(told["batchId"])
+    """The id of the last finished batch, as the query knows it; the listener gets it a little later."""
+    progress = query.lastProgress
+    return None if progress is None else int(progress["batchId"])

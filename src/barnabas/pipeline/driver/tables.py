@@ -84,14 +84,14 @@ def check_columns(flow: str, columns: Mapping[str, str], claims: Claims) -> None
     """A table keeps its columns: new ones may be added, but none removed or changed, or the table cannot be read."""
     known = claims.columns.get(flow)
     if known is not None:
-        told = [
+        differences = [
             f"  - {name} {kind} " + ("was removed" if name not in columns else f"became {columns[name]}")
             for name, kind in known.items()
             if columns.get(name) != kind
         ]
-        if told:
+        if differences:
             raise UserError(
-                f"the columns of flow `{flow}` no longer match its table:\n" + "\n".join(told),
+                f"the columns of flow `{flow}` no longer match its table:\n" + "\n".join(differences),
                 "write a new table beside the old: barnabas pipeline replay --as NAME; or keep these columns",
             )
     claims.columns[flow] = {**(known or {}), **columns}

@@ -42,10 +42,12 @@ def check_sources(cluster: Cluster, sources: Iterable[Source]) -> None:
     if not missing:
         return
     known = [name for name in cluster.topics() if not name.startswith("__")]
-    told = "\n".join(f"there is no topic `{topic}`, which source `{wanted[topic]}` reads" for topic in missing)
+    message = "\n".join(f"there is no topic `{topic}`, which source `{wanted[topic]}` reads" for topic in missing)
     guess = nearest(missing[0], known)
     create = f"barnabas topic create {' '.join(missing)}"
-    raise UserError(told, f"did you mean `{guess}`? if not, create it: {create}" if guess else f"create it: {create}")
+    raise UserError(
+        message, f"did you mean `{guess}`? if not, create it: {create}" if guess else f"create it: {create}"
+    )
 
 
 def check_outputs(cluster: Cluster, wanted: Iterable[OutputTopic], claims: Claims) -> None:

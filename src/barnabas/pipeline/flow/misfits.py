@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _SHOWN = 60
 _INTEGERS = {"TINYINT": 7, "SMALLINT": 15, "INT": 31, "BIGINT": 63}
 _FORMATS = {"DATE": "dateformat", "TIMESTAMP": "timestampformat", "TIMESTAMP_NTZ": "timestampntzformat"}
-UNKNOWN = "does not fit the schema"
+UNKNOWN = "does not match the schema"
 
 
 def explaining(source: Source) -> "Callable[[Column], Column]":

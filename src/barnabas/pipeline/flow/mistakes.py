@@ -186,9 +186,9 @@ def _message_and_hint(error: Any) -> tuple[str, str]:
         name = parameters.get("relationName", "")
         return f"there is no table {name}", "declare it under `sources:`, `tables:` or `flows:`, or under `inputs:`"
     if not condition:
-        told = list(dict.fromkeys(found["text"].strip() for found in _MESSAGE_IN_TRACE.finditer(str(error))))
-        if told:
-            message = " ".join(told[:: len(told) - 1] if len(told) > 1 else told)
+        messages = list(dict.fromkeys(found["text"].strip() for found in _MESSAGE_IN_TRACE.finditer(str(error))))
+        if messages:
+            message = " ".join(messages[:: len(messages) - 1] if len(messages) > 1 else messages)
             return message, "correct the file, or its schema" if "reading file" in message else _SEE_TRACE
     message = _AFTER_MESSAGE.sub("", _CODE.sub("", str(error), count=1), count=1).strip()
     return message.removesuffix(";") or type(error).__name__, _hint(condition, message)

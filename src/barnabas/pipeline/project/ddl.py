@@ -132,8 +132,8 @@ class _Reader:
             precision, scale = [*arguments, *(10, 0)[len(arguments) :]]
             if not 0 < precision <= _DECIMAL_MAX or scale > precision:
                 raise NotDdl(
-                    f"DECIMAL({precision}, {scale}) is not valid: at most {_DECIMAL_MAX} digits, and no "
-                    "more of them after the point than in all",
+                    f"DECIMAL({precision}, {scale}) is not valid: the precision is at most {_DECIMAL_MAX}, "
+                    "and the scale at most the precision",
                     position,
                 )
             return Primitive(name, (precision, scale))

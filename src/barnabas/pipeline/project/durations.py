@@ -19,5 +19,5 @@ class Duration:
 
 
 def duration(text: str) -> Duration:
-    """NotADuration if it is none."""
+    """Raises NotADuration if it is not one."""
     return Duration(parse_duration_ms(text))

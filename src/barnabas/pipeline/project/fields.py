@@ -1,7 +1,7 @@
 """Reads one section: knows its keys, and turns their values into Python values or problems.
 
 A value that is missing or wrong becomes an empty one of its type, so that reading continues and finds the next mistake;
-the report then prevents that the project is used.
+the report then prevents the project from being used.
 """
 
 from collections.abc import Iterator, Mapping

@@ -12,8 +12,8 @@ from barnabas.client.transaction_writer import TransactionWriter
 from barnabas.pipeline.dead_letters.reading import committed_range
 from barnabas.pipeline.driver.outputs import output_of
 from barnabas.pipeline.project.model import Flow, Project, TableOutput, TopicOutput
-from barnabas.spark import notes
-from barnabas.spark.pointer import Left, Pointer, Target, find, merged, write
+from barnabas.spark import metadata_topic
+from barnabas.spark.pointer import FormerTopic, Pointer, Target, find, merged, write
 
 _TIMEOUT_MS: Final = 60_000
 
@@ -62,7 +62,7 @@ def move(cluster: Cluster, project: Project, version: str, flows: Iterable[Flow]
             if new.topic is not None:
                 new = Target(version, topic=new.topic, starts=_ends(cluster, new.topic))
             if old is not None and old.topic is not None:
-                left = merged(left, flow.name, Left(old.topic, old.version, now_ms, _ends(cluster, old.topic)))
+                left = merged(left, flow.name, FormerTopic(old.topic, old.version, now_ms, _ends(cluster, old.topic)))
             targets[flow.name] = new
             moves.append(Move(flow.name, old, new))
         if moves:
@@ -74,7 +74,7 @@ def move(cluster: Cluster, project: Project, version: str, flows: Iterable[Flow]
 @contextmanager
 def _exclusive_writer(cluster: Cluster, pipeline: str) -> Iterator[TransactionWriter]:
     """A writer with the pointer's transactional id: any other writer can no longer commit."""
-    notes.create(cluster)
+    metadata_topic.create(cluster)
     transactions = Transactions(cluster)
     producer = transactions.take_over(f"barnabas.{pipeline}.pointer", timeout_ms=_TIMEOUT_MS)
     yield TransactionWriter(cluster, transactions, producer)

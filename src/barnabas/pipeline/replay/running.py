@@ -118,7 +118,7 @@ class CatchUpReport:
         self._flows = [each.name for each in project.running_flows() if flow in (None, each.name)]
         self._say = say
         self._total: dict[str, int] = {}
-        self._told: dict[str, int] = {}
+        self._reported_percent: dict[str, int] = {}
         self.done: set[str] = set()
 
     def update(self) -> None:
@@ -137,7 +137,7 @@ class CatchUpReport:
                 continue
             total = max(self._total.setdefault(flow, missing), missing)
             percent = 100 * (total - missing) // total
-            if percent >= self._told.get(flow, -10) + 10:
-                self._told[flow] = percent
+            if percent >= self._reported_percent.get(flow, -10) + 10:
+                self._reported_percent[flow] = percent
                 bar = "#" * (percent // 10) + "." * (10 - percent // 10)
                 self._say(f"{flow}: [{bar}] {self._version} is {missing:,} records behind {current}")

@@ -82,7 +82,7 @@ def _check_reach(
         return
     goal = _offsets_of_current(cluster, project, flow.name, current.version)
     deadline = time.monotonic() + wait_s
-    told = False
+    announced = False
     while True:
         missing = records_behind(reached_offsets(new.checkpoint(flow.name, version)) or {}, goal)
         if missing == 0:
@@ -92,9 +92,9 @@ def _check_reach(
                 f"flow `{flow.name}` of {version} is {missing:,} records behind {current.version}",
                 _next_step(new, version),
             )
-        if not told:
+        if not announced:
             say(f"{flow.name}: {version} is {missing:,} records behind {current.version}; waiting for it")
-            told = True
+            announced = True
         time.sleep(_CHECK_EVERY_S)
 
 

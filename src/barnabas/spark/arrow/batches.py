@@ -1,8 +1,8 @@
-"""Which batches of a fetch hold rows: found, checked, and chosen by their headers alone.
+"""Finds, checks and selects the batches of a fetch by their headers.
 
-A fetch is a row of batches, the last one possibly cut off. What follows from headers is decided here, for all batches
-at once: which overlap the offsets that are wanted, which are control batches, which belong to aborted transactions,
-which are older than the wanted timestamps. The others need not even be decompressed.
+A fetch is a sequence of batches, the last one possibly incomplete. Headers decide, for all batches at once: which
+overlap the requested offsets, which are control batches, which belong to aborted transactions, which are older than the
+requested timestamps. Batches without requested records are not even decompressed.
 """
 
 from collections import deque
@@ -52,7 +52,7 @@ _HEADER_DTYPE: Final = np.dtype(
 
 
 class Aborted(NamedTuple):
-    """A transaction whose records a reader of committed records must not see, as a Fetch answer names it."""
+    """An aborted transaction, as named in a Fetch response."""
 
     producer_id: int
     first_offset: int
@@ -79,12 +79,12 @@ class Batches(NamedTuple):
         return self.base_offsets + self.last_offset_deltas
 
     def next_offset(self, otherwise: int) -> int:
-        """What follows the last batch."""
+        """The offset after the last batch."""
         return int(self.last_offsets[-1]) + 1 if len(self.positions) else otherwise
 
 
 def find_batches(data: Buffer, *, check_crc: bool = True) -> Batches:
-    """All whole batches. CorruptMessage for what is none, UnsupportedForMessageFormat for what is older."""
+    """All complete batches. CorruptMessage for invalid ones, UnsupportedForMessageFormat for older formats."""
     view = memoryview(data)
     size = len(view)
     unpack = _PREFIX.unpack_from
@@ -100,11 +100,11 @@ def find_batches(data: Buffer, *, check_crc: bool = True) -> Batches:
         if end > size:
             break
         if check_crc and iscsi(view[position + ATTRIBUTES_POSITION : end]) != crc:
-            raise CorruptMessage(f"the batch at offset {base_offset} does not have the CRC that it states")
+            raise CorruptMessage(f"the batch at offset {base_offset} does not match its CRC")
         positions.append(position)
         position = end
     if MAGIC_POSITION < size - position < HEADER_SIZE and view[position + MAGIC_POSITION] != MAGIC:
-        # Messages of the old formats can be shorter than a header of today.
+        # Messages of the old formats can be shorter than a header.
         raise _not_version_2(view[position + MAGIC_POSITION], position)
     return _columns(view, np.array(positions, np.int64), position)
 
@@ -112,7 +112,7 @@ def find_batches(data: Buffer, *, check_crc: bool = True) -> Batches:
 def _not_version_2(magic: int, position: int) -> Exception:
     if magic < MAGIC:
         return UnsupportedForMessageFormat(
-            f"the batch at byte {position} has message format {magic}, and only format {MAGIC} is read"
+            f"the batch at byte {position} has message format {magic}, and only format {MAGIC} is supported"
         )
     return CorruptMessage(f"the batch at byte {position} has message format {magic}, which does not exist")
 
@@ -146,7 +146,7 @@ def _columns(view: memoryview, positions: Ints, end: int) -> Batches:
         or (batches.last_offset_deltas < 0).any()
         or (batches.base_offsets[1:] <= batches.last_offsets[:-1]).any()
     ):
-        raise CorruptMessage("the offsets of the batches do not ascend")
+        raise CorruptMessage("the offsets of the batches are not ascending")
     return batches
 
 
@@ -159,7 +159,7 @@ def wanted(
     aborted: Iterable[tuple[int, int]] = (),
     timestamp_ms_min: int | None = None,
 ) -> Bools:
-    """Those with records for the reader, by all that headers say."""
+    """The batches that may have requested records, judged by their headers."""
     chosen: npt.NDArray[np.bool_] = (
         (batches.last_offsets >= first_offset)
         & (batches.base_offsets < end_offset)
@@ -177,8 +177,8 @@ def wanted(
 def _of_aborted(batches: Batches, data: Buffer, transactions: list[Aborted]) -> Bools:
     """A producer's records are aborted from the transaction's first offset up to the marker that says ABORT.
 
-    The first offset may lie before the fetch, which can begin in the middle of a transaction. A producer has one
-    transaction at a time, so its later ones are told apart by the marker between them.
+    The first offset may be before the fetch, which can begin in the middle of a transaction. A producer has one
+    transaction at a time, so the markers separate its transactions.
     """
     coming = deque(sorted(transactions, key=lambda transaction: transaction.first_offset))
     now_aborted: set[int] = set()

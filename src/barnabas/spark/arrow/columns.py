@@ -1,8 +1,8 @@
-"""The fields of many records as Arrow columns; only what was asked for is read.
+"""Reads the fields of many records as Arrow columns; only requested columns are read.
 
-`Rows` is a step of decoding: records of any number of batches, in one buffer. Its fields are read front to back with
-one cursor, each for all records at once. Keys, values and headers are not copied by hand: an Arrow array is laid over
-the buffer, with what is wanted and what lies between as its elements, and `take` picks the wanted ones.
+`Rows` is a step of decoding: records of any number of batches, in one buffer. Its fields are read in order with one
+cursor, each field for all records at once. Keys, values and headers are not copied in Python: an Arrow array is laid
+over the buffer, with the requested slices and the gaps between them as elements, and `take` selects the slices.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ _CONSTANT_ROWS: Final = 1 << 16
 
 
 class Wanted(NamedTuple):
-    """What a reader asks for: which columns, of which records."""
+    """The requested columns and records."""
 
     topic: str
     partition: int
@@ -33,7 +33,7 @@ class Wanted(NamedTuple):
     first_offset: int
     end_offset: int
     timestamp_ms_min: int | None = None
-    timestamp_ms_end: int | None = None  # the first that is too late
+    timestamp_ms_end: int | None = None  # exclusive
 
     @property
     def by_timestamp(self) -> bool:
@@ -54,22 +54,22 @@ class Rows(NamedTuple):
     max_timestamps: Ints
 
     def spread(self, column: Ints) -> Ints:
-        """What a batch says, for each of its records."""
+        """Repeat a column of batches for each of their records."""
         return np.repeat(column, self.counts)
 
     @property
     def append_time(self) -> Bools:
-        """Which batches have the broker's time instead of the producers'."""
+        """Which batches have LogAppendTime."""
         is_set: Bools = self.attributes & LOG_APPEND_TIME_FLAG != 0
         return is_set
 
 
 def build(octets: Octets, rows: Rows, wanted: Wanted) -> Any:
-    """An Arrow RecordBatch; None if no record is wanted. InvalidRecord where fields do not fit into their record."""
+    """An Arrow RecordBatch; None if no record is requested. InvalidRecord if fields exceed their record."""
     columns = wanted.columns
     cursor = Cursor(octets, rows.starts)
     cursor.skip_varint()  # the length, which the walk has read
-    cursor.skip_byte()  # attributes, without meaning so far
+    cursor.skip_byte()  # attributes, unused so far
     timestamps = offsets = None
     if wanted.by_timestamp or "timestamp" in columns:
         timestamps = _timestamps(cursor.read_varlong(), rows)
@@ -115,7 +115,7 @@ def _timestamps(deltas: Ints, rows: Rows) -> Ints:
     if append_time.any():
         deltas = np.where(np.repeat(append_time, rows.counts), 0, deltas)
     bases = np.where(append_time, rows.max_timestamps, rows.base_timestamps)
-    # Numbers of Python have no bounds, so that it shows whether a sum could have passed those of 64 bits.
+    # Python integers are unbounded, which shows whether a sum exceeds 64 bits.
     lowest, highest = int(bases.min()) + int(deltas.min()), int(bases.max()) + int(deltas.max())
     if lowest < -_INT64_MAX - 1 or highest > _INT64_MAX:
         sums = zip(deltas.tolist(), rows.spread(bases).tolist(), strict=True)
@@ -140,7 +140,7 @@ def _timestamp_types(rows: Rows, chosen: Bools | None) -> Any:
 
 
 def _offsets(deltas: Ints, rows: Rows) -> Ints:
-    """Batches have disjoint offsets in ascending order: so must have their records, between first and last."""
+    """Offsets must ascend: batches do not overlap, and records are between their batch's first and last offset."""
     offsets = deltas + rows.spread(rows.base_offsets)
     last_of_batch = np.cumsum(rows.counts) - 1
     first_of_batch = last_of_batch - rows.counts + 1
@@ -149,7 +149,7 @@ def _offsets(deltas: Ints, rows: Rows) -> Ints:
         or (deltas[first_of_batch] < 0).any()
         or (deltas[last_of_batch] > rows.last_offset_deltas).any()
     ):
-        raise InvalidRecord("the offsets of a batch's records do not ascend within the batch")
+        raise InvalidRecord("the offsets of a batch's records are not ascending")
     return offsets
 
 
@@ -174,14 +174,14 @@ def _constants(value: str | int) -> Any:
 
 
 def _constant(value: str | int, count: int) -> Any:
-    """Slices of one array: its bytes are made once per task, not once per step."""
+    """Slices of one array: its bytes are created once per task, not once per step."""
     if count <= _CONSTANT_ROWS:
         return _constants(value).slice(0, count)
     return pa.repeat(pa.scalar(value, _constants(value).type), count)
 
 
 def _build_contents(octets: Octets, cursor: Cursor, ends: Ints, columns: Sequence[str], built: dict[str, Any]) -> None:
-    """Keys, values and headers, as far as any of them is asked for."""
+    """Keys, values and headers, if any of them is requested."""
     needed = max(("key" in columns) * 1, ("value" in columns) * 2, ("headers" in columns) * 3)
     if needed >= 1:
         built["key"] = _read_field(octets, cursor, build="key" in columns)
@@ -191,13 +191,13 @@ def _build_contents(octets: Octets, cursor: Cursor, ends: Ints, columns: Sequenc
         counts = cursor.read_varint()
         built["headers"], cursor = _headers(octets, cursor, counts, ends)
         if (cursor.positions != ends).any():
-            raise InvalidRecord("a record's fields do not end where its length says")
+            raise InvalidRecord("a record's fields do not match its length")
     elif (cursor.positions > ends).any():
         raise InvalidRecord("a record's fields are longer than the record")
 
 
 def _read_field(octets: Octets, cursor: Cursor, *, build: bool) -> Any:
-    """A key or a value of all records, built only if anybody wants it."""
+    """A key or a value of all records, built only if it is requested."""
     lengths, is_null = _field_lengths(cursor)
     if is_null is not None and is_null.all():
         return pa.nulls(len(lengths), pa.binary())
@@ -220,7 +220,7 @@ def _field_lengths(cursor: Cursor) -> tuple[Ints, Bools | None]:
 def _slices(octets: Octets, starts: Ints, lengths: Ints, is_null: Bools | None) -> Any:
     """A binary array of these bytes."""
     count = len(starts)
-    # Elements are, in turn, what lies before a slice, and the slice.
+    # The elements alternate: the gap before a slice, and the slice.
     bounds = np.empty(2 * count + 1, np.int32)
     bounds[0] = 0
     bounds[1::2] = starts
@@ -233,7 +233,7 @@ def _slices(octets: Octets, starts: Ints, lengths: Ints, is_null: Bools | None) 
 
 
 def _headers(octets: Octets, cursor: Cursor, counts: Ints, ends: Ints) -> tuple[Any, Cursor]:
-    """The column, and a cursor behind the headers. Records without any have null."""
+    """The column, and a cursor after the headers. Records without headers have null."""
     at = cursor.positions
     if int(counts.min()) < 0 or (counts * 2 > np.maximum(ends - at, 0)).any():  # a header is two lengths at least
         raise InvalidRecord("a record claims more headers than its bytes can hold")

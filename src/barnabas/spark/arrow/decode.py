@@ -1,11 +1,11 @@
-"""Fetched bytes to Arrow: whole batches in, rows of a range of offsets out.
+"""Decodes fetched bytes into Arrow: complete batches in, rows of a range of offsets out.
 
-Headers decide which batches are needed at all (`batches`), those are decompressed, the starts of all their records are
-found (`walk`), and the columns are read for all of them at once (`columns`). Everything is bounded: a step takes up
-batches until it has so many rows or bytes, a batch with more rows than a step may have is cut into several.
+Headers decide which batches are needed (`batches`). Those are decompressed, the starts of all their records are found
+(`walk`), and the columns are read for all of them at once (`columns`). Everything is bounded: a step takes batches up
+to a number of rows or bytes, and a batch with more rows is split into several steps.
 
-Bytes that are not what they claim to be end in `UnreadableRecords`, whatever they are: nothing is read outside the
-buffer, and no number in it is believed before it was held against the bytes that are there.
+Invalid bytes raise `UnreadableRecords`: nothing is read outside the buffer, and every number is checked against the
+available bytes before it is used.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,23 +24,23 @@ from barnabas.spark.errors import UserError
 from barnabas.wire.errors import KafkaError, MessageTooLarge, UnsupportedForMessageFormat
 
 STEP_ROWS: Final = 1 << 16
-STEP_BYTES: Final = 4 << 20  # decompressed: what is larger than a core's cache is copied at the pace of memory
+STEP_BYTES: Final = 4 << 20  # decompressed: more than a core's cache is copied at the speed of memory
 _STEP_BYTES_MAX: Final = 64 << 20
 _LAST_BATCH_BYTES: Final = 4 << 20
-"""Room for a batch that begins before a step is full. One that is larger has a step of its own."""
+"""Room for a batch that begins before a step is full. A larger batch gets its own step."""
 BATCH_BYTES_MAX: Final = 128 << 20
-"""What one batch may decompress to. A broker takes batches of a megabyte by default, which seldom hold 10 MB."""
+"""What one batch may decompress to. Brokers accept batches of 1 MB by default, which seldom decompress to 10 MB."""
 
 
 class UnreadableRecords(UserError):
-    """The bytes of a partition are not record batches of format 2, or not the records that they claim to be."""
+    """The bytes of a partition are not valid record batches of format 2."""
 
 
 class Decoded(NamedTuple):
     batch: Any
-    """`pa.RecordBatch` with at least one row; None where no record is wanted."""
+    """`pa.RecordBatch` with at least one row; None if no record is requested."""
     next_offset: int
-    """What follows the last batch that was seen whole; the first offset asked for if there was none."""
+    """The offset after the last complete batch; the first requested offset if there was none."""
 
 
 class Limits(NamedTuple):
@@ -69,14 +69,14 @@ def decode(
 ) -> Decoded:
     """All records of `data` with offsets from `first_offset` up to, not including, `end_offset`, in one Arrow batch.
 
-    `aborted` are the transactions (producer id, first offset) that the Fetch answer names; `timestamp_ms` bounds the
+    `aborted` are the transactions (producer id, first offset) that the Fetch response names; `timestamp_ms` bounds the
     records' timestamps, the second one exclusive.
     """
     unbounded = Limits(rows=1 << 31, bytes=1 << 31)
     asked = Wanted(topic, partition, tuple(columns), first_offset, end_offset, *timestamp_ms)
     steps = list(decode_in_steps(data, asked, aborted=aborted, limits=unbounded, check_crc=check_crc))
     batches = [step.batch for step in steps if step.batch is not None]
-    if len(batches) > 1:  # compressed and uncompressed ones are decoded apart
+    if len(batches) > 1:  # compressed and uncompressed ones are decoded separately
         batches = pa.Table.from_batches(batches).combine_chunks().to_batches()
     return Decoded(batches[0] if batches else None, steps[-1].next_offset)
 
@@ -95,7 +95,7 @@ def decode_in_steps(
 
 
 def scan(data: Buffer, asked: Wanted, *, check_crc: bool = True) -> Batches:
-    """The whole batches of a fetch, so that the next one can be on its way while this one is decoded."""
+    """The complete batches of a fetch, so that the next fetch can be sent while this one is decoded."""
     try:
         return find_batches(data, check_crc=check_crc)
     except KafkaError as error:
@@ -110,7 +110,7 @@ def decode_batches(
     aborted: Iterable[tuple[int, int]] = (),
     limits: Limits | None = None,
 ) -> Iterator[Decoded]:
-    """`decode_in_steps` of what `scan` has found."""
+    """`decode_in_steps` for the batches that `scan` has found."""
     limits = limits or Limits()
     next_offset = batches.next_offset(asked.first_offset)
     try:
@@ -138,13 +138,13 @@ def decode_batches(
 def _unreadable(error: KafkaError, asked: Wanted) -> UnreadableRecords:
     message = f"Cannot read {asked.topic}-{asked.partition} from offset {asked.first_offset} on: {error}."
     if isinstance(error, MessageTooLarge):
-        return UnreadableRecords(message, "let producers write smaller batches (batch.size), or begin behind this one")
+        return UnreadableRecords(message, "let producers write smaller batches (batch.size), or start after this one")
     if isinstance(error, UnsupportedForMessageFormat):
         return UnreadableRecords(message, "copy the topic with a current producer: Kafka 4 has dropped these formats")
     return UnreadableRecords(
         message,
         "look at the partition with the broker's tools (kafka-dump-log, barnabas log verify); if it is damaged there, "
-        "begin behind the damage with startingOffsets",
+        "start after the damage with startingOffsets",
     )
 
 
@@ -156,7 +156,7 @@ def _steps(data: Buffer, batches: Batches, limits: Limits) -> Iterator[_Step]:
     first = 0
     while first < len(batches.positions):
         before = int(ends_of_records[first] - batches.record_counts[first])
-        # Past the rows that fit; and as far as all batches are compressed, or none is.
+        # Up to the rows that fit, and as long as all batches are compressed, or none is.
         stop = int(np.searchsorted(ends_of_records, before + limits.rows, side="right"))
         changes = np.flatnonzero(is_compressed[first:stop] != is_compressed[first])
         stop = max(first + int(changes[0]) if len(changes) else stop, first + 1)
@@ -171,7 +171,7 @@ def _steps(data: Buffer, batches: Batches, limits: Limits) -> Iterator[_Step]:
 
 
 def _uncompressed(view: memoryview, batches: Batches) -> _Step:
-    """Where they are: headers of batches lie between the records, and do no harm."""
+    """In place: the batch headers between the records do not matter."""
     low, high = int(batches.positions[0]), int(batches.ends[-1])
     bodies = Bodies(batches.positions + (HEADER_SIZE - low), batches.ends - low, batches.record_counts)
     return _Step(Octets(view[low:high]), bodies, batches)
@@ -195,7 +195,7 @@ def _decompressed(view: memoryview, batches: Batches, limits: Limits) -> _Step:
             elif len(ends) == 1:
                 room = piece
             else:
-                break  # it opens the next step
+                break  # it begins the next step
         ends.append(ends[-1] + size)
         if ends[-1] >= wanted_bytes:
             break

@@ -1,13 +1,13 @@
-"""Arrow columns into record batches: the inverse of decoding, and like it without a loop over rows.
+"""Encodes Arrow columns into record batches, without a loop over rows.
 
-A record is its head (length, attributes, two deltas, the key's length), the key, the value's length, the value, and
-its tail (the headers). The heads of all rows are computed as columns of varints with numpy, and written into one
-buffer. Then one `take` by Arrow lays heads, keys, lengths, values and tails behind one another, row by row and already
-in the order of their partitions: each byte of a key or a value is copied by C++, and no row is touched by Python.
+A record is its head (length, attributes, two deltas, the key's length), the key, the value's length, the value, and its
+tail (the headers). The heads of all rows are computed as columns of varints with numpy, and written into one buffer.
+Then one `take` of Arrow concatenates heads, keys, lengths, values and tails, row by row and already in the order of
+their partitions: keys and values are copied by C++, and Python touches no single row.
 
-The head of a batch's first record has room for the batch's header in front, so the result is a row of whole batches,
-each of them a slice of one buffer. The fields that only a producer knows (its id, its epoch, the sequence) and the CRC
-are left to it (`barnabas.client.producer_batch`).
+The head of a batch's first record has room for the batch header, so the result is a sequence of complete batches, each
+a slice of one buffer. The producer sets its own fields (id, epoch, sequence) and the CRC
+(`barnabas.client.producer_batch`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,7 +32,7 @@ from barnabas.records.compression import Codec, compress
 from barnabas.spark.arrow.encode_headers import binary_array, encode_headers, lengths_of, varint_array
 from barnabas.spark.arrow.encode_varints import Ints, starts_of, varint_size, varint_sizes, write_varints, zigzag
 
-# Brokers look at every record of a batch; ours takes no more than this many, and offset deltas stay below 4 bytes.
+# Our broker accepts no more records in a batch, and offset deltas stay below 4 bytes.
 RECORDS_MAX: Final = 1 << 18
 _OFFSET_DELTA_SIZE_MAX: Final = 3
 
@@ -43,14 +43,14 @@ class RowTooLarge(ValueError):
     """A single row does not fit into a request."""
 
     def __init__(self, size_bytes: int, request_bytes_max: int) -> None:
-        super().__init__(f"a row takes {size_bytes} bytes as a record, and a request holds {request_bytes_max}")
+        super().__init__(f"a row takes {size_bytes} bytes as a record, and a request has at most {request_bytes_max}")
         self.size_bytes = size_bytes
         self.request_bytes_max = request_bytes_max
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Rows to write. Plain binary arrays of equal length, without chunks; None: a column that is null or not there."""
+    """Rows to write. Plain binary arrays of equal length, without chunks; None: a column that is null or missing."""
 
     value: Any
     key: Any | None = None
@@ -64,16 +64,16 @@ class Columns:
 @dataclass(frozen=True)
 class BatchLimits:
     batch_bytes_max: int
-    """A batch is closed before it would pass this; a row that is larger by itself gets its own."""
+    """A batch is closed before it exceeds this; a larger row gets its own batch."""
     request_bytes_max: int
     """No batch may be larger than this, nor may a row."""
 
 
 class GroupBatch(NamedTuple):
     group: int
-    """Which of the groups that were asked for."""
+    """The index of its group."""
     batch: memoryview
-    """A whole batch, writable: its CRC and its producer's fields are yet to be set."""
+    """A complete batch, writable: its CRC and its producer's fields are not set yet."""
 
 
 def encode(
@@ -89,8 +89,8 @@ def encode(
     """Record batches of all rows.
 
     Rows go in the order of `order` (row numbers; None: as they are); `groups` are the parts of that order, from and
-    to, that must not share a batch, because they go to different partitions. `now_ms` is the time of rows that have
-    none of their own.
+    to, that must not share a batch, because they go to different partitions. `now_ms` is the timestamp of rows
+    without one.
     """
     if not len(columns):
         return
@@ -128,7 +128,7 @@ def encode(
 
 
 class _Layout:
-    """The rows in their order, and how large their parts are."""
+    """The rows in their order, and the sizes of their parts."""
 
     def __init__(self, columns: Columns, order: Ints | None, now_ms: int) -> None:
         self._columns = columns
@@ -158,7 +158,7 @@ class _Layout:
         return values if self._order is None else values[self._order]
 
     def cut(self, groups: Sequence[tuple[int, int]], limits: BatchLimits) -> list[int]:
-        """The first row of each batch. Sizes are those a record can have at most, wherever its batch begins."""
+        """The first row of each batch. Uses the maximum size of a record, wherever its batch begins."""
         bodies = self._fixed_sizes + (_OFFSET_DELTA_SIZE_MAX + self._timestamp_delta_size_max())
         sizes = bodies + varint_sizes(zigzag(bodies))
         largest = int(sizes.max()) + HEADER_SIZE
@@ -177,7 +177,7 @@ class _Layout:
         return firsts
 
     def join(self, firsts: Sequence[int]) -> tuple[memoryview, Ints]:
-        """All batches behind one another, and where each row begins (a batch's first row: at the batch's header)."""
+        """All batches in sequence, and where each row begins (a batch's first row: at the batch's header)."""
         rows = np.array(firsts, np.int64)
         counts = np.diff(np.append(rows, self._count))
         offset_zigzags = (np.arange(self._count) - np.repeat(rows, counts)).astype(np.uint64) << np.uint64(1)

@@ -1,7 +1,7 @@
-"""The headers of many rows as bytes, without a loop over rows or headers.
+"""Encodes the headers of many rows, without a loop over rows or headers.
 
-All headers of all rows are laid out one behind the other, each as `key_length, key, value_length, value`. Those of one
-row are neighbours there, so a row's headers are a slice.
+All headers of all rows are laid out in sequence, each as `key_length, key, value_length, value`. Those of one row are
+adjacent, so the headers of a row are a slice.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ class BadHeaders(ValueError):
 
 
 def encode_headers(headers: Any) -> Any:
-    """What follows each record's value: a count, and the headers. `headers` is a list array of structs (key, value)."""
+    """The bytes after each record's value: count and headers. `headers` is a list array of structs (key, value)."""
     counts = lengths_of(pc.list_value_length(headers), null=0)
     entries = headers.flatten()
     if entries.null_count:
@@ -69,6 +69,6 @@ def _lengths_as_bytes(column: Any) -> Any:
 
 
 def _starts_in_data(column: Any) -> Ints:
-    """A binary array's offsets, as they stand in its buffer."""
+    """The offsets in the buffer of a binary array."""
     offsets = np.frombuffer(column.buffers()[1], np.int32)
     return offsets[column.offset : column.offset + len(column) + 1].astype(np.int64)

@@ -1,4 +1,4 @@
-"""Zigzag varints by the column: the sizes of many at once, and their bytes written to many places at once."""
+"""Encodes columns of zigzag varints: the sizes of many at once, and their bytes to many places at once."""
 
 from typing import Final
 
@@ -38,7 +38,7 @@ def varint_size(value: int) -> int:
 
 
 def write_varints(target: Bytes, positions: Ints, zigzags: Unsigned, sizes: Ints) -> None:
-    """Write each number at its position; `sizes` is what `varint_sizes` says of them."""
+    """Write each number at its position; `sizes` comes from `varint_sizes`."""
     if not len(zigzags):
         return
     longest = int(sizes.max())
@@ -50,7 +50,7 @@ def write_varints(target: Bytes, positions: Ints, zigzags: Unsigned, sizes: Ints
     for index in range(1, longest):
         if (sizes > index).all():
             further = positions + index
-        else:  # go on with those only that have another byte
+        else:  # continue with those that have another byte
             longer = sizes > index
             positions, rest, sizes = positions[longer], rest[longer], sizes[longer]
             further = positions + index
@@ -59,7 +59,7 @@ def write_varints(target: Bytes, positions: Ints, zigzags: Unsigned, sizes: Ints
 
 
 def starts_of(sizes: Ints) -> Ints:
-    """Where each of these begins when they lie one behind the other; one entry more, for the end."""
+    """Where each of these begins if they are in sequence; with one more entry for the end."""
     starts = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes, out=starts[1:])
     return starts

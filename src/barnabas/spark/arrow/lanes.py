@@ -1,9 +1,9 @@
-"""Records of unequal lengths, found in many places at once.
+"""Finds the starts of records of different lengths, in many places at once.
 
-One step of a walk is a look at two bytes and an addition: as numpy, hundreds of steps cost hardly more than one. So all
-batches are walked abreast, and long batches are cut into lanes, each of which begins at a guess: somewhere near, four
-records in a row seem to follow one another. A guess is proven when the lane before it ends exactly there; the first
-lane of a batch begins where the batch says. What is not proven is left to the plain loop: a wrong guess costs time.
+One step of a walk reads two bytes and adds: in numpy, hundreds of steps cost hardly more than one. So all batches are
+walked in parallel, and long batches are split into lanes. Each lane begins at a guess: a place where four records seem
+to follow one another. A guess is proven if the lane before it ends exactly there; the first lane of a batch begins at
+the start of the batch. What is not proven is left to the plain loop, so a wrong guess costs only time.
 """
 
 from functools import cache
@@ -16,13 +16,13 @@ from barnabas.records.record import RECORD_SIZE_MIN
 from barnabas.spark.arrow.varints import Bools, Ints, Octets
 
 LANES_MIN: Final = 48
-"""From which on a step in all lanes is cheaper than a loop over them: about 5 us against 0.09 us each."""
+"""With more lanes, a step in all of them is cheaper than a loop: about 5 us against 0.09 us each."""
 _LANE_RECORDS: Final = 192
-"""How long lanes should be: finding a beginning costs about as much as 50 records."""
+"""The length of lanes: finding a start costs about as much as 50 records."""
 _STEPS_MAX: Final = 4 * _LANE_RECORDS
 _STEPS_AT_ONCE: Final = 8
 _WINDOW_BYTES_MAX: Final = 2048
-"""In which the beginning of a record is looked for; lanes of longer records are joined to the one before."""
+"""Where to search for the start of a record; lanes of longer records are joined to the previous one."""
 _LOOK_AHEAD: Final = 3
 
 _Pairs = npt.NDArray[np.uint16]
@@ -30,7 +30,7 @@ _Pairs = npt.NDArray[np.uint16]
 
 @cache
 def _strides() -> Ints:
-    """By the first two bytes of a record: its size, length included; 0 if those bytes do not tell."""
+    """By the first two bytes of a record: its size, length included; 0 if those bytes are not enough."""
     pairs = np.arange(1 << 16, dtype=np.int64)
     low, high = pairs & 0xFF, pairs >> 8
     is_short = low < 0x80
@@ -42,7 +42,7 @@ def _strides() -> Ints:
 
 @cache
 def _tells() -> Bools:
-    """By the first two bytes: whether a record can begin so, if its attributes are zero."""
+    """By the first two bytes: whether a record can begin with them, if its attributes are zero."""
     pairs = np.arange(1 << 16)
     return (_strides() > 0) & ((pairs & 0x80 > 0) | (pairs < 0x100))
 
@@ -54,8 +54,8 @@ class _Lanes(NamedTuple):
     batches: Ints
 
 
-def walk_abreast(octets: Octets, positions: Ints, ends: Ints, counts: Ints) -> tuple[Bools, Ints]:
-    """Which batches are walked to their proper end, and the starts of all their records, in order."""
+def walk_in_lanes(octets: Octets, positions: Ints, ends: Ints, counts: Ints) -> tuple[Bools, Ints]:
+    """Which batches were walked completely, and the starts of all their records, in order."""
     nothing = np.zeros(len(counts), np.bool_), np.empty(0, np.int64)
     if octets.size < RECORD_SIZE_MIN:
         return nothing
@@ -67,7 +67,7 @@ def walk_abreast(octets: Octets, positions: Ints, ends: Ints, counts: Ints) -> t
     inside = places < lanes.limits
     records = inside.sum(axis=0)
     walked = records < len(places)
-    # Where each lane stood when it first was not inside any more: at its limit, if it is right.
+    # Where each lane first left its range: exactly at its limit if it is right.
     landed = np.take_along_axis(places, np.minimum(records, len(places) - 1)[None, :], axis=0)[0] == lanes.limits
     sound = np.bincount(lanes.batches, ~(walked & landed), len(counts)) == 0
     sound &= np.bincount(lanes.batches, records, len(counts)) == counts
@@ -76,7 +76,7 @@ def walk_abreast(octets: Octets, positions: Ints, ends: Ints, counts: Ints) -> t
 
 
 def _step(pairs: _Pairs, lanes: _Lanes) -> Ints:
-    """A row for every step with the place of each lane, until all have reached their limits."""
+    """A row for every step with the position of each lane, until all have reached their limits."""
     strides = _strides()
     last = len(pairs) - 1
     now = lanes.begins
@@ -106,14 +106,14 @@ def _cut(octets: Octets, pairs: _Pairs, positions: Ints, ends: Ints, counts: Int
 
 
 def _guesses(octets: Octets, pairs: _Pairs, near: Ints, ends: Ints, window: int) -> Ints:
-    """The first place in each window where a record seems to begin; none for windows without."""
+    """The first place in each window where a record seems to begin; without windows that have none."""
     places = (near[:, None] + np.arange(window, dtype=np.int64)).ravel()
     seem = np.flatnonzero(_tells()[pairs[np.minimum(places, len(pairs) - 1)]])
     rows, at = seem // window, places[seem]
     chosen = np.arange(len(seem))
     begins = at
     for _ in range(_LOOK_AHEAD + 1):
-        # A record begins before the end, and its attributes, behind the length, are zero.
+        # A record begins before the end, and its attributes, after the length, are zero.
         right = at < ends[rows]
         safe = np.minimum(at, octets.size - 3)
         low = octets.array[safe]

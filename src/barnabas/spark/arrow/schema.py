@@ -1,7 +1,7 @@
 """The columns of the source: the names and types of Spark's Kafka connector.
 
-Spark compares the schema of what a source yields with its own, and accepts no difference: these are the types that
-`to_arrow_schema(schema, timezone="UTC")` of pyspark makes of the connector's types. All columns may be null in the
+Spark requires that the batches of a source have exactly its own schema: these are the types to which
+`to_arrow_schema(schema, timezone="UTC")` of pyspark converts the connector's types. All columns may be null in the
 schema, as the connector's are; a record without headers has null there, not an empty array.
 """
 
@@ -25,7 +25,7 @@ COLUMN_TYPES: Final[dict[str, Any]] = {
     "timestampType": pa.int32(),
     "headers": HEADERS_TYPE,
 }
-"""By column, in the connector's order; `headers` is there only when asked for."""
+"""By column, in the connector's order; `headers` only if requested."""
 
 
 @lru_cache(maxsize=64)

@@ -1,15 +1,15 @@
-"""Zigzag varints of many records at once.
+"""Reads zigzag varints of many records at once.
 
 A gather of eight bytes costs hardly more than one of a single byte, and arithmetic on a column of words costs a tenth
 of it. So a `Cursor` fetches the next eight bytes of every record as one 64-bit word (the first byte lowest), and reads
-number after number out of those words until they run dry.
+number after number from those words until they are used up.
 
-In a word, the first byte without its top bit ends the number. Where all records of a column have numbers of one size,
-which is nearly always, that size is a plain number instead of a column.
+In a word, the first byte without its top bit ends the number. If all numbers of a column have the same size, which is
+nearly always, that size is a plain number instead of a column.
 
 Nothing is read outside the buffer. A position at or past its end is an error. The last seven bytes are read by a word
-that begins earlier and is shifted, so that zeros follow the end; a number that was cut off there ends in a position
-past its record's end, which callers compare anyway.
+that begins earlier and is shifted, so that zeros follow the end; a number that is truncated there ends past its
+record's end, which callers check anyway.
 """
 
 from typing import Final
@@ -34,7 +34,7 @@ _BUFFER_BYTES_MAX: Final = (1 << 31) - 1
 
 
 class Octets:
-    """Bytes to read numbers from, as numpy and Arrow see them; only what is shorter than a word is copied."""
+    """Bytes to read numbers from, as numpy and Arrow see them; copied only if shorter than a word."""
 
     def __init__(self, data: Buffer) -> None:
         self.size: Final = len(data)
@@ -51,7 +51,7 @@ class Octets:
         self.words: Final[Words] = np.ndarray((self.last_word + 1,), np.dtype("<u8"), self.array.data, 0, (1,))
 
     def words_at(self, positions: Ints) -> Words:
-        """The eight bytes from each position on (never negative); zeros stand for what follows the end."""
+        """The eight bytes from each position on (never negative); zeros after the end."""
         if not len(positions):
             return np.empty(0, np.uint64)
         last = int(positions.max())
@@ -64,9 +64,9 @@ class Octets:
 
 
 def numbers_at(words: Words) -> tuple[Words, Ints | int]:
-    """The numbers that begin the words, as on the wire (zigzag not undone), and their sizes in bytes.
+    """The numbers at the start of the words, as on the wire (zigzag not decoded), and their sizes in bytes.
 
-    One size stands for all if it is the same; it is 9 for a number that eight bytes do not end.
+    A single size if all are the same; 9 for a number of more than eight bytes.
     """
     size = _one_size(words)
     if size:
@@ -89,7 +89,7 @@ def numbers_at(words: Words) -> tuple[Words, Ints | int]:
 
 
 def _one_size(words: Words) -> int:
-    """Bytes of the numbers that begin the words, if it is the same for all; otherwise 0."""
+    """The size of the numbers at the start of the words if it is the same for all; otherwise 0."""
     end = ~int(words[0]) & _TOP_BITS
     size = (end & -end).bit_length() >> 3
     tops = _TOP_BITS & ((1 << (8 * size)) - 1)
@@ -107,9 +107,9 @@ class Cursor:
     def __init__(self, octets: Octets, positions: Ints) -> None:
         self._octets: Final = octets
         self._positions = positions
-        self._ahead = 0  # what is still to be added to all positions
+        self._ahead = 0  # not added to the positions yet
         self._words: Words = np.empty(0, np.uint64)
-        self._left = 0  # bytes that every word still has
+        self._left = 0  # bytes left in every word
 
     @property
     def positions(self) -> Ints:
@@ -124,7 +124,7 @@ class Cursor:
         self._left = 0
 
     def keep(self, chosen: Bools) -> None:
-        """Go on with these records only."""
+        """Continue with these records only."""
         self._positions = self.positions[chosen]
         self._left = 0
 
@@ -132,7 +132,7 @@ class Cursor:
         self._advance(1, 1)
 
     def skip_varint(self) -> None:
-        """Past a number that nobody asks for."""
+        """Skip a number."""
         self.read_varlong()
 
     def read_varint(self) -> Ints:
@@ -160,7 +160,7 @@ class Cursor:
             self._fill()
         raw, sizes = numbers_at(self._words)
         longest = sizes if isinstance(sizes, int) else int(sizes.max())
-        if longest > self._left and not fresh:  # zeros were shifted in behind, and seemed to be the number's end
+        if longest > self._left and not fresh:  # zeros were shifted in, and looked like the end of the number
             self._fill()
             raw, sizes = numbers_at(self._words)
             longest = sizes if isinstance(sizes, int) else int(sizes.max())
@@ -182,7 +182,7 @@ class Cursor:
                 self._words = self._words >> (sizes << 3).view(np.uint64)
 
     def _read_slowly(self) -> Ints:
-        """Nine bytes and more: only timestamps millions of years apart have them, one by one they shall be read."""
+        """Numbers of nine bytes and more, one by one: only timestamps millions of years apart need them."""
         data = bytes(self._octets.data)
         values = np.empty(len(self._positions), np.int64)
         positions = self.positions.tolist()

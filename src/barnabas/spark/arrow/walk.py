@@ -1,14 +1,14 @@
-"""Where each record of many batches begins: the one part of decoding that is sequential by nature.
+"""Finds where each record of many batches begins: the only part of decoding that is inherently sequential.
 
-A record says only how long it is, so the next one is found by stepping over this one. Three ways to step, all exact:
+A record only has its length, so the next one is found by stepping over this one. There are three ways, all exact:
 
-    runs        Records of one length lie at equal distances. Where every place that is expected under this guess holds
-                the same length, the guess is proven from the first record on; what follows a run is the next guess.
-                Records of like content come in few runs, as only their deltas grow.
-    abreast     One step in many places at once, for lengths at random (`lanes`).
-    one by one  A plain loop, for few records, and for whatever the others leave.
+    runs        Records of the same length are at equal distances. If every expected position has the same length, the
+                guess is proven from the first record on; the record after a run is the next guess. Records of similar
+                content form few runs, as only their deltas grow.
+    lanes       One step in many places at once, for random lengths (`lanes`).
+    one by one  A plain loop, for few records, and for the rest.
 
-A short look at the first batches decides. No step leaves the buffer, and a batch's last record must end where the batch
+A sample of the first batches decides. No step leaves the buffer, and a batch's last record must end where the batch
 does.
 """
 
@@ -18,23 +18,23 @@ import numpy as np
 
 from barnabas.records.record import RECORD_SIZE_MIN
 from barnabas.records.varint import read_varint
-from barnabas.spark.arrow.lanes import walk_abreast
+from barnabas.spark.arrow.lanes import walk_in_lanes
 from barnabas.spark.arrow.varints import WORD_BYTES, Bools, Ints, Octets, Words, numbers_at
 from barnabas.wire.errors import InvalidRecord
 
 _LOOK_BATCHES: Final = 32
 _LOOK_RECORDS: Final = 16
 _FEW: Final = 100
-"""Records that are found one by one before a look has been taken at them."""
+"""So many records are found one by one, without a sample."""
 _RUN_RECORDS_MIN: Final = 6
-"""Mean length of a run from which on guessing is cheaper than stepping."""
+"""With a longer mean run, guessing is cheaper than stepping."""
 _RUN_RECORDS_MAX: Final = 1 << 18
 _LONG_RUN: Final = 512
-"""Records of a guess from which on a batch is worth a handful of calls of its own."""
-_ABREAST_RECORDS: Final = range(2000, 1 << 18)
-"""Fewer are found one by one before lanes are; more would need much memory."""
+"""With more records in a guess, a batch is worth its own calls."""
+_LANES_RECORDS: Final = range(2000, 1 << 18)
+"""Fewer are found faster one by one; more would need much memory."""
 _NOTED_MAX: Final = 1 << 16
-"""Numbers of Python take nine times the memory of numpy's."""
+"""Python integers take nine times the memory of numpy's."""
 _LENGTH_BYTES_MAX: Final = 5
 _LENGTH_MIN: Final = RECORD_SIZE_MIN - 1
 # Records at which offset deltas, mostly their numbers in the batch, become a byte longer: no run goes past them.
@@ -42,7 +42,7 @@ _DELTA_GROWS_AT: Final = np.array([1 << 6, 1 << 13, 1 << 20, 1 << 27, 1 << 34], 
 
 
 class Bodies(NamedTuple):
-    """The records of each batch: where they begin and end, and how many they are. One row per batch, in order."""
+    """The records of each batch: where they begin and end, and how many there are. One row per batch, in order."""
 
     starts: Ints
     ends: Ints
@@ -50,21 +50,21 @@ class Bodies(NamedTuple):
 
 
 class _Open(NamedTuple):
-    """Batches that are not walked to their end: where the next record begins, and where its start is to be noted."""
+    """Batches that are not finished: where the next record begins, and where to store its start."""
 
     positions: Ints
     ends: Ints
     counts: Ints
-    """Records that are left."""
+    """Remaining records."""
     slots: Ints
     walked: Ints
-    """Records that are behind us."""
+    """Finished records."""
 
     def where(self, chosen: Bools | Ints | slice) -> "_Open":
         return _Open(*(column[chosen] for column in self))
 
     def after(self, records: Ints, positions: Ints) -> "_Open":
-        """So many records later; without the batches that are done, which must have ended where they should."""
+        """After so many records; without finished batches, which must have ended at their end."""
         counts = self.counts - records
         done = counts == 0
         if (positions[done] != self.ends[done]).any():
@@ -87,8 +87,8 @@ def record_starts(octets: Octets, bodies: Bodies) -> Ints:
         walk = walk.where(bodies.counts > 0)
     while int(walk.counts.sum()) >= _FEW and (run := _usual_run(octets, walk)) >= _RUN_RECORDS_MIN:
         walk = _step_over_runs(octets, walk, min(4 * run, _RUN_RECORDS_MAX), starts)
-    if int(walk.counts.sum()) in _ABREAST_RECORDS:
-        walk = _step_abreast(octets, walk, starts)
+    if int(walk.counts.sum()) in _LANES_RECORDS:
+        walk = _step_in_lanes(octets, walk, starts)
     for position, end, count, slot, _ in zip(*(column.tolist() for column in walk), strict=True):
         _step_one_by_one(octets, position, end, starts[slot : slot + count])
     return starts
@@ -98,12 +98,12 @@ def record_starts(octets: Octets, bodies: Bodies) -> Ints:
 
 
 class _Guess(NamedTuple):
-    """That so many records of each batch are as long as the next one."""
+    """The guess that so many records of each batch are as long as the next one."""
 
     records: Ints
     strides: Ints
     words: Words
-    """With the length, and nothing else: other bytes are zero."""
+    """The length only: other bytes are zero."""
     masks: Words
     """The bytes of the length."""
 
@@ -114,12 +114,12 @@ def _guess(octets: Octets, walk: _Open, records_max: int) -> _Guess:
     lengths = (raw >> np.uint64(1)).view(np.int64)
     size_max = sizes if isinstance(sizes, int) else int(sizes.max())
     if size_max > _LENGTH_BYTES_MAX or (raw & np.uint64(1)).any() or int(lengths.min()) < _LENGTH_MIN:
-        raise InvalidRecord("the length of a record cannot be true")
+        raise InvalidRecord("the length of a record is invalid")
     strides = lengths + sizes
     grows_in = _DELTA_GROWS_AT[np.searchsorted(_DELTA_GROWS_AT, walk.walked, side="right")] - walk.walked
     fitting = (walk.ends - walk.positions) // strides
     if not fitting.all():
-        raise InvalidRecord("a record is longer than what is left of its batch")
+        raise InvalidRecord("a record is longer than the rest of its batch")
     records = np.minimum(np.minimum(fitting, walk.counts), np.minimum(grows_in, records_max))
     unused = np.asarray(WORD_BYTES - sizes, np.int64) << 3
     masks = np.broadcast_to(np.uint64(0xFFFFFFFFFFFFFFFF) >> unused.view(np.uint64), words.shape)
@@ -127,7 +127,7 @@ def _guess(octets: Octets, walk: _Open, records_max: int) -> _Guess:
 
 
 def _proven(octets: Octets, walk: _Open, guess: _Guess) -> tuple[Ints, Ints]:
-    """How many records of each batch are as long as guessed, one at least; and the places of all in a matrix."""
+    """How many records of each batch are as long as guessed, at least one; and the positions of all in a matrix."""
     # A few batches with many more records than the others are not worth a wide matrix: their rest is another guess.
     width = min(int(guess.records.max()), 2 * int(guess.records.mean()) + 1)
     places = walk.positions[:, None] + guess.strides[:, None] * np.arange(width, dtype=np.int64)
@@ -139,7 +139,7 @@ def _proven(octets: Octets, walk: _Open, guess: _Guess) -> tuple[Ints, Ints]:
 
 
 def _usual_run(octets: Octets, walk: _Open) -> int:
-    """Records that go on with one length, on the average of the first batches; very many if no end was seen."""
+    """The mean number of records with the same length in the first batches; very large if no run ended."""
     some = walk.where(slice(_LOOK_BATCHES))
     guess = _guess(octets, some, _LOOK_RECORDS)
     records, _ = _proven(octets, some, guess)
@@ -163,7 +163,7 @@ def _step_over_runs(octets: Octets, walk: _Open, records_max: int, starts: Ints)
 
 
 def _note_long_runs(octets: Octets, walk: _Open, guess: _Guess, starts: Ints) -> Ints:
-    """Batch by batch, without a list of places: a view with the run's stride has the lengths."""
+    """Batch by batch, without a list of positions: a view with the run's stride has the lengths."""
     found = guess.records.tolist()
     rows = zip(*(column.tolist() for column in (walk.positions, guess.strides, walk.slots)), strict=True)
     for index, (position, stride, slot) in enumerate(rows):
@@ -179,11 +179,11 @@ def _note_long_runs(octets: Octets, walk: _Open, guess: _Guess, starts: Ints) ->
     return np.array(found, np.int64)
 
 
-# --- one by one, or abreast ---
+# --- one by one, or in lanes ---
 
 
-def _step_abreast(octets: Octets, walk: _Open, starts: Ints) -> _Open:
-    sound, found = walk_abreast(octets, walk.positions, walk.ends, walk.counts)
+def _step_in_lanes(octets: Octets, walk: _Open, starts: Ints) -> _Open:
+    sound, found = walk_in_lanes(octets, walk.positions, walk.ends, walk.counts)
     done = walk.where(sound)
     before = np.cumsum(done.counts) - done.counts
     starts[np.repeat(done.slots - before, done.counts) + np.arange(len(found))] = found

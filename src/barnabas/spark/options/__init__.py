@@ -1,1 +1,1 @@
-"""The options of source and sink: names, values, refusals. Pure; nothing here asks a broker or needs Spark."""
+"""The options of source and sink: names, values, errors. Pure functions, without a broker or Spark."""

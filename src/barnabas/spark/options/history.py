@@ -1,11 +1,11 @@
-"""The option `history`: what has to be known about a history before a read of it is planned."""
+"""The option `history`: checked, and its manifests loaded, before a read is planned."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from barnabas.spark.errors import UserError
 from barnabas.spark.options.positions import AtTimestamp, AtTimestamps, Position
-from barnabas.spark.options.subscription import Pointed, Subscribe, SubscribePattern, Subscription
+from barnabas.spark.options.subscription import PipelineFlow, Subscribe, SubscribePattern, Subscription
 from barnabas.spark.options.values import Values
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ class HistoryOption:
     typed: "tuple[Column, ...]"
     """The typed columns of all files together."""
     current: "dict[str, tuple[Column, ...]]"
-    """Those that new files of a topic get, by topic: what the log has is decoded to the same."""
+    """By topic, the columns of its new files: records of the log are decoded to the same columns."""
 
 
 def history_option(values: Values, subscription: Subscription, *positions: Position) -> HistoryOption | None:
@@ -30,17 +30,18 @@ def history_option(values: Values, subscription: Subscription, *positions: Posit
     for position in positions:
         if isinstance(position, AtTimestamp | AtTimestamps):
             raise UserError(
-                f"The option {position.option} asks the log, which does not know the times of its history.",
-                "leave it out and filter the column timestamp: files without a wanted time are skipped",
+                f"The option {position.option} cannot be used with history: brokers do not know the times "
+                "of archived records.",
+                "remove it and filter the column timestamp: files without matching records are skipped",
             )
-    if isinstance(subscription, Pointed):
+    if isinstance(subscription, PipelineFlow):
         raise UserError(
-            "The option history goes with subscribe or assign, not with a pipeline's flow.",
+            "The option history works with subscribe and assign, not with a pipeline's flow.",
             "name the topic with subscribe (barnabas pipeline versions shows it)",
         )
     if isinstance(subscription, SubscribePattern):
         raise UserError(
-            "With the option history, topics are named: it has columns of its own for each.",
+            "The option history does not work with subscribePattern: each topic has its own columns.",
             "use subscribe, or assign",
         )
     from barnabas.history.declared import merged, parse
@@ -68,7 +69,7 @@ def committed_only(properties: dict[str, str], history: HistoryOption | None) ->
     if properties.get("isolation.level", "read_committed").lower() != "read_committed":
         raise UserError(
             "A history has committed records only, but kafka.isolation.level is read_uncommitted.",
-            "leave the option out: with history, the log is read with read_committed too",
+            "remove kafka.isolation.level: with history, the log is read with read_committed, too",
         )
     return {**properties, "isolation.level": "read_committed"}
 
@@ -76,7 +77,7 @@ def committed_only(properties: dict[str, str], history: HistoryOption | None) ->
 def refuse_in_streams(values: Values) -> None:
     if values.has(OPTION):
         raise UserError(
-            "A stream reads the log alone, but the option history is set.",
-            "remove it; to go through the history first, read it as a batch, then start the stream at its "
+            "A stream reads only the log, but the option history is set.",
+            "remove it; to process the history first, read it as a batch, then start the stream at its "
             "tiered_through (barnabas archive status)",
         )

@@ -1,7 +1,7 @@
-"""`kafka.*`: what is handed to the client, what is refused and why.
+"""The options `kafka.*`: which are passed to the client, which are refused and why.
 
-A property that this client does not use is let through, as Kafka's own clients do: the same options must serve the
-JVM connector. One that looks like a misspelling is not.
+A property that this client does not use is accepted, as in Kafka's own clients: the same options must work with the
+JVM connector. One that looks like a misspelling is refused.
 """
 
 import logging
@@ -17,7 +17,7 @@ _BYTES = "keys and values are bytes here; convert columns with Spark, like CAST(
 
 _REFUSED_IN_SOURCE = {
     "auto.offset.reset": "say where to start with startingOffsets (earliest, latest or JSON); a query that is started "
-    "again goes on from its checkpoint",
+    "again continues from its checkpoint",
     "enable.auto.commit": "remove it; Spark's checkpoint holds the position, and with kafka.group.id every finished "
     "batch is committed to that group",
     "key.deserializer": _BYTES,
@@ -55,7 +55,7 @@ def _properties(options: Mapping[str, str], refused: Mapping[str, str]) -> dict[
         _log.warning("The option kafka.%s is not known and has no effect: remove it, or correct its name.", name)
     if not properties.get("bootstrap.servers", "").strip():
         raise UserError(
-            "The option kafka.bootstrap.servers is missing, so there is no broker to ask.",
+            "The option kafka.bootstrap.servers is missing, so there is no broker to connect to.",
             'give the address of one or several, for example option("kafka.bootstrap.servers", "localhost:9092")',
         )
     return properties

@@ -1,8 +1,8 @@
-"""Which options exist, and what is said about one that does not.
+"""Which options exist, and the error for one that does not.
 
-Spark hands every option of a read or a write to the source and drops none, so a misspelt name would act as if it were
-not there: `startingOffset` instead of `startingOffsets`, and a query begins at the wrong end of a topic. Here every
-name is known or refused, with the name that was probably meant.
+Spark passes every option of a read or a write to the source, so a misspelt name would be ignored: with `startingOffset`
+instead of `startingOffsets`, a query begins at the wrong end of a topic. Here an unknown name is refused, with the name
+that was probably meant.
 
 Spark's options ignore upper and lower case, and reach a Python source in lower case. The names below are spelt as the
 documentation spells them.
@@ -53,10 +53,10 @@ SPARK = (
     "asyncProgressTrackingEnabled",
     "asyncProgressTrackingCheckpointIntervalMs",
 )
-"""What Spark reads itself from the options of a stream, and hands on."""
+"""Options of a stream that Spark itself reads, and passes on."""
 
 _LIKENESS = 0.75
-"""Below it two names are not each other's misspelling: difflib's ratio of `startingOffset` and `startingOffsets` is
+"""Below it, neither name is a misspelling of the other: difflib's ratio of `startingOffset` and `startingOffsets` is
 0.97, of `endingOffsets` and `startingOffsets` 0.79, of `topic` and `subscribe` 0.29."""
 
 

@@ -1,6 +1,6 @@
-"""Where to start and where to end, as a user says it; `barnabas.spark.source.resolution` makes offsets of it.
+"""Where to start and where to end, as the user gives it; `barnabas.spark.source.resolution` turns it into offsets.
 
-Three options speak about the same end. Whoever gives several gets the first of: one timestamp for all partitions, a
+Three options set the same end. If several are given, the first of these is used: one timestamp for all partitions, a
 timestamp for each, offsets.
 """
 
@@ -13,17 +13,17 @@ from barnabas.spark.options.values import Values, partition_numbers, whole_numbe
 
 LATEST = -1
 EARLIEST = -2
-"""Kafka's own numbers for the two ends of a log; they may stand in JSON instead of an offset."""
+"""Kafka's own numbers for the two ends of a log; JSON may have them instead of an offset."""
 
 
 @dataclass(frozen=True, slots=True)
 class Earliest:
-    """The first record that is there."""
+    """The first record in the log."""
 
 
 @dataclass(frozen=True, slots=True)
 class Latest:
-    """Behind the last record; with `isolation.level` read_committed, behind the last that is decided."""
+    """After the last record; with `isolation.level` read_committed, the last stable offset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,15 +128,15 @@ def _check_pair(
 ) -> None:
     if unpaired := starts.keys() ^ ends.keys():
         raise UserError(
-            f"{start_option} and {end_option} name different partitions: {named_partitions(set(unpaired))} stand in "
-            "one of them only.",
+            f"{start_option} and {end_option} name different partitions: {named_partitions(set(unpaired))} are in "
+            "only one of them.",
             "name the same partitions in both",
         )
     for partition, start in starts.items():
         if start > ends[partition] >= 0:
             raise UserError(
-                f"{start_option} is {start} for {partition}, which is behind its {end_option}, {ends[partition]}.",
-                "exchange them, or correct one",
+                f"{start_option} is {start} for {partition}, which is after its {end_option}, {ends[partition]}.",
+                "swap them, or correct one",
             )
 
 

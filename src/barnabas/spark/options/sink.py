@@ -1,8 +1,8 @@
 """The options of a write: those of Spark's Kafka connector, and `exactlyOnce`, which it does not have.
 
-`topic` says where all rows go; without it a column `topic` says it for each. `exactlyOnceId` names the transactions of
-a query, where the default (made from the query's id) must not be used, as with ACLs on transactional ids. `txnAppId`
-and `txnVersion` say which write a batch write is, so that it can be made again without harm; the names are Delta's.
+`topic` names the topic of all rows; without it, the column `topic` names that of each. `exactlyOnceId` is a prefix of
+the query's transactional ids, for when ACLs do not allow the default. `txnAppId` and `txnVersion` identify a batch
+write, so that it can be repeated safely; the names are Delta's.
 """
 
 import re
@@ -29,12 +29,12 @@ _JAVA_PARTITIONERS: Mapping[str, Partitioner] = {
 """Kafka's own, by the name of their class; others are Java code that cannot run here."""
 
 _APP_ID = re.compile(r"[A-Za-z0-9._-]{1,200}")
-"""It goes into transactional ids and a group's name, between marks that it must not contain."""
+"""It becomes part of transactional ids and of a group's name, between separators that it must not contain."""
 
 
 @dataclass(frozen=True)
 class NumberedWrite:
-    """A batch write that can be told from others, also when it is made again."""
+    """The identity of a batch write that can be repeated."""
 
     app_id: str
     version: int
@@ -42,17 +42,17 @@ class NumberedWrite:
 
 @dataclass(frozen=True)
 class SinkOptions:
-    """What a write was told, checked. Can be pickled: it goes to every task."""
+    """The checked options of a write. Can be pickled: they go to every task."""
 
     topic: str | None
-    """For all rows; None: the column `topic` says it."""
+    """For all rows; None: the column `topic` names it."""
     properties: Mapping[str, str]
     """`kafka.*`, without the prefix."""
     exactly_once: bool
     exactly_once_id: str | None
     partitioner: Partitioner
     numbered: NumberedWrite | None = None
-    """Of a batch write; None: it has no number, and is another one each time."""
+    """Of a batch write; None: it has no number, so each write is a new one."""
 
     def client(self) -> "ClientSettings":
         """How to reach the brokers."""
@@ -115,8 +115,8 @@ def _numbered(values: Values, *, exactly_once: bool) -> NumberedWrite | None:
 def _check_exactly_once(properties: Mapping[str, str]) -> None:
     if "transactional.id" in properties:
         raise UserError(
-            "With exactlyOnce every task has a transactional id of its own, so kafka.transactional.id cannot be set.",
-            "remove it, and choose the beginning of these ids with exactlyOnceId",
+            "With exactlyOnce every task has its own transactional id, so kafka.transactional.id cannot be set.",
+            "remove it, and choose the prefix of these ids with exactlyOnceId",
         )
     if properties.get("enable.idempotence", "true").lower() == "false":
         raise UserError("exactlyOnce needs an idempotent producer.", "remove kafka.enable.idempotence")

@@ -20,7 +20,7 @@ from barnabas.spark.options.history import HistoryOption, committed_only, histor
 from barnabas.spark.options.kafka import source_properties
 from barnabas.spark.options.names import ENDING, STREAM_ONLY, check_source_names
 from barnabas.spark.options.positions import Earliest, Latest, Position, check_batch, position
-from barnabas.spark.options.subscription import Pointed, Subscription, subscription
+from barnabas.spark.options.subscription import PipelineFlow, Subscription, subscription
 from barnabas.spark.options.values import INT_MAX, Values
 
 if TYPE_CHECKING:
@@ -34,24 +34,24 @@ READ_UNCOMMITTED, READ_COMMITTED = 0, 1
 _GROUP_PREFIX = "spark-kafka-source"
 
 _POLL_TIMEOUT_MS = 120_000
-"""The default of `spark.network.timeout`, which the connector takes; a Python source does not see Spark's settings."""
+"""The default of `spark.network.timeout`, which the connector uses; a Python source does not see Spark's settings."""
 
 
 @dataclass(frozen=True)
 class SourceOptions:
-    """What a read was told, checked. Can be pickled: it goes to every task."""
+    """The checked options of a read. Can be pickled: they go to every task."""
 
     subscription: Subscription
     start: Position
     end: Position
-    """Of a batch read. A stream has no end; here it is Latest then."""
+    """Of a batch read. For a stream, which has no end, it is Latest."""
     latest_if_no_timestamp: bool
-    """Where no record is as late as a starting timestamp: start at the end, instead of failing."""
+    """If no record has the starting timestamp or a later one: start at the end instead of failing."""
     properties: Mapping[str, str]
     """`kafka.*`, without the prefix."""
     fail_on_data_loss: bool
     columns: tuple[str, ...] | None
-    """As asked for with `columns`; None: all."""
+    """As requested with `columns`; None: all."""
     include_headers: bool
     min_partitions: int | None
     max_records_per_partition: int | None
@@ -59,13 +59,13 @@ class SourceOptions:
     min_offsets_per_trigger: int | None
     max_trigger_delay_ms: int
     max_time_per_trigger_ms: int | None
-    """All partitions of a batch end at one timestamp, and the batch reaches no farther in time than this."""
+    """The longest time that a batch spans; all its partitions end at the same timestamp."""
     group_id_prefix: str
     poll_timeout_ms: int
     offset_attempts: int
     offset_retry_interval_ms: int
     metadata_cache_ms: int
-    """How long the list of partitions may be old before it is asked for again; 0: always ask."""
+    """How long the list of partitions is cached; 0: not at all."""
     push_down: bool
     history: HistoryOption | None = None
 
@@ -83,11 +83,11 @@ class SourceOptions:
 
     @property
     def typed(self) -> "tuple[Column, ...]":
-        """The columns that a history has beside the connector's."""
+        """The columns that a history adds to those of the connector."""
         return self.history.typed if self.history else ()
 
     def client(self) -> "ClientSettings":
-        """How to reach the brokers. The import is late: Spark imports this package to find out that it is there."""
+        """How to reach the brokers. Imported late: Spark imports this package just to find the data source."""
         from barnabas.client.errors import BadProperty
         from barnabas.client.properties import client_settings
 
@@ -100,7 +100,7 @@ class SourceOptions:
 
 
 def batch_options(options: Mapping[str, str]) -> SourceOptions:
-    """Of `spark.read`. Connecting comes later; everything that can be known before is known here."""
+    """The options of `spark.read`. Everything that can be checked without a connection is checked here."""
     values = Values(options)
     check_source_names(options)
     start = position(values, "starting", Earliest())
@@ -114,7 +114,7 @@ def batch_options(options: Mapping[str, str]) -> SourceOptions:
 
 
 def stream_options(options: Mapping[str, str]) -> SourceOptions:
-    """Of `spark.readStream`."""
+    """The options of `spark.readStream`."""
     values = Values(options)
     check_source_names(options)
     refuse_in_streams(values)
@@ -122,13 +122,13 @@ def stream_options(options: Mapping[str, str]) -> SourceOptions:
         if values.has(name):
             raise UserError(
                 f"A stream has no end, but the option {name} is set.",
-                "remove it, read a batch with spark.read, or stop at what is there now with trigger(availableNow=True)",
+                "remove it, read a batch with spark.read, or stop at the current end with trigger(availableNow=True)",
             )
     return _common(options, values, position(values, "starting", Latest()), Latest())
 
 
 def general_options(options: Mapping[str, str]) -> SourceOptions:
-    """What holds for batch and stream alike; for the moment when Spark has not yet said which of the two it will be."""
+    """The options that batch and stream reads share, for use before Spark has said which of the two it is."""
     values = Values(options)
     check_source_names(options)
     start = position(values, "starting", Earliest())
@@ -140,9 +140,9 @@ def _common(options: Mapping[str, str], values: Values, start: Position, end: Po
     history = history_option(values, topics, start, end)
     properties = committed_only(source_properties(options), history)
     if "group.id" in properties and values.has("groupIdPrefix"):
-        _log.warning("The option groupIdPrefix has no effect beside kafka.group.id: remove one of them.")
-    if isinstance(topics, Pointed):
-        # What pipelines write is committed as a whole or given up; who sees what was given up sees rows twice.
+        _log.warning("The option groupIdPrefix has no effect together with kafka.group.id: remove one of them.")
+    if isinstance(topics, PipelineFlow):
+        # Pipelines write in transactions: a reader of aborted records would see rows twice.
         properties = {"isolation.level": "read_committed", **properties}
     level = properties.get("isolation.level", "read_uncommitted").lower()
     if level not in ("read_uncommitted", "read_committed"):
@@ -154,7 +154,7 @@ def _common(options: Mapping[str, str], values: Values, start: Position, end: Po
     if least is not None and most is not None and least > most:
         raise UserError(
             f"minOffsetsPerTrigger is {least}, which is more than maxOffsetsPerTrigger, {most}.",
-            "make the least no more than the most",
+            "lower minOffsetsPerTrigger, or raise maxOffsetsPerTrigger",
         )
     return SourceOptions(
         subscription=topics,
@@ -187,7 +187,7 @@ def _time_per_trigger(values: Values) -> int | None:
         return None
     span_ms = values.duration_ms(name, "")
     if span_ms < 1:
-        raise UserError(f"The option {name} is {values.text(name)!r}.", "let it be a millisecond or more, like 5m")
+        raise UserError(f"The option {name} is {values.text(name)!r}.", "use a millisecond or more, such as 5m")
     return span_ms
 
 
@@ -197,7 +197,7 @@ def _strategy(values: Values) -> str:
     if text not in ("error", "latest"):
         raise UserError(
             f"The option {name} is {text!r}.",
-            "it is error (fail where no record is as late as the timestamp) or latest (start at the end there)",
+            "use error (fail if no record has this timestamp or a later one) or latest (then start at the end)",
         )
     return text
 
@@ -208,5 +208,5 @@ def _columns(values: Values) -> tuple[str, ...] | None:
         return None
     names = tuple(name for part in text.split(",") if (name := part.strip()))
     if not names:
-        raise UserError("The option columns names no column.", "write them with commas between, like key,value")
+        raise UserError("The option columns names no column.", "separate names by commas, such as key,value")
     return names

@@ -1,4 +1,4 @@
-"""Which topics and partitions a read is about: one of subscribe, subscribePattern, assign, or a pipeline's flow."""
+"""The topics and partitions of a read: one of subscribe, subscribePattern, assign, or a pipeline's flow."""
 
 import re
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from barnabas.spark.options.values import Values, partition_lists
 
 @dataclass(frozen=True, slots=True)
 class Subscribe:
-    """All partitions of these topics, those that are added later too."""
+    """All partitions of these topics, including those that are added later."""
 
     topics: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class SubscribePattern:
-    """All partitions of the topics in whose name the pattern is found, those that are made later too."""
+    """All partitions of the topics whose names match the pattern, including topics that are created later."""
 
     pattern: str
 
@@ -31,14 +31,14 @@ class Assign:
 
 
 @dataclass(frozen=True, slots=True)
-class Pointed:
-    """The topic of a pipeline's flow, in the version that readers of the pipeline shall see when the read begins."""
+class PipelineFlow:
+    """The topic of a pipeline's flow, in the version that readers see when the read begins."""
 
     pipeline: str
     flow: str
 
 
-Subscription = Subscribe | SubscribePattern | Assign | Pointed
+Subscription = Subscribe | SubscribePattern | Assign | PipelineFlow
 
 _EXAMPLE = 'for example option("subscribe", "orders,payments")'
 
@@ -46,15 +46,15 @@ _EXAMPLE = 'for example option("subscribe", "orders,payments")'
 def subscription(values: Values) -> Subscription:
     given = [name for name in STRATEGIES if values.has(name)]
     if values.has("pipeline") or values.has("flow"):
-        return _pointed(values, given)
+        return _pipeline_flow(values, given)
     if not given:
         raise UserError(
-            "The read does not say which topics it is about.",
+            "The read names no topics.",
             f"set one of the options subscribe, subscribePattern and assign, {_EXAMPLE}",
         )
     if len(given) > 1:
         raise UserError(
-            f"The options {' and '.join(given)} are both set, and each says on its own which topics to read.",
+            f"The options {' and '.join(given)} are both set, and each of them selects topics.",
             f"keep one of them, {_EXAMPLE}",
         )
     text = values.text(given[0]) or ""
@@ -65,7 +65,7 @@ def subscription(values: Values) -> Subscription:
     return _assign(text)
 
 
-def _pointed(values: Values, given: list[str]) -> Pointed:
+def _pipeline_flow(values: Values, given: list[str]) -> PipelineFlow:
     pipeline, flow = values.text("pipeline"), values.text("flow")
     if not pipeline or not flow:
         there, missing = ("pipeline", "flow") if pipeline else ("flow", "pipeline")
@@ -75,10 +75,10 @@ def _pointed(values: Values, given: list[str]) -> Pointed:
         )
     if given:
         raise UserError(
-            f"The options pipeline and {given[0]} are both set, and each says on its own which topics to read.",
+            f"The options pipeline and {given[0]} are both set, and each of them selects topics.",
             "keep one of them",
         )
-    return Pointed(pipeline, flow)
+    return PipelineFlow(pipeline, flow)
 
 
 def _subscribe(text: str) -> Subscribe:
@@ -95,8 +95,8 @@ def _pattern(text: str) -> SubscribePattern:
         re.compile(text)
     except re.error as problem:
         raise UserError(
-            f"The option subscribePattern is {text!r}, which is no regular expression: {problem}.",
-            "correct it; a topic matches if the expression is found anywhere in its name, so ^ and $ mean whole names",
+            f"The option subscribePattern is {text!r}, which is not a regular expression: {problem}.",
+            "correct it; it may match anywhere in a topic's name, so use ^ and $ to match whole names",
         ) from None
     return SubscribePattern(text)
 

@@ -1,4 +1,4 @@
-"""Values of options: text in, numbers and such out, or a refusal that says what would be right."""
+"""Parses the values of options. Errors say what would be valid."""
 
 import json
 import re
@@ -12,7 +12,7 @@ INT_MAX = 2**31 - 1
 
 
 class Values:
-    """The options of one read or write. Names are compared without regard to case."""
+    """The options of one read or write. Names are case-insensitive."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
         self._values = {name.lower(): value for name, value in options.items()}
@@ -56,7 +56,7 @@ class Values:
 
 
 def whole_number(value: str) -> int | None:
-    """As Scala's `toLong`: decimal digits with or without a sign; nothing else that Python would take."""
+    """As Scala's `toLong`: decimal digits with or without a sign; nothing else that Python would accept."""
     return int(value) if re.fullmatch(r"[+-]?[0-9]+", value) else None
 
 
@@ -100,7 +100,7 @@ def _json(name: str, text: str, example: str) -> dict[str, object]:
 
 
 def _shape(name: str, example: str) -> UserError:
-    return UserError(f"The option {name} is not of the right shape.", example)
+    return UserError(f"The option {name} has the wrong format.", example)
 
 
 def _short(text: str) -> str:

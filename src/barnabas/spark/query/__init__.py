@@ -1,1 +1,1 @@
-"""A running query as operators see it: its group, its lag, its metrics."""
+"""Monitoring of running queries: group, lag, metrics, data loss."""

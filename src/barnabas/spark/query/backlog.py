@@ -1,8 +1,8 @@
-"""Of when is the oldest record that a query has not read yet, or that is left to it? The broker is asked for a batch.
+"""Looks up the timestamp of the oldest record that a query has not read yet, or that remains after a loss.
 
-ListOffsets finds offsets by time, not times by offset. So a Fetch of one byte is sent: brokers answer with the whole
-first batch however large it is, and with that of the first partition only, so each partition is asked for by itself,
-all of them one after the other on the leader's connection without waiting in between.
+ListOffsets finds offsets by time, not times by offset. So a Fetch of one byte is sent: brokers answer with the complete
+first batch however large it is, but only of the first partition. So there is one request for each partition, all
+pipelined on the leader's connection.
 """
 
 import dataclasses
@@ -20,15 +20,15 @@ from barnabas.wire.errors import ErrorCode, KafkaError
 from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 
 _FETCH_VERSION_MAX = 12
-"""The last one in which topics have names."""
+"""The last version in which topics have names."""
 _IN_FLIGHT_MAX = 16
-"""Answers that may wait for us at a time, one batch each."""
+"""Requests in flight, with a batch in each response."""
 _DECOMPRESSED_BYTES_MAX = 64 << 20
-"""A batch that unpacks to more has no age: a figure on a dashboard is not worth more memory."""
+"""A batch that decompresses to more has no age: a number on a dashboard is not worth more memory."""
 
 
 def oldest_unread_ms(cluster: Cluster, positions: Mapping[Partition, int]) -> dict[Partition, int]:
-    """Timestamps of the first records at or after these offsets; nothing for those where it cannot be told."""
+    """Timestamps of the first records at or after these offsets; without those that are unknown."""
     found: dict[Partition, int] = {}
     for leader, places in cluster.by_leader(positions).items():
         if leader is None or leader < 0:
@@ -39,7 +39,7 @@ def oldest_unread_ms(cluster: Cluster, positions: Mapping[Partition, int]) -> di
 
 
 def dated(cluster: Cluster, losses: Iterable[Loss]) -> list[Loss]:
-    """The same losses, with the times of the oldest records that are left. A report must not fail for want of them."""
+    """The same losses, with the times of the oldest records that are left. A report must not fail without them."""
     losses = list(losses)
     left = {(loss.topic, loss.partition): loss.available for loss in losses if loss.cause is Cause.EXPIRED}
     try:
@@ -55,7 +55,7 @@ def dated(cluster: Cluster, losses: Iterable[Loss]) -> list[Loss]:
 
 
 def first_timestamp_ms(records: bytes | memoryview, position: int) -> int | None:
-    """Of the first record of a producer at or after `position`; None if these bytes hold none, or none with a time."""
+    """Of the first record of a producer at or after `position`; None if there is none, or it has no timestamp."""
     try:
         for batch in split_batches(records):
             header = batch.header
@@ -68,7 +68,7 @@ def first_timestamp_ms(records: bytes | memoryview, position: int) -> int | None
             for record in decode_records(batch, max_bytes=_DECOMPRESSED_BYTES_MAX):
                 if record.offset >= position:
                     return _known(record.timestamp)
-    except KafkaError:  # damaged, too large, or older than the format that we read: it has no age for us
+    except KafkaError:  # damaged, too large, or of an older format: its age is unknown
         return None
     return None
 

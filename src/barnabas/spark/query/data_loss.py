@@ -1,9 +1,8 @@
-"""What a query wanted to read and found gone, told so that a person can decide what to do.
+"""Reports records that were deleted before a query could read them, and what to do about it.
 
-Records leave a log under a reader's feet in a few ways: retention takes them, someone deletes them, a topic is deleted
-and made again under the same name, a leader without all records is elected. Whoever finds out, the driver that plans a
-batch or the task that reads it, says it in the words of this module: which records, from where to where, and what to
-type now. Nothing here asks a broker or Spark.
+It happens in a few ways: retention removes records, someone deletes them, a topic is deleted and created again with the
+same name, a leader without all records is elected. The driver that plans a batch or the task that reads it notices, and
+reports with this module which records are missing and what to type now. Needs neither a broker nor Spark.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,39 +14,39 @@ from typing import Any
 from barnabas.spark.errors import HINT, UserError
 
 _ROWS_MAX = 40
-"""Of the table. A topic may have thousands of partitions; what is left out is counted."""
+"""Rows of the table. A topic may have thousands of partitions; the others are counted."""
 
 
 class Cause(Enum):
-    """Why a wanted offset is not there."""
+    """Why a requested offset is missing."""
 
     EXPIRED = "deleted by retention, or by hand, before they were read"
-    CUT_OFF = "the log ends before the offset that was wanted: it was cut off, or the topic was made again"
-    REMADE = "the topic was deleted and made again: these are other records under the same offsets"
+    CUT_OFF = "the log ends before the requested offset: it was truncated, or the topic was created again"
+    RECREATED = "the topic was deleted and created again: it has other records at the same offsets"
     GONE = "the topic or the partition no longer exists"
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """One partition's records that cannot be read any more."""
+    """Records of one partition that can no longer be read."""
 
     topic: str
     partition: int
     wanted: int
     """The first offset that was to be read."""
     available: int | None
-    """The first offset that can be read instead; None: nothing of it can."""
+    """The first offset that can be read instead; None: there is none."""
     cause: Cause = Cause.EXPIRED
     until: int | None = None
-    """Where the range that was wanted ends, exclusive; None: not known, it goes on."""
+    """The end of the requested range, exclusive; None: it has no known end."""
     oldest_left_ms: int | None = None
-    """The timestamp of the record at `available`, where someone has looked: what is older than it has gone."""
+    """The timestamp of the record at `available`, if it was looked up: older records are gone."""
 
     @property
     def lost_at_most(self) -> int | None:
-        """Records, an upper bound: compaction, markers of transactions and aborted records leave holes in offsets.
+        """Records, an upper bound: compaction, transaction markers and aborted records leave holes in the offsets.
 
-        None where it cannot be told: offsets of a topic that was made again say nothing about those of the old one.
+        None if unknown: offsets of a topic that was created again do not relate to those of the old one.
         """
         if self.cause is not Cause.EXPIRED:
             return None if self.until is None else max(0, self.until - self.wanted)
@@ -58,7 +57,7 @@ class Loss:
 
 
 class DataLost(UserError):
-    """Records are gone and the user has not said that the query may go on without them."""
+    """Records are gone, and failOnDataLoss is set."""
 
     def __init__(self, losses: Iterable[Loss]) -> None:
         self.losses = tuple(_ordered(losses))
@@ -78,7 +77,7 @@ def failure(losses: Iterable[Loss]) -> str:
 def next_steps(losses: Iterable[Loss]) -> str:
     """The choices after a failure, on one line."""
     steps = [
-        'to go on without these records, set option("failOnDataLoss", "false") and start the query again with the '
+        'to continue without these records, set option("failOnDataLoss", "false") and start the query again with the '
         "same checkpoint",
         "to start over, give it a new checkpointLocation and say from where with startingOffsets or startingTimestamp",
         _keep_longer(_ordered(losses)),
@@ -87,11 +86,11 @@ def next_steps(losses: Iterable[Loss]) -> str:
 
 
 def warning(losses: Iterable[Loss]) -> str:
-    """For the log: the query goes on behind the gap."""
+    """For the log: the query continues after the gap."""
     found = _ordered(losses)
     opening = (
-        f"{_subject(found)} gone before the query could read {_them(found)}. It goes on without, as failOnDataLoss "
-        "is false."
+        f"{_subject(found)} gone before the query could read {_them(found)}. It continues without "
+        f"{_them(found)}, because failOnDataLoss is false."
     )
     lines = [opening, "", *_table(found)]
     advice = _keep_longer(found)
@@ -111,8 +110,8 @@ def _subject(losses: Sequence[Loss]) -> str:
     unknown = known.count(None)
     if unknown:
         places = "1 partition" if unknown == 1 else f"{unknown:,} partitions"
-        return f"Records of {places}" + (f", and up to {total:,} of others," if total else "") + " are"
-    return "1 record is" if total == 1 else f"Up to {total:,} records are"
+        return f"Records of {places}" + (f", and up to {total:,} of others," if total else "") + " were"
+    return "1 record was" if total == 1 else f"Up to {total:,} records were"
 
 
 def _them(losses: Sequence[Loss]) -> str:
@@ -138,7 +137,7 @@ def _table(losses: Sequence[Loss]) -> list[str]:
         cells = [row[0].ljust(widths[0]), *(row[column].rjust(widths[column]) for column in range(1, 5)), row[5]]
         lines.append("  " + "  ".join(cells))
     if len(losses) > _ROWS_MAX:
-        lines.append(f"  and {len(losses) - _ROWS_MAX:,} partitions more")
+        lines.append(f"  and {len(losses) - _ROWS_MAX:,} more partitions")
     return lines
 
 
@@ -146,7 +145,7 @@ def _row(loss: Loss) -> tuple[str, ...]:
     count = loss.lost_at_most
     why = loss.cause.value
     if loss.oldest_left_ms is not None:
-        why += f"; the oldest record left is of {_moment(loss.oldest_left_ms)}"
+        why += f"; the oldest remaining record is from {_moment(loss.oldest_left_ms)}"
     return (
         loss.topic,
         str(loss.partition),

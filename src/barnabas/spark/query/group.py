@@ -1,15 +1,16 @@
-"""A query's place, shown in a consumer group: lag tools see it, and a start that has read nothing yet is remembered.
+"""The consumer group of a query: shows its offsets to lag tools, and remembers where a new query starts.
 
-Spark's checkpoint decides where a query goes on. The group serves two ends beside it:
+Spark's checkpoint decides where a query continues. The group has two other purposes:
 
-- Progress. Whatever a finished batch has read is committed, by the source (one trigger late: that is when Spark tells
-  it) and by the listener (at once). Neither may undo what the other did, so the listener looks before it commits.
-- The start. Spark asks a source for its initial offsets again until a first batch is written down, and "latest" is
-  another place each time. So they are committed before they are used, with a note that says what they are:
-  `spark:initial:<digest of the starting options>`. While that note stands, they are the answer.
+- Progress. The offsets of a finished batch are committed, by the source (one trigger late: that is when Spark tells it)
+  and by the listener (at once). Neither may undo a commit of the other, so the listener reads before it commits.
+- The start. Spark asks a source for its initial offsets again until a first batch is in the checkpoint, and "latest" is
+  different each time. So they are committed before they are used, with the metadata
+  `spark:initial:<digest of the starting options>`. As long as the group has that metadata, they are used again.
 
-The group has no members, so any broker of any version takes the commits, as it does those of Kafka's own reset tool.
-Live members of another consumer forbid them. That is said, and the query goes on: its checkpoint has its place.
+The group has no members, so brokers of any version accept the commits, as they do those of Kafka's own reset tool. They
+refuse them while another consumer has live members. Then there is a warning, and the query continues from its
+checkpoint.
 """
 
 import hashlib
@@ -52,7 +53,7 @@ _MEMBERS_THERE: Final = frozenset(
 
 
 def start_digest(options: Mapping[str, str]) -> str:
-    """Of what decides where a query begins: the same options, the same start. Names know no case, as in Spark."""
+    """A digest of the options that decide where a query begins. Names are case-insensitive, as in Spark."""
     given = {name.lower(): value.strip() for name, value in options.items()}
     starting = {name: given[name] for name in _STARTING_OPTIONS if name in given}
     return hashlib.sha256(json.dumps(starting, sort_keys=True).encode()).hexdigest()[:16]
@@ -66,12 +67,12 @@ class QueryGroup:
         self._initial = _INITIAL + start
         self._progress = _PROGRESS + start
         self._silenced = False
-        """One trouble is told once, until a commit succeeds again."""
+        """The same problem is logged once, until a commit succeeds again."""
 
     def initial(self) -> dict[Partition, int] | None:
-        """The offsets that were kept for this start, if no batch was committed since; ClientError if nobody answers.
+        """The offsets kept for this start, if no batch was committed since; ClientError if no broker answers.
 
-        Partitions that an operator has moved meanwhile, with a tool that resets offsets, are where they were moved to.
+        If an operator has reset offsets of some partitions meanwhile, these are used.
         """
         try:
             committed = fetch_offsets(self._cluster(), self.group_id, None)
@@ -89,18 +90,18 @@ class QueryGroup:
         }
 
     def keep_initial(self, offsets: Offsets) -> bool:
-        """Whether the group has them now; ClientError if nobody answers, for then they are not safe to use yet."""
+        """Whether the group has them now; ClientError if no broker answers: then they are not safe to use yet."""
         return self._write(offsets, self._initial, "the offsets at which the query begins are not kept in its group")
 
     def commit(self, offsets: Offsets) -> bool:
-        """For the source: Spark says what is finished before it goes on, so nobody can be further. Never raises."""
+        """For the source: Spark calls it before the next batch, so no other commit can be further. Never raises."""
         return self._write_progress(offsets)
 
     def advance(self, offsets: Offsets, *, anew: bool = False) -> bool:
-        """For those who hear of progress late: commits what nobody has committed yet. Never raises.
+        """For the listener, which may be late: commits only what has not been committed yet. Never raises.
 
-        Only this query's own commits count as further; anything else in the group is overwritten by the truth. With
-        `anew` also what is committed already, lest it expires (`offsets.retention.minutes`) while nothing happens.
+        Only this query's own commits count as further; other offsets in the group are overwritten. With `anew`, offsets
+        are committed again, so that they do not expire (`offsets.retention.minutes`) while the query is idle.
         """
         try:
             committed = fetch_offsets(self._cluster(), self.group_id, offsets)
@@ -117,7 +118,7 @@ class QueryGroup:
         return self._write_progress(due)
 
     def committed(self) -> dict[Partition, int]:
-        """What the query has in its group: where it began, or how far it came; ClientError if nobody answers."""
+        """The query's offsets in its group: its start, or its progress; ClientError if no broker answers."""
         notes = (self._initial, self._progress)
         found = fetch_offsets(self._cluster(), self.group_id, None)
         return {place: one.offset for place, one in found.items() if one.metadata in notes}
@@ -126,7 +127,7 @@ class QueryGroup:
         return committed is not None and committed.metadata == self._progress and committed.offset > offset
 
     def _impossible(self, places: Iterable[Partition], committed: Mapping[Partition, Committed]) -> set[Partition]:
-        """Where the group is beyond the log's end: the topic was made again, and the offset belongs to the old one."""
+        """Partitions whose committed offset is beyond the log's end: it belongs to a topic that was deleted."""
         ends = self._cluster().offsets(places, LATEST)
         return {
             place for place, end in ends.items() if end.error == ErrorCode.none and committed[place].offset > end.offset
@@ -145,7 +146,7 @@ class QueryGroup:
             commit_offsets(self._cluster(), self.group_id, {place: (offset, note) for place, offset in offsets.items()})
         except Refused as refusal:
             if refusal.code == ErrorCode.unknown_topic_or_partition:
-                return True  # the others are committed, and a partition that is gone has no lag
+                return True  # the others are committed, and a deleted partition has no lag
             self._warn(trouble, refusal)
             return False
         self._silenced = False
@@ -157,8 +158,8 @@ class QueryGroup:
         self._silenced = True
         if isinstance(error, Refused) and error.code in _MEMBERS_THERE:
             _log.warning(
-                "The group %s has live members of another consumer, so %s (%s). The query goes on: its place is in its "
-                "checkpoint. Stop the other consumers, or give the query a kafka.group.id of its own.",
+                "The group %s has live members of another consumer, so %s (%s). The query continues: its "
+                "offsets are in its checkpoint. Stop the other consumers, or give the query its own kafka.group.id.",
                 self.group_id,
                 trouble,
                 error.code.name.upper(),

@@ -1,7 +1,7 @@
 """Spark's events about queries, passed on to the watcher.
 
-Spark calls these methods over Py4J. `onQueryStarted` is called before `start()` returns and holds it up, the others
-come later on Spark's own thread. None of them waits for a broker.
+Spark calls these methods over Py4J. `onQueryStarted` is called before `start()` returns and delays it; the others
+are called later, on Spark's own thread. None of them waits for a broker.
 """
 
 import logging
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("barnabas.spark")
 
-# Behind the indented lines of a Python traceback stands what was raised.
+# The exception follows the indented lines of a Python traceback.
 _RAISED = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*)")
 
 
@@ -35,32 +35,32 @@ class QueryListener(ProgressListener):
         self._session = session
         self._watcher = watcher
         self._queries: dict[str, Any] = {}
-        """By run id: those that have begun and not ended."""
+        """By run id: the running queries."""
         self._lock = threading.Lock()
 
     def watch_running(self) -> None:
-        """The queries that have begun before there was a listener."""
+        """Watch queries that were started before the listener."""
         for query in self._session.streams.active:
             self._begin(query)
 
     def catch_up(self) -> None:
-        """At the end of the program, hear of what Spark had no time to tell."""
+        """At the end of the program, fetch the progress that Spark has not reported yet."""
         for query in list(self._queries.values()):
-            self._hear_last(query)
+            self._take_last_progress(query)
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802 # Spark calls it so
         query = self._session.streams.get(str(event.id))
         if query is not None:
             self._begin(query)
 
-    def on_progress(self, told: str) -> None:
-        self._watcher.note(read_progress(told))
+    def on_progress(self, progress_json: str) -> None:
+        self._watcher.note(read_progress(progress_json))
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
         run_id = str(event.runId)
         with self._lock:
             self._queries.pop(run_id, None)
-        self._watcher.note(Ended(run_id, None if event.exception is None else in_words(event.exception)))
+        self._watcher.note(Ended(run_id, None if event.exception is None else describe_exception(event.exception)))
 
     def _begin(self, query: Any) -> None:
         run_id = str(query.runId)
@@ -80,15 +80,15 @@ class QueryListener(ProgressListener):
             planned = []
         sources = [(index, watch) for index, one in enumerate(planned) if (watch := _watch(index, one)) is not None]
         self._watcher.note(Started(str(query.id), run_id, query.name, sources))
-        self._hear_last(query)
+        self._take_last_progress(query)
 
-    def _hear_last(self, query: Any) -> None:
+    def _take_last_progress(self, query: Any) -> None:
         try:
             last = query._jsq.lastProgress()
             if last is not None:
                 self._watcher.note(read_progress(last.json()))
         except (Py4JError, ConnectionError):
-            _log.debug("Spark is gone and cannot be asked for the last batch of a query any more")
+            _log.debug("Spark has stopped: the last batch of a query cannot be fetched")
 
 
 def _watch(index: int, planned: PlannedSource) -> SourceWatch | None:
@@ -96,13 +96,13 @@ def _watch(index: int, planned: PlannedSource) -> SourceWatch | None:
         return None
     try:
         return SourceWatch(index, planned)
-    except ClientError as error:  # the query itself will say so, too, and fail
+    except ClientError as error:  # the query itself reports it, too, and fails
         _log.warning("A source cannot be watched: %s", error)
         return None
 
 
-def in_words(exception: str) -> str:
-    """On one line: what our code said, or else what Python code of the user raised, or else what Spark begins with."""
+def describe_exception(exception: str) -> str:
+    """In one line: our own error, or the exception of the user's Python code, or the start of Spark's message."""
     reason = reason_of(StreamingQueryException(exception))
     if reason is not None:
         return reason.message.partition("\n")[0]

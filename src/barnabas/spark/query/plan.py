@@ -1,10 +1,10 @@
-"""Which sources a running query has, and with which options, read from its plan in the JVM.
+"""The sources of a running query and their options, read from its plan in the JVM.
 
-Progress shows a Python source by the name of its class and nothing else, and what is in its offsets is written to
-checkpoints, logs and the web interface: no place for passwords. The analysed plan has the options as the user gave
-them. Its streaming leaves, each counted once, stand in the order in which progress lists the sources.
+A query's progress only has the class name of a Python source, and offsets are written to checkpoints, logs and the web
+interface: not a place for passwords. The analyzed plan has the options as the user gave them. Its streaming leaves,
+each counted once, are in the same order as the sources in the progress.
 
-This looks behind PySpark's public face (`StreamExecution.analyzedPlan`), in this one place.
+This is the only place that uses a private API of Spark (`StreamExecution.analyzedPlan`).
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ _GROUP_ID = "group.id"
 
 
 class PlannedSource(NamedTuple):
-    """A source of any kind. `options` are empty where it is none of ours."""
+    """A source of any kind. `options` are empty if it is not ours."""
 
     format: str
     options: Mapping[str, str]
@@ -30,7 +30,7 @@ class PlannedSource(NamedTuple):
 
     @property
     def client_properties(self) -> dict[str, str]:
-        """Kafka's names, as the client takes them. Spark's options know no case, and Kafka's are all lower."""
+        """For the client, with Kafka's names. Spark's options are case-insensitive, and Kafka's are lower case."""
         lower = {name.lower(): value for name, value in self.options.items()}
         return {name.removeprefix(_PREFIX): value for name, value in lower.items() if name.startswith(_PREFIX)}
 
@@ -43,7 +43,7 @@ def planned_sources(query: "StreamingQuery") -> list[PlannedSource]:
     """In the order of `progress.sources`."""
     leaves: list[Any] = []
     for leaf in _leaves(query._jsq.streamingQuery().analyzedPlan()):
-        # A frame that is used twice in a query is one source: Spark compares relations, and so do we.
+        # A DataFrame that is used twice in a query is one source: Spark compares relations, and so do we.
         if leaf.isStreaming() and not any(leaf.equals(known) for known in leaves):
             leaves.append(leaf)
     return [_planned(leaf) for leaf in leaves]

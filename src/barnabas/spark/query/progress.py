@@ -1,7 +1,7 @@
-"""What Spark tells about a finished batch, as far as a query's place in its topics is concerned.
+"""Parses what Spark reports about a finished batch: the offsets of a query in its topics.
 
 Spark shows offsets of a Python source as the JSON that the source gave it: `{"orders": {"0": 42}}`. Entries whose names
-begin with "$" are the source's own notes; no topic is called so. The first batch has no start offset in progress.
+begin with "$" are the source's own; no topic has such a name. The first batch has no start offset in progress.
 """
 
 import json
@@ -27,7 +27,7 @@ class SourceProgress:
 
 @dataclass(frozen=True, slots=True)
 class BatchProgress:
-    """One trigger that is over, with a batch or without."""
+    """One finished trigger, with a batch or without."""
 
     query_id: str
     run_id: str
@@ -42,22 +42,22 @@ class BatchProgress:
 
 def read_progress(text: str) -> BatchProgress:
     """From the JSON form of a `StreamingQueryProgress`; its Python fields turn null into the string "None"."""
-    told: dict[str, Any] = json.loads(text)
-    duration_ms = int(told.get("batchDuration", 0))
+    fields: dict[str, Any] = json.loads(text)
+    duration_ms = int(fields.get("batchDuration", 0))
     return BatchProgress(
-        query_id=told["id"],
-        run_id=told["runId"],
-        name=told.get("name"),
-        batch_id=int(told["batchId"]),
-        finished_ms=_moment_ms(told["timestamp"]) + duration_ms,
+        query_id=fields["id"],
+        run_id=fields["runId"],
+        name=fields.get("name"),
+        batch_id=int(fields["batchId"]),
+        finished_ms=_moment_ms(fields["timestamp"]) + duration_ms,
         batch_duration_ms=duration_ms,
-        input_rows=int(told.get("numInputRows", 0)),
-        sources=tuple(_source(source) for source in told["sources"]),
+        input_rows=int(fields.get("numInputRows", 0)),
+        sources=tuple(_source(source) for source in fields["sources"]),
     )
 
 
 def read_offsets(shown: object) -> dict[Partition, int]:
-    """Of an offset as progress, a checkpoint or the source has it; other sources' offsets give nothing."""
+    """Parses offsets from progress, a checkpoint or the source; empty for other sources."""
     if isinstance(shown, str):
         try:
             shown = json.loads(shown)
@@ -75,12 +75,12 @@ def read_offsets(shown: object) -> dict[Partition, int]:
     return found
 
 
-def _source(told: Mapping[str, Any]) -> SourceProgress:
+def _source(fields: Mapping[str, Any]) -> SourceProgress:
     return SourceProgress(
-        start=read_offsets(told.get("startOffset")),
-        end=read_offsets(told.get("endOffset")),
-        latest=read_offsets(told.get("latestOffset")),
-        input_rows=int(told.get("numInputRows", 0)),
+        start=read_offsets(fields.get("startOffset")),
+        end=read_offsets(fields.get("endOffset")),
+        latest=read_offsets(fields.get("latestOffset")),
+        input_rows=int(fields.get("numInputRows", 0)),
     )
 
 

@@ -1,8 +1,7 @@
-"""Hears of the batches of streaming queries at little cost.
+"""Receives the progress of streaming queries at little cost.
 
-PySpark turns each event of Spark into Python objects, with a question to the JVM for every field of every source,
-sink and state. With two listeners and four queries, the JVM was busy with that for a fifth of a core. An event knows
-itself as JSON, too: that is two questions.
+PySpark turns each event into Python objects, with a call to the JVM for every field of every source, sink and state.
+With two listeners and four queries, that took a fifth of a core. As JSON, an event takes two calls.
 """
 
 from abc import abstractmethod
@@ -21,21 +20,21 @@ if TYPE_CHECKING:
 
 
 class ProgressListener(StreamingQueryListener):
-    """Of queries that go on only what `on_progress` is told; that it has started or ended is told as ever."""
+    """Progress arrives in `on_progress`; starts and ends of queries arrive as in any listener."""
 
     @abstractmethod
-    def on_progress(self, told: str) -> None:
-        """A batch is over, or a trigger without one: a `StreamingQueryProgress` as JSON."""
+    def on_progress(self, progress_json: str) -> None:
+        """Called after each trigger, with a batch or without: a `StreamingQueryProgress` as JSON."""
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802 # Spark calls it so
         self.on_progress(event.progress.json)
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802
-        """Not asked for."""
+        """Ignored."""
 
     @property
     def _jlistener(self) -> "JavaObject":
-        """What PySpark gives to Spark in our place."""
+        """The object that PySpark registers in Spark for this listener."""
         if not hasattr(self, "_jlistenerobj"):
             jvm: Any = SparkContext._jvm
             self._jlistenerobj: JavaObject = jvm.PythonStreamingQueryListenerWrapper(_Unread(self))
@@ -51,4 +50,4 @@ class _Unread(JStreamingQueryListener):
         self.pylistener.on_progress(jevent.progress().json())
 
     def onQueryIdle(self, jevent: "JavaObject") -> None:  # noqa: N802
-        """Not asked for."""
+        """Ignored."""

@@ -19,14 +19,14 @@ _PARTITION = (*_SOURCE, "topic", "partition")
 
 
 class QueryCollector(Collector):
-    """Asked at each scrape; gives the figures of the watcher's last look."""
+    """Called at each scrape; returns the last measurements of the watcher."""
 
     def __init__(self, views: Callable[[], Sequence[QueryView]], wall_clock: Callable[[], float] = time.time) -> None:
         self._views = views
         self._wall_clock = wall_clock
 
     def describe(self) -> list[Metric]:
-        """Nothing is asked for at registration: queries come and go."""
+        """Empty at registration: queries come and go."""
         return []
 
     def collect(self) -> Iterator[Metric]:
@@ -74,7 +74,7 @@ def _source_metrics(running: Sequence[QueryView]) -> Iterator[Metric]:
         "barnabas_query_catch_up_seconds", "Until the backlog is gone at these rates; +Inf: never.", labels=_SOURCE
     )
     measured = GaugeMetricFamily(
-        "barnabas_query_measured_timestamp_seconds", "When the broker was last asked with success.", labels=_SOURCE
+        "barnabas_query_measured_timestamp_seconds", "When the broker last answered.", labels=_SOURCE
     )
     for view, source in _sources(running):
         for metric, value in (
@@ -110,7 +110,7 @@ def _partition_metrics(running: Sequence[QueryView], now_ms: int) -> Iterator[Me
 
 
 def _group_metrics(running: Sequence[QueryView]) -> Iterator[Metric]:
-    """Two sources may read the same partition in one group; a series must be there once, so the later one is told."""
+    """Two sources may read the same partition in one group; a series may occur only once, so the later one is used."""
     by_place: dict[tuple[str, str, str], PartitionLag] = {}
     for _, source in _sources(running):
         if source.group_id is not None:

@@ -1,7 +1,7 @@
-"""One source of a running query, watched from beside it: its place is committed and measured with a client of its own.
+"""Watches one source of a running query: commits its offsets and measures its lag, with its own client.
 
-The source itself lives in another process and speaks only when Spark asks it. What is watched from here goes on while
-a batch takes hours or hangs: then its lag must be seen to grow.
+The source itself lives in another process and runs only when Spark calls it. The watch continues while a batch takes
+hours or hangs, so that the growing lag can be seen.
 """
 
 import dataclasses
@@ -24,11 +24,11 @@ from barnabas.wire.errors import ErrorCode
 _log = logging.getLogger("barnabas.spark")
 
 RECOMMIT_EVERY_S = 3600.0
-"""Brokers forget offsets of groups without members after days (`offsets.retention.minutes`)."""
+"""Brokers delete offsets of groups without members after days (`offsets.retention.minutes`)."""
 PATIENCE_S = 5.0
-"""For one question. A figure that is late is measured again soon; other queries wait meanwhile."""
+"""For one request. A late measurement is repeated soon; other queries wait meanwhile."""
 _AGES_MAX = 100
-"""Questions for ages per measure, those of the largest lags first: each costs a batch on the wire."""
+"""Ages looked up per measurement, the largest lags first: each costs a batch on the wire."""
 
 
 class SourceWatch:
@@ -39,7 +39,7 @@ class SourceWatch:
         *,
         open_cluster: Callable[[ClientSettings], Cluster] | None = None,
     ) -> None:
-        """BadProperty where the options say nothing a client could use."""
+        """BadProperty if the client cannot use the options."""
         settings = client_settings(planned.client_properties)
         self._settings = dataclasses.replace(settings, request_timeout_s=min(settings.request_timeout_s, PATIENCE_S))
         self._open_cluster = open_cluster or (lambda settings: Cluster(settings, retry_for_s=PATIENCE_S))
@@ -54,17 +54,17 @@ class SourceWatch:
         """Seconds between the last two batches that have read something; 0 after the first."""
         self._meters: dict[Partition, PartitionMeter] = {}
         self._ages: dict[Partition, tuple[int, int]] = {}
-        """By partition: where we asked, and the timestamp there. It is asked for again when the place has moved."""
+        """By partition: an offset and its timestamp. Looked up again when the position has moved."""
         self._lags: tuple[PartitionLag, ...] = ()
         self._measured_ms: int | None = None
         self._trouble: str | None = None
         self._committed_s: float | None = None
         self._is_commit_due = False
-        """The last commit has failed, and perhaps no batch will follow it for a long time."""
+        """The last commit failed, and the next batch may be a long time away."""
         self.commits_failed = 0
 
     def finished(self, end: Offsets, now_s: float) -> None:
-        """A batch up to these offsets is done, and Spark has written that down."""
+        """A batch up to these offsets is done, and is in Spark's checkpoint."""
         if not end:
             return
         if dict(end) != self._positions or self._pace_s is None:
@@ -74,7 +74,7 @@ class SourceWatch:
         self._commit(now_s, anew=False)
 
     def measure(self, now_s: float, now_ms: int) -> None:
-        """Ask the broker; after a failure the last figures stay, with the reason beside them."""
+        """Ask the broker; after a failure the last measurements stay, with the reason."""
         try:
             if not self._positions and self._group is not None:
                 self._positions = self._group.committed()
@@ -151,7 +151,7 @@ class SourceWatch:
         return tuple(lags)
 
     def _date(self, cluster: Cluster, unread: Offsets, lags: dict[Partition, int]) -> None:
-        """Learn when the first unread record of each partition was written, and forget what is out of date."""
+        """Look up when the first unread record of each partition was written, and drop outdated entries."""
         self._ages = {place: age for place, age in self._ages.items() if unread.get(place) == age[0]}
         due = sorted((place for place in unread if place not in self._ages), key=lambda place: -lags[place])[:_AGES_MAX]
         found = oldest_unread_ms(cluster, {place: unread[place] for place in due})

@@ -1,4 +1,4 @@
-"""What an operator is shown of a query: plain values, made by the watcher, told as JSON or to Prometheus."""
+"""The state of a query, as shown to operators: plain values from the watcher, published as JSON and to Prometheus."""
 
 import math
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ RUNNING, STOPPED, FAILED = "running", "stopped", "failed"
 @dataclass(frozen=True, slots=True)
 class SourceView:
     index: int
-    """Its place in the query's progress."""
+    """Its index in the query's progress."""
     bootstrap_servers: str
     group_id: str | None
     measured_ms: int | None
-    """When the broker was last asked with success."""
+    """When the broker last answered."""
     trouble: str | None
-    """Why the last attempt to ask it failed."""
+    """Why it did not answer the last request."""
     partitions: tuple[PartitionLag, ...]
 
     @property
@@ -38,7 +38,7 @@ class SourceView:
         return catch_up_s(self.lag, self.in_per_second, self.out_per_second)
 
     def age_s(self, now_ms: int) -> float | None:
-        """Of the oldest record in any partition; None where there is a backlog and nobody knows its age."""
+        """Of the oldest record in any partition; None if there is a backlog of unknown age."""
         ages = [partition.age_s(now_ms) for partition in self.partitions]
         known = [age for age in ages if age is not None]
         if not known or (None in ages and max(known) == 0):
@@ -68,16 +68,16 @@ class QueryView:
     name: str | None
     state: str
     error: str | None
-    """The first line of what ended it."""
+    """The first line of the error that ended it."""
     batch_id: int | None
-    """The last batch that is finished; None before the first."""
+    """The last finished batch; None before the first."""
     batch_duration_ms: int | None
     finished_ms: int | None
     rows_total: int
     """Rows read from all sources since the query was started."""
     commits_failed: int
     sources: tuple[SourceView, ...]
-    """Ours only."""
+    """Only sources of ours."""
 
     @property
     def title(self) -> str:

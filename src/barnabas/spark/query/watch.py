@@ -1,4 +1,4 @@
-"""`barnabas.spark.watch`: from now on, the queries of a session can be seen."""
+"""`barnabas.spark.watch`: monitors the queries of a session."""
 
 import atexit
 import logging
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Self
 from py4j.protocol import Py4JError
 
 from barnabas.spark.errors import UserError
-from barnabas.spark.query.board import Board, as_json, write_atomically
 from barnabas.spark.query.listener import QueryListener
+from barnabas.spark.query.status_server import StatusServer, as_json, write_atomically
 from barnabas.spark.query.views import QueryView
 from barnabas.spark.query.watcher import Watcher
 
@@ -35,10 +35,10 @@ def watch(
     json_file: str | os.PathLike[str] | None = None,
     refresh_s: float = REFRESH_S,
 ) -> "Watch":
-    """Commit the place of each query with a `kafka.group.id` when a batch is done, and show the lag of all.
+    """Commit the offsets of each query with a `kafka.group.id` after each batch, and publish the lag of all queries.
 
     `port`: of an HTTP server with `/metrics` (Prometheus) and `/queries` (JSON); 0 takes a free one. `json_file`:
-    written anew after each look. `refresh_s`: how often brokers are asked when no batch ends.
+    written after each measurement. `refresh_s`: how often to measure when no batch ends.
     """
     return Watch(spark, port=port, host=host, json_file=json_file, refresh_s=refresh_s)
 
@@ -65,9 +65,9 @@ class Watch:
         self._session = spark
         self._file = None if json_file is None else Path(json_file).absolute()
         if self._file is not None and not self._file.parent.is_dir():
-            raise UserError(f"There is no directory {self._file.parent} for json_file.", "make it, or choose another")
+            raise UserError(f"There is no directory {self._file.parent} for json_file.", "create it, or choose another")
         self._watcher = Watcher(refresh_s=refresh_s, publish=self._publish)
-        self._board = None if port is None else self._open_board(host, port)
+        self._server = None if port is None else self._open_server(host, port)
         self._closed = False
         self._watcher.start()
         self._listener = QueryListener(spark, self._watcher)
@@ -78,14 +78,14 @@ class Watch:
     @property
     def port(self) -> int | None:
         """Where the HTTP server listens."""
-        return None if self._board is None else self._board.port
+        return None if self._server is None else self._server.port
 
     def views(self) -> Sequence[QueryView]:
-        """What was last seen of each query."""
+        """The last known state of each query."""
         return self._watcher.views()
 
     def close(self) -> None:
-        """Commit what is finished, then look no more. Queries run on."""
+        """Commit finished batches, then stop watching. Queries keep running."""
         if self._closed:
             return
         self._closed = True
@@ -94,11 +94,11 @@ class Watch:
         try:
             self._session.streams.removeListener(self._listener)
         except (Py4JError, ConnectionError, AttributeError):
-            _log.debug("Spark was stopped before, and its listeners with it")
+            _log.debug("Spark was already stopped, with its listeners")
         if not self._watcher.close(_CLOSE_TIMEOUT_S):
             _log.warning("The last offsets of queries may not be in their groups: the broker did not answer in time.")
-        if self._board is not None:
-            self._board.close()
+        if self._server is not None:
+            self._server.close()
 
     def __enter__(self) -> Self:
         return self
@@ -112,7 +112,7 @@ class Watch:
         if self._file is not None:
             write_atomically(self._file, as_json(views, _now_ms()))
 
-    def _open_board(self, host: str, port: int) -> Board:
+    def _open_server(self, host: str, port: int) -> StatusServer:
         try:
             from prometheus_client import CollectorRegistry
             from prometheus_client.exposition import choose_encoder
@@ -120,7 +120,7 @@ class Watch:
             from barnabas.spark.query.prometheus import QueryCollector
         except ImportError:
             raise UserError(
-                "The package prometheus-client is missing, which /metrics is made with.",
+                "The package prometheus-client is not installed, which /metrics needs.",
                 "run pip install 'barnabas[spark]'",
             ) from None
         registry = CollectorRegistry()
@@ -131,10 +131,10 @@ class Watch:
             return encode(registry), content_type
 
         try:
-            return Board(host, port, metrics=metrics, queries=lambda: as_json(self.views(), _now_ms()))
+            return StatusServer(host, port, metrics=metrics, queries=lambda: as_json(self.views(), _now_ms()))
         except OSError as error:
             raise UserError(
-                f"Nothing can listen on {host}:{port}: {error.strerror}.",
+                f"Cannot listen on {host}:{port}: {error.strerror}.",
                 "choose another port, or 0 for a free one",
             ) from error
 

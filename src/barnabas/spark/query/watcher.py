@@ -1,7 +1,7 @@
-"""The thread that looks after all watched queries: it hears of their batches, commits their places, measures their lag.
+"""The thread that watches queries: it receives their batches, commits their offsets, measures their lag.
 
-Spark's listener calls come on Spark's own thread and must not wait for a broker, so they only leave a note here. Notes
-about one run are taken together: only its newest batch matters.
+Spark's listener calls come on Spark's own thread and must not wait for a broker, so they only queue a note here. Notes
+about one run are handled together: only its newest batch matters.
 """
 
 import logging
@@ -18,9 +18,9 @@ from barnabas.spark.query.views import FAILED, RUNNING, STOPPED, QueryView
 _log = logging.getLogger("barnabas.spark")
 
 MEASURE_PAUSE_S = 1.0
-"""At least so long between two measures of a query, however fast its triggers are."""
+"""The minimum time between two measurements of a query, however fast its triggers are."""
 ENDED_KEPT_MAX = 50
-"""Queries that have ended are shown, so that one sees why; the oldest are dropped."""
+"""Ended queries are shown with the reason; the oldest are dropped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Started:
     run_id: str
     name: str | None
     sources: Sequence[tuple[int, SourceWatch]]
-    """Ours, each with its place in the query's progress."""
+    """Ours, each with its index in the query's progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class _Run:
     rows_total: int = 0
     measured_s: float | None = None
     moved: bool = True
-    """Since the last measure."""
+    """Since the last measurement."""
 
 
 class Watcher:
@@ -73,7 +73,7 @@ class Watcher:
         self._notes.put(note)
 
     def views(self) -> list[QueryView]:
-        """From any thread: the figures of the last look."""
+        """From any thread: the last measurements."""
         return self._views
 
     def start(self) -> None:
@@ -81,7 +81,7 @@ class Watcher:
         self._thread.start()
 
     def close(self, timeout_s: float) -> bool:
-        """Finish what was noted, then end; whether that was possible in time."""
+        """Handle the queued notes, then end; returns whether that was done in time."""
         if self._thread is None:
             self._release()
             return True
@@ -90,7 +90,7 @@ class Watcher:
         return not self._thread.is_alive()
 
     def step(self, notes: Iterable[Started | BatchProgress | Ended]) -> None:
-        """One look at everything: take the notes, commit, measure what is due, publish."""
+        """One round: handle the notes, commit, measure what is due, publish."""
         finished: dict[str, BatchProgress] = {}
         ended: list[_Run] = []
         for note in notes:
@@ -98,7 +98,7 @@ class Watcher:
                 self._runs[note.run_id] = _Run(note)
             elif isinstance(note, Ended):
                 ended += self._end(note)
-            elif note.run_id in self._runs and self._is_news(note, finished.get(note.run_id)):
+            elif note.run_id in self._runs and self._is_new(note, finished.get(note.run_id)):
                 self._runs[note.run_id].rows_total += note.input_rows
                 finished[note.run_id] = note
         for run_id, progress in finished.items():
@@ -110,12 +110,12 @@ class Watcher:
             for _, source in run.started.sources:
                 source.close()
         self._forget_old_runs()
-        # The last batch of a run may be heard of after the next run of the query has begun; that one is shown then.
+        # The last batch of a run may be reported after the next run of the query has begun; then the next run is shown.
         self._views = list({run.started.query_id: _view(run) for run in self._runs.values()}.values())
         self._publish(self._views)
 
-    def _is_news(self, progress: BatchProgress, newest: BatchProgress | None) -> bool:
-        """The same batch is told twice where Spark was asked for it, and told by it as well."""
+    def _is_new(self, progress: BatchProgress, newest: BatchProgress | None) -> bool:
+        """A batch may be reported twice: by Spark, and when we asked for the last progress."""
         known = newest or self._runs[progress.run_id].last
         return known is None or progress.finished_ms > known.finished_ms
 
@@ -173,7 +173,7 @@ class Watcher:
             try:
                 self.step(notes)
             except Exception:
-                _log.exception("Watching queries failed; it goes on with the next batch. Please report this.")
+                _log.exception("Watching queries failed; it continues with the next batch. Please report this.")
         self._release()
 
     def _release(self) -> None:

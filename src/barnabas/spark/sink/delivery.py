@@ -1,9 +1,8 @@
-"""How rows reach the log: the seam between what a write is (rows, partitions, batches) and what it promises.
+"""How rows are delivered: separates the writing of rows from its guarantee.
 
-A writer encodes rows and hands them to a `Producer`; which producer that is, what a task says when its rows are
-written, and what the driver does when all tasks are done, is a `Delivery`'s to decide. One is made with each writer,
-on the driver. It is pickled to every task, and again to the process in which the driver commits: what it knows when it
-is made, all of these know.
+A writer encodes rows and passes them to a `Producer`. A `Delivery` decides which producer that is, what a task reports
+when its rows are written, and what the driver does when all tasks are done. Each writer creates one on the driver. It
+is pickled to every task, and to the process in which the driver commits, so all of them know what it knew then.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,9 +24,9 @@ WriteRows = Callable[[Producer], int]
 
 class Delivery(Protocol):
     def write(self, cluster: Cluster, settings: ProducerSettings, write_rows: WriteRows) -> WriterCommitMessage:
-        """In a task: have the rows written by a producer of this delivery's choice, or decide that they already are.
+        """In a task: write the rows with a producer of this delivery's choice, unless they are already written.
 
-        The rows can be had once only. What is returned goes to `commit` or `abort` of the driver.
+        The rows can be read only once. The result goes to `commit` or `abort` on the driver.
         """
         ...
 
@@ -36,7 +35,7 @@ class Delivery(Protocol):
         ...
 
     def abort(self, messages: Sequence[WriterCommitMessage | None], batch_id: int | None) -> None:
-        """On the driver, after a task has failed for good; None where a task has said nothing."""
+        """On the driver, after a task has failed for good; None for tasks without a message."""
         ...
 
 
@@ -48,7 +47,7 @@ class Written(WriterCommitMessage):
 
 
 class AtLeastOnce:
-    """Rows are there when the task ends. A task that is repeated writes its rows again."""
+    """Rows are visible when the task ends. A task that is repeated writes its rows again."""
 
     def write(self, cluster: Cluster, settings: ProducerSettings, write_rows: WriteRows) -> WriterCommitMessage:
         with Producer(cluster, settings=settings) as producer:

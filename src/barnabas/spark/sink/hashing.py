@@ -21,7 +21,7 @@ _M: Final = np.uint32(MURMUR2_MULTIPLIER)
 
 
 def murmur2_column(keys: Any) -> Hashes:
-    """Of each key in a binary array; what stands at nulls means nothing."""
+    """The hash of each key in a binary array; undefined for nulls."""
     starts, lengths, data = _slices(keys)
     order = np.argsort(-lengths, kind="stable")
     starts, lengths = starts[order], lengths[order]
@@ -59,7 +59,7 @@ def _mix_words(hashes: Hashes, starts: Any, word_counts: Any, words: Any, data: 
 
 
 def _mix_rest(hashes: Hashes, positions: Any, counts: Any, data: Any) -> None:
-    """The last one to three bytes of those keys that have such."""
+    """The last one to three bytes of keys that have any."""
     for index in (2, 1, 0):
         longer = np.flatnonzero(counts > index)
         hashes[longer] ^= data[positions[longer] + index].astype(np.uint32) << np.uint32(8 * index)
@@ -68,7 +68,7 @@ def _mix_rest(hashes: Hashes, positions: Any, counts: Any, data: Any) -> None:
 
 
 def crc32_column(keys: Any) -> Hashes:
-    """librdkafka's hash; what stands at nulls means nothing."""
+    """librdkafka's hash; undefined for nulls."""
     starts, lengths, data = _slices(keys)
     view = data.data
     return np.fromiter(
@@ -79,7 +79,7 @@ def crc32_column(keys: Any) -> Hashes:
 
 
 def _slices(keys: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
-    """Where each key begins, how long it is, and the bytes in which they all lie."""
+    """The start and length of each key, and the bytes of all keys."""
     _, offsets, data = keys.buffers()
     if not len(keys) or offsets is None:
         return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.uint8)

@@ -1,12 +1,12 @@
-"""Which partition each row goes to, for many rows at once. Keys land where Kafka's Java clients put them by default.
+"""Which partition each row goes to, for many rows at once. By default like Kafka's Java clients.
 
     murmur2             by the key's hash; rows without key are spread
     crc32, consistent   the same with librdkafka's hash; rows with an empty key are spread, too
     sticky              spread, whatever the key: some 16 KB to one partition, then as much to another
     round-robin         one row to each in turn, whatever the key
-    random              one row to any, whatever the key
+    random              each row to a random one, whatever the key
 
-A partitioner belongs to one topic and one task, and remembers where it was from one chunk of rows to the next.
+A partitioner belongs to one topic and one task, and keeps its state from one chunk of rows to the next.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Where each row of a piece goes, and the order in which rows of one partition stand together."""
+"""The partition of each row, and the order that groups rows by partition."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -19,7 +19,7 @@ _UINT16_MAX: Final = 0xFFFF
 @dataclass(frozen=True)
 class Route:
     order: Ints | None
-    """Row numbers, so that those of one partition are neighbours and keep their order; None: as they are."""
+    """Row numbers, grouped by partition, in their original order; None: unchanged."""
     groups: list[tuple[int, int]]
     """The parts of that order, each for one partition."""
     places: list[tuple[str, int]]
@@ -27,7 +27,7 @@ class Route:
 
 
 class Router:
-    """For one task: partitioners remember where they were."""
+    """For one task: partitioners keep state."""
 
     def __init__(self, producer: Producer, *, topic: str | None, partitioner_name: str) -> None:
         self._producer = producer
@@ -47,7 +47,7 @@ class Router:
             firsts = [0]
         else:
             topics, firsts, lanes = self._several_topics(rows)
-        order, groups = _stand_together(lanes)
+        order, groups = _group_by_lane(lanes)
         places = []
         for begin, _ in groups:
             lane = int(lanes[begin if order is None else order[begin]])
@@ -90,11 +90,11 @@ class Router:
         return given
 
 
-def _stand_together(lanes: Ints) -> tuple[Ints | None, list[tuple[int, int]]]:
+def _group_by_lane(lanes: Ints) -> tuple[Ints | None, list[tuple[int, int]]]:
     largest = int(lanes.max())
     if int(lanes.min()) == largest:
         return None, [(0, len(lanes))]
-    # numpy sorts small numbers by radix, which is many times faster
+    # numpy uses a radix sort for small numbers, which is many times faster
     order = np.argsort(lanes.astype(np.uint16) if largest <= _UINT16_MAX else lanes, kind="stable")
     borders = np.flatnonzero(np.diff(lanes[order])) + 1
     ends = [*borders.tolist(), len(lanes)]

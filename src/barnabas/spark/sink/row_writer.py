@@ -1,4 +1,4 @@
-"""A task's rows, from Arrow to the producer: plain columns, a partition for each row, batches, out.
+"""Writes the rows of a task: from Arrow to plain columns, to partitions, to batches, to the producer.
 
 Everything is done for a piece of some thousand rows at a time. Rows are ordered by topic and partition, encoded in that
 order, and cut where the partition changes; while the brokers write them, the next piece is encoded.
@@ -18,7 +18,7 @@ from barnabas.spark.sink.rows import Rows, gathered, in_pieces, rows_of
 # A piece stays in the processor's caches, and its batches fill a request.
 PIECE_BYTES: Final = 1 << 20
 PIECE_BYTES_MAX: Final = 8 << 20
-# Where there are many partitions, this much for each, so that batches are worth their headers: the Java client's size.
+# With many partitions, this much for each, so that batches are worth their headers: the Java client's size.
 _BYTES_PER_PARTITION: Final = 16 * 1024
 
 
@@ -31,7 +31,7 @@ class RowWriter:
         self._router = Router(producer, topic=topic, partitioner_name=partitioner_name)
 
     def write(self, batches: Iterable[Any]) -> int:
-        """All of them; how many rows there were. Acknowledgements may be due when it returns."""
+        """Returns how many rows there were. Some may not be acknowledged yet."""
         count = 0
         for batch in gathered(batches, self._piece_bytes):
             now_ms = time.time_ns() // 1_000_000
@@ -65,10 +65,10 @@ class RowWriter:
                 "raise kafka.max.request.size, and max.message.bytes of the topic with it, or write smaller values",
             ) from None
         except BadHeaders as bad:
-            raise UserError(f"The column headers cannot be written: {bad}.", "filter such entries out") from None
+            raise UserError(f"The column headers cannot be written: {bad}.", "remove such entries") from None
 
     def _limits(self, route: Route) -> BatchLimits:
-        """As set, or as small as one of these topics has shown to want it."""
+        """As configured, or as small as one of these topics requires."""
         settings, learnt = self._producer.settings, self._producer.batch_bytes_max
         batch_bytes_max = min(learnt.get(topic, settings.batch_bytes_max) for topic, _ in route.places)
         return BatchLimits(batch_bytes_max=batch_bytes_max, request_bytes_max=settings.request_bytes_max)

@@ -1,6 +1,6 @@
-"""Arrow batches as Spark sends them, made plain: one array of binary per column, times in milliseconds.
+"""Converts Arrow batches from Spark to plain columns: one binary array per column, times in milliseconds.
 
-Strings come as strings, large strings, views or dictionaries, binary in as many ways. A cast makes one of all; from
+Strings come as strings, large strings, views or dictionaries, and so does binary. A cast converts all of them; from
 string to binary it copies nothing.
 """
 
@@ -27,7 +27,7 @@ _RECORD_OVERHEAD_BYTES: Final = 16  # lengths and deltas, about
 class Rows:
     columns: Columns
     topics: Any | None
-    """The column `topic`, if it decides."""
+    """The column `topic`, if it is used."""
     partitions: Ints | None
     """The column `partition`; -1: null."""
     sizes: Ints
@@ -52,7 +52,7 @@ class Rows:
 
 
 def rows_of(batch: Any, *, has_topic: bool, now_ms: int) -> Rows:
-    """The rows of a RecordBatch or a Table; `has_topic`: an option names the topic of all, the column is not asked."""
+    """The rows of a RecordBatch or a Table; `has_topic`: an option names the topic, and the column is ignored."""
     names = batch.schema.names
 
     def column(name: str) -> Any | None:
@@ -81,7 +81,7 @@ def in_pieces(rows: Rows, piece_bytes: int) -> Iterator[Rows]:
 
 
 def gathered(batches: Iterable[Any], least_bytes: Callable[[], int]) -> Iterator[Any]:
-    """Neighbours together, as long as they are small: many partitions want many rows at a time."""
+    """Joins small neighbouring batches: many partitions need many rows at a time."""
     held: list[Any] = []
     size = 0
     for batch in batches:
@@ -133,20 +133,20 @@ def _timestamps(column: Any | None, now_ms: int) -> Ints | None:
     times = lengths_of(column, null=now_ms)
     if int(times.min()) < 0:
         raise UserError(
-            f"Invalid timestamp: {int(times.min())}. A record's time is not before 1970.",
-            "filter such rows, or make the timestamp null to have the time at which they are written",
+            f"Invalid timestamp: {int(times.min())}. A record's timestamp cannot be before 1970.",
+            "remove such rows, or set the timestamp to null: the record then gets the time of writing",
         )
     return times
 
 
 def _topics(column: Any | None) -> Any:
-    if column is None:  # the schema was checked, so it is there
+    if column is None:  # the schema was checked, so it exists
         raise AssertionError("no column topic")
     if column.null_count:
         raise UserError(
             "The Kafka message data sent to the producer contains a null topic. Use the `topic` option for setting a "
             "default topic.",
-            'add option("topic", "NAME"), which then is that of all rows, or fill the column: coalesce(topic, ...)',
+            'add option("topic", "NAME"), which is then used for all rows, or fill the column: coalesce(topic, ...)',
         )
     return column
 
@@ -158,7 +158,7 @@ def _partitions(column: Any | None) -> Ints | None:
     numbers = lengths_of(column, null=-1)
     if (numbers[given] < 0).any():
         raise UserError(
-            f"Invalid partition: {int(numbers[given].min())}. A partition's number is not negative.",
-            "correct the column partition, or make it null to have one chosen by the key",
+            f"Invalid partition: {int(numbers[given].min())}. A partition number cannot be negative.",
+            "correct the column partition, or set it to null: the partition is then chosen by the key",
         )
     return numbers

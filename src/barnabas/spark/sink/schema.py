@@ -1,13 +1,13 @@
-"""Which columns a write may have: those of Spark's Kafka connector, and `timestamp`, which it does not know.
+"""The columns of a write: those of Spark's Kafka connector, and `timestamp`, which it does not have.
 
-    value      string or binary                              must be there
+    value      string or binary                              required
     key        string or binary
-    topic      string                                        must be there unless the option `topic` names one for all
+    topic      string                                        required unless the option `topic` names one for all
     partition  int
     headers    array<struct<key: string, value: binary>>
     timestamp  timestamp, or bigint in milliseconds          the record's own time; null: now
 
-Other columns are ignored, as the connector does. Refusals have the connector's words, and say what to do.
+Other columns are ignored, as the connector does. Errors have the connector's wording, and say what to do.
 """
 
 from collections.abc import Callable
@@ -45,10 +45,10 @@ def check_schema(schema: StructType, *, topic: str | None) -> None:
     if VALUE not in names:
         raise UserError(
             "Required attribute 'value' not found.",
-            f"name the column with the contents value; there is {', '.join(names) or 'none'}. Several columns become "
-            "one with to_json(struct('*')).alias('value')",
+            f"rename the column with the contents to value (the columns are: {', '.join(names) or 'none'}); to write "
+            "several columns, use to_json(struct('*')).alias('value')",
         )
-    bytes_hint = "cast it to string or binary, or make JSON of it with to_json"
+    bytes_hint = "cast it to string or binary, or convert it with to_json"
     _check(schema, VALUE, _is_bytes, "string or binary", bytes_hint)
     _check(schema, KEY, _is_bytes, "string or binary", bytes_hint)
     _check(
@@ -60,7 +60,7 @@ def check_schema(schema: StructType, *, topic: str | None) -> None:
         TIMESTAMP,
         lambda kind: isinstance(kind, TimestampType | TimestampNTZType | LongType),
         "timestamp or bigint (milliseconds)",
-        "cast it to timestamp; or drop or rename it, and records get the time at which they are written",
+        "cast it to timestamp; or drop or rename it, and records get the time of writing",
     )
 
 

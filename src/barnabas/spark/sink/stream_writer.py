@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class StreamWriter(DataSourceStreamArrowWriter):
     """Appends the rows of each batch to topics.
 
-    In complete mode, too: every batch appends the whole result again, as with Spark's own connector.
+    In complete mode, every batch appends the whole result again, as with Spark's own connector.
     """
 
     def __init__(self, options: "SinkOptions", schema: StructType) -> None:

@@ -1,4 +1,4 @@
-"""What batch and stream writers share: a checked schema, a delivery, and errors that a person can read."""
+"""What batch and stream writers share: a checked schema, a delivery, and readable errors."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Writing:
-    """One write. Made on the driver, where it refuses what cannot work; pickled to tasks and to the committer."""
+    """One write. Created on the driver, where it is checked; pickled to tasks and to the committer."""
 
     def __init__(self, options: "SinkOptions", schema: StructType, *, streaming: bool) -> None:
         check_schema(schema, topic=options.topic)
@@ -57,7 +57,7 @@ def _producer_settings(options: "SinkOptions") -> ProducerSettings:
 
 @contextmanager
 def _readable() -> Iterator[None]:
-    """What a client could not do, as what a person can do about it; the trace of the cause stays."""
+    """Turn errors of the client into errors for users; the cause keeps its trace."""
     try:
         yield
     except ClientError as error:

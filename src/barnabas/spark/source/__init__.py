@@ -1,1 +1,1 @@
-"""Reading topics: which offsets, in which tasks, as batch and as stream."""
+"""Reads topics, as batch and as stream: offsets, tasks, fetches."""

@@ -1,4 +1,4 @@
-"""How much of what is there goes into the next batch. Pure: offsets, limits and a time in, offsets out."""
+"""How much of the available records goes into the next batch. Pure functions on offsets, limits and a time."""
 
 import math
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ def limited(limit: int, begin: Mapping[TopicPartition, int], end: Mapping[TopicP
     """The end of a batch of about `limit` offsets, shared out in proportion to what each partition has.
 
     The arithmetic is the JVM connector's, so a query that moves here gets the same batches: a share of less than one
-    offset is rounded up, lest a small partition starve beside large ones; others are rounded down.
+    offset is rounded up, so that a small partition does not starve next to large ones; others are rounded down.
     """
     sizes = {
         partition: end[partition] - begin[partition]
@@ -38,10 +38,10 @@ class Delay:
         self._least = least
         self._longest_ms = longest_ms
         self._last_ms: float | None = None
-        """When the last batch was let through; None: none was, and the first never waits."""
+        """When the last batch was admitted; None: there was none, and the first never waits."""
 
     def holds_back(self, waiting: int, now_ms: float) -> bool:
-        """Whether `waiting` offsets are to wait for more."""
+        """Whether `waiting` offsets should wait for more."""
         overdue = self._last_ms is None or now_ms - self._last_ms >= self._longest_ms
         if not overdue and waiting < self._least:
             return True

@@ -1,14 +1,14 @@
-"""Batches that end at one moment of the log in all partitions: `maxTimePerTrigger`. Pure: times in, offsets out.
+"""Batches that end at the same timestamp in all partitions: `maxTimePerTrigger`. Pure functions.
 
-Spark's watermark follows the newest row of a batch, wherever it was read. A query that reads history, and gets through
-one partition faster than through another, would find the other one's rows behind the watermark and drop them. So a
-batch has a cut, a timestamp C: each partition is read up to its first record whose timestamp is C or later, or to its
-end. Nothing as late as C is read before all that comes before C.
+Spark's watermark follows the newest row of a batch, from any partition. A query that reads old records, and reads one
+partition faster than another, would find rows of the slower one behind the watermark and drop them. So a batch has a
+cut, a timestamp C: each partition is read up to its first record whose timestamp is C or later, or to its end. No
+record from C on is read before all records before C.
 
-Timestamps that producers set need not be in order. A record older than its predecessors is read where it stands, so
-what a query meets is never more out of order than each partition is by itself.
+Timestamps that producers set need not be in order. A record older than its predecessors is read in its
+place, so the rows of a query are never more out of order than each partition is by itself.
 
-`since` is what the next cut is looked for from. It only saves work: the cut of a batch follows from its begin.
+`since` is where the search for the next cut starts. It only saves work: the cut of a batch follows from its start.
 """
 
 from collections.abc import Callable, Mapping
@@ -44,8 +44,8 @@ def aligned(
     limit: int | None,
     since_ms: int,
 ) -> Aligned:
-    """The end of a batch that reaches `span_ms` beyond the oldest record that waits, or less far where that would be
-    more than `limit` offsets. What has one timestamp stays together, so a batch may be larger than the limit."""
+    """The end of a batch that spans `span_ms` from the oldest waiting record, or less if that is more than `limit`
+    offsets. Records with the same timestamp stay together, so a batch may be larger than the limit."""
     at = _Cuts(begin, latest, look)
     whole = at(since_ms + span_ms)
     if whole == latest and (limit is None or at.size(whole) <= limit):
@@ -84,8 +84,8 @@ class _Cuts:
 def _largest(at: _Cuts, low: int, high: int, limit: int, size: int) -> int:
     """A cut whose batch fills the limit at least by half; `low` if there is none, and even that is too large or small.
 
-    `size` is that of the batch up to `high`, and more than the limit. Guesses assume by turns that records come at a
-    steady rate, and nothing.
+    `size` is that of the batch up to `high`, and more than the limit. Guesses alternate between
+    assuming a steady rate of records, and bisection.
     """
     is_steady = True
     while high - low > 1:

@@ -1,4 +1,4 @@
-"""The ranges of a batch read: from a start to an end that are fixed when it is planned. Needs nothing of Spark."""
+"""The ranges of a batch read: from a start to an end that are fixed when it is planned. Does not need Spark."""
 
 import logging
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from barnabas.spark.options.positions import Earliest, Latest
 from barnabas.spark.options.source import SourceOptions
 from barnabas.spark.query.data_loss import Cause, DataLost, Loss, warning
 from barnabas.spark.source import resolution
-from barnabas.spark.source.contact import Contact
+from barnabas.spark.source.cluster_connection import ClusterConnection
 from barnabas.spark.source.history import FileRange, from_the_first, histories
 from barnabas.spark.source.offsets import PartitionOffsets
 from barnabas.spark.source.planning import plan
@@ -23,19 +23,19 @@ _log = logging.getLogger(__name__)
 
 
 def tasks(options: SourceOptions, predicate: Predicate | None = None) -> list[tuple[OffsetRange, ...]]:
-    """The ranges of each task; `predicate` is what of the query's filters narrows them."""
-    contact = Contact(options)
+    """The ranges of each task; `predicate`: the filters of the query that narrow them."""
+    connection = ClusterConnection(options)
     topics = Topics(options.subscription)
     try:
-        ranges, losses, assigned = contact.ask(lambda cluster: _ranges(cluster, options, topics))
+        ranges, losses, assigned = connection.ask(lambda cluster: _ranges(cluster, options, topics))
         if losses and options.fail_on_data_loss:
             raise DataLost(losses)
         if losses:
             _log.warning("%s", warning(losses))
         if predicate is not None:
-            ranges = contact.ask(_narrowed(ranges, predicate, options.isolation_level))
+            ranges = connection.ask(_narrowed(ranges, predicate, options.isolation_level))
     finally:
-        contact.close()
+        connection.close()
     return plan(
         ranges,
         min_partitions=options.min_partitions,
@@ -87,7 +87,7 @@ def _check_order(place: TopicPartition, begin: int, end: int, options: SourceOpt
 
 
 def _available(wanted: OffsetRange, earliest: int, latest: int) -> tuple[list[OffsetRange], list[Loss]]:
-    """What of a range is in the log. The end may lie behind the log's; then the range ends there, and that is said."""
+    """The part of a range that is in the log. If it ends after the log, it is cut there, and that is a loss."""
     losses = []
     begin, end = wanted.start, wanted.end
     if begin < min(earliest, end):
@@ -102,7 +102,7 @@ def _available(wanted: OffsetRange, earliest: int, latest: int) -> tuple[list[Of
 def _narrowed(
     ranges: list[OffsetRange], predicate: Predicate, isolation_level: int
 ) -> Callable[[Cluster], list[OffsetRange]]:
-    """Only what can satisfy the predicate. A time narrows from below alone: timestamps need not grow with offsets."""
+    """Only what can satisfy the predicate. A time only narrows the start: timestamps need not grow with offsets."""
 
     def ask(cluster: Cluster) -> list[OffsetRange]:
         wanted = [one for one in ranges if predicate.wants(one.topic, one.partition)]
@@ -113,7 +113,7 @@ def _narrowed(
             since = resolution.first_since(cluster, places, predicate.since_ms, isolation_level)
         narrowed = []
         for one in wanted:
-            # A file's times are not the log's to tell: its rows are filtered when they are read.
+            # The broker does not know the times of a file: its rows are filtered when they are read.
             first = (
                 one.start
                 if isinstance(one, FileRange)

@@ -1,4 +1,4 @@
-"""What Spark calls for `spark.read`."""
+"""The reader that Spark uses for `spark.read`."""
 
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class BatchReader(DataSourceReader):
-    """Made on the driver, where it plans, and pickled into every task, where it reads."""
+    """Created on the driver, where it plans, and pickled to every task, where it reads."""
 
     def __init__(self, options: SourceOptions, columns: tuple[str, ...]) -> None:
         self._options = options
@@ -27,7 +27,7 @@ class BatchReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[Any]:
         from barnabas.spark.source.read import read_ranges
 
-        # Spark makes an empty partition of its own where a plan has no tasks.
+        # Spark creates its own empty partition if a plan has no tasks.
         ranges: tuple[OffsetRange, ...] = partition.ranges if isinstance(partition, RangesPartition) else ()
         return read_ranges(ranges, self._options, self._columns, timestamp_ms=self._timestamp_ms)
 
@@ -38,7 +38,7 @@ class BatchReader(DataSourceReader):
 
 
 class PushingBatchReader(BatchReader):
-    """One that lets filters narrow what is read, where Spark offers them and the user wants it.
+    """Uses the filters of a query to read less, if the user asks for it.
 
     It is not the default, because Spark 4.3 keeps one plan per `load()`: of two queries on one DataFrame with different
     filters, the first gets the ranges that the filters of the second left over, or the other way round. A user who asks

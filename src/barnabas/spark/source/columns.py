@@ -1,7 +1,7 @@
-"""The columns of a read: those of Spark's Kafka connector, all or the ones asked for.
+"""The columns of a read: those of Spark's Kafka connector, all or the requested ones.
 
 Spark does not tell a Python source which columns a query needs. A user does, with `.schema(...)` or the option
-`columns`; what is not asked for is never built.
+`columns`; other columns are never built.
 """
 
 from typing import TYPE_CHECKING
@@ -61,7 +61,7 @@ _TYPED: dict[str, DataType] = {
 
 
 def _types_with(typed: "tuple[Column, ...]") -> dict[str, DataType]:
-    """The connector's columns, and behind them the typed ones of a history."""
+    """The connector's columns, followed by the typed ones of a history."""
     if not typed:
         return _TYPES
     return {**_TYPES, **{column.name: _TYPED[column.type] for column in typed}, ERROR_COLUMN: StringType()}
@@ -79,7 +79,7 @@ def default_schema(
 
 
 def columns_of(schema: StructType, options: SourceOptions) -> tuple[str, ...]:
-    """What to build for this schema, in its order; the schema may be the user's own."""
+    """The columns to build for this schema, in its order; the user may have given it."""
     names = tuple(field.name for field in schema.fields)
     types = _types_with(options.typed)
     _check_names(names, "The schema", types)
@@ -112,10 +112,10 @@ def _check_field(field: StructField, wanted: DataType) -> None:
         cast = "like CAST(value AS STRING) or from_json" if isinstance(wanted, BinaryType) else "with CAST"
         raise UserError(
             f"The column {field.name} is {wanted.simpleString()}, but the schema says {field.dataType.simpleString()}.",
-            f"say {wanted.simpleString()} in the schema, and convert the column afterwards, {cast}",
+            f"write {wanted.simpleString()} in the schema, and convert the column afterwards, {cast}",
         )
     if field != StructField(field.name, wanted):
         raise UserError(
-            f"The schema says that {field.name}, or something in it, is never null, or describes it with metadata.",
-            f"leave that out: {field.name} {wanted.simpleString()}",
+            f"The schema declares {field.name}, or a field in it, as NOT NULL or with metadata.",
+            f"remove that: {field.name} {wanted.simpleString()}",
         )

@@ -1,8 +1,8 @@
-"""What the client says about a failure, as this room says it."""
+"""Turns errors of the client into errors for users."""
 
 from barnabas.client.errors import ClientError
 from barnabas.spark.errors import UserError
 
 
-def for_people(failure: ClientError) -> UserError:
+def to_user_error(failure: ClientError) -> UserError:
     return UserError(f"{failure.message[:1].upper()}{failure.message[1:]}.", failure.hint)

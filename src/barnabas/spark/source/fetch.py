@@ -1,16 +1,16 @@
 """Reads one range of offsets from a partition's leader, and yields it as Arrow batches.
 
-One request is always ahead: the next fetch is on its way while this one is decoded, and while Spark works on its rows.
+One request is always ahead: the next fetch is in flight while this one is decoded, and while Spark processes its rows.
 
-What can happen on the way, and what is done about it:
+What can go wrong, and what is done about it:
 
-    leaders move, brokers restart, time-outs   ask again, until nothing came for `poll_timeout_ms`
-    records are gone (retention, truncation)   `fail_on_data_loss`: DataLost. Otherwise told, and on from where there
-                                               are records again, as Spark's Kafka connector does
-    the topic was deleted, or made again       the same, but nothing of another topic is read under the old offsets
-    nothing comes although the log goes on     an error after `poll_timeout_ms`
+    leaders move, brokers restart, timeouts    retry, until nothing came for `poll_timeout_ms`
+    records are gone (retention, truncation)   `fail_on_data_loss`: DataLost. Otherwise reported, and continued where
+                                               there are records again, as Spark's Kafka connector does
+    the topic was deleted, or created again    the same, but no records of the new topic are read at the old offsets
+    no records although the log continues      an error after `poll_timeout_ms`
 
-A range ends at its end offset, whatever lies there: records, markers of transactions, aborted records, or a hole.
+A range ends at its end offset, whatever is there: records, transaction markers, aborted records, or a hole.
 """
 
 import logging
@@ -77,7 +77,7 @@ def read_range(
 ) -> Iterator[Any]:
     """Arrow batches with these columns of all records in the range; `timestamp_ms` bounds them, the end exclusive.
 
-    `on_loss` is told what is missing where `fail_on_data_loss` is off.
+    `on_loss` is called with what is missing if `fail_on_data_loss` is off.
     """
     asked = Wanted(range.topic, range.partition, tuple(columns), range.start, range.end, *timestamp_ms)
     reader = _RangeReader(cluster, range, asked, isolation_level, fetch or FetchSettings())
@@ -86,7 +86,7 @@ def read_range(
     try:
         yield from reader.rows()
     finally:
-        reader.hang_up()
+        reader.close()
 
 
 class _Leader(NamedTuple):
@@ -98,7 +98,7 @@ class _Leader(NamedTuple):
 
 
 _leaders: Final[WeakKeyDictionary[Cluster, dict[tuple[str, int], _Leader]]] = WeakKeyDictionary()
-"""As each cluster last told. A task may have many small ranges; a leader that has moved says so itself."""
+"""As last reported by each cluster. A task may have many small ranges; a broker that is no longer leader says so."""
 
 
 class _RangeReader:
@@ -114,17 +114,17 @@ class _RangeReader:
         self._isolation_level = isolation_level
         self._settings = settings
         self._position = range.start
-        """The next offset that is wanted; `end` when there is nothing more to get."""
+        """The next offset to read; `end` when there is nothing more to read."""
         self._bytes_max = settings.partition_max_bytes
         self._buffer = FrameBuffer()
         self._topic_id: UUID | None = UUID(range.topic_id) if range.topic_id else None
         self._leader = self._remembered()
         self._connection: Connection | None = None
-        """With our request under way on it."""
+        """With a request in flight."""
         self._version = BY_ID
         """Of that request."""
         self._retry: RetryPolicy | None = None
-        """None while all goes well."""
+        """None while there are no errors."""
         self._empty_answers = 0
         """In a row, although there should be records."""
 
@@ -150,15 +150,15 @@ class _RangeReader:
             self._retry = None
             self._empty_answers = 0
             if reached < end:
-                self._ask_ahead()
+                self._prefetch()
             for decoded in decode_batches(
                 answer.records, batches, asked, aborted=answer.aborted, limits=self._settings.limits
             ):
                 if decoded.batch is not None:
                     yield decoded.batch
 
-    def hang_up(self) -> None:
-        """An answer that nobody will read must not stay on the connection."""
+    def close(self) -> None:
+        """Close the connection if a response is outstanding."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -170,7 +170,7 @@ class _RangeReader:
     # --- asking ---
 
     def _answer(self) -> Answer | None:
-        """The answer for the present position; None if there is none to be had and it must be looked at anew."""
+        """The response for the current position; None if there is none, and the caller must check again."""
         try:
             if self._connection is None:
                 self._ask()
@@ -178,8 +178,8 @@ class _RangeReader:
                 return None
             body = self._connection.receive_body(self._buffer)
         except _UNREACHABLE as failure:
-            self._lose_contact()
-            self._rest(failure)
+            self._disconnect()
+            self._back_off(failure)
             return None
         self._connection = None
         answer = read_answer(body, self._version, self._range.partition)
@@ -189,16 +189,16 @@ class _RangeReader:
             self._out_of_range()
         elif answer.error in _PASSING:
             self._leader = None
-            self._rest(Refused(answer.error, f"{self._place} cannot be read: {answer.error.name.upper()}"))
+            self._back_off(Refused(answer.error, f"{self._place} cannot be read: {answer.error.name.upper()}"))
         else:
             raise Refused(answer.error, f"{self._place} cannot be read: {answer.error.name.upper()}")
         return None
 
-    def _ask_ahead(self) -> None:
+    def _prefetch(self) -> None:
         try:
             self._ask()
         except _UNREACHABLE:
-            self._lose_contact()  # noticed here, dealt with when the rows at hand are gone
+            self._disconnect()  # noticed here, handled after the current rows
 
     def _ask(self) -> None:
         leader = self._leader or self._find_leader()
@@ -225,28 +225,28 @@ class _RangeReader:
         self._version = leader.version
 
     def _remembered(self) -> _Leader | None:
-        """Only for a topic that is known to be the same: otherwise it would be another one's leader."""
+        """Only if the topic is known to be the same: otherwise it could be the leader of another one."""
         known = _leaders.get(self._cluster, {}).get((self._range.topic, self._range.partition))
         return known if known is not None and self._topic_id and known.topic_id == self._topic_id else None
 
     def _find_leader(self) -> _Leader | None:
-        """None: there is none at the moment, and a moment has passed; or the range has ended with a loss."""
+        """None: there was none, and this has waited a moment; or the range has ended with a loss."""
         with self._within_deadline():
             topic = self._cluster.topics([self._range.topic]).get(self._range.topic)
         partitions = () if topic is None else topic.partitions
         found = next((one for one in partitions if one.partition_index == self._range.partition), None)
         if topic is None or found is None:
-            # One that was just made may be unknown for a moment.
+            # A new topic may be unknown for a moment.
             if not self._retry_policy(UNKNOWN_TOPIC_RETRY_S).wait():
                 self._lose(Cause.GONE, None)
             return None
         topic_id = topic.topic_id if topic.topic_id != _NO_ID else None
         if self._topic_id is not None and topic_id is not None and topic_id != self._topic_id:
-            self._lose(Cause.REMADE, None)
+            self._lose(Cause.RECREATED, None)
             return None
         self._topic_id = self._topic_id or topic_id
         if found.leader_id < 0:
-            self._rest(Refused(ErrorCode.leader_not_available, f"{self._place} has no leader"))
+            self._back_off(Refused(ErrorCode.leader_not_available, f"{self._place} has no leader"))
             return None
         newest = BY_ID if self._topic_id else BY_NAME
         with self._within_deadline():
@@ -259,8 +259,8 @@ class _RangeReader:
         _leaders.setdefault(self._cluster, {})[self._range.topic, self._range.partition] = leader
         return leader
 
-    def _lose_contact(self) -> None:
-        self.hang_up()
+    def _disconnect(self) -> None:
+        self.close()
         self._cluster.drop_broken(self._leader.node if self._leader else None)
         self._leader = None
 
@@ -274,7 +274,7 @@ class _RangeReader:
 
     @contextmanager
     def _within_deadline(self) -> Iterator[None]:
-        """The cluster retries by itself, and perhaps for longer than we have left."""
+        """Limit the retries of the cluster to the time that we have left."""
         own_s = self._cluster.retry_for_s
         left_s = self._retry.remaining_s if self._retry else self._settings.poll_timeout_ms / 1000
         self._cluster.retry_for_s = min(own_s, left_s)
@@ -283,12 +283,12 @@ class _RangeReader:
         finally:
             self._cluster.retry_for_s = own_s
 
-    def _rest(self, failure: Exception) -> None:
+    def _back_off(self, failure: Exception) -> None:
         if not self._retry_policy().wait():
             raise failure
 
     def _nothing_whole(self, answer: Answer) -> None:
-        """Empty: what is wanted is not visible yet, or no longer there. Or not even one batch fits."""
+        """The response is empty: the records are not visible yet, or deleted. Or not even one batch fits."""
         size = len(answer.records)
         if size:
             needed = 2 * self._bytes_max
@@ -297,7 +297,7 @@ class _RangeReader:
                 needed = LOG_OVERHEAD + length
             if not self._bytes_max < needed <= _INT32_MAX:
                 raise UnreadableRecords(
-                    f"the leader of {self._place} sent {size} bytes at offset {self._position} that are no whole batch",
+                    f"the leader of {self._place} sent {size} bytes at offset {self._position}, not a complete batch",
                     "look at the broker's log, and at the partition with its tools (kafka-dump-log)",
                 )
             self._bytes_max = needed
@@ -310,10 +310,10 @@ class _RangeReader:
         return answer.last_stable_offset if self._isolation_level == READ_COMMITTED else answer.high_watermark
 
     def _is_hole(self, answer: Answer) -> bool:
-        """Whether the log goes on but holds nothing more: compaction may have removed the last records of all.
+        """Whether the log continues but has no more records: compaction may have removed the last ones.
 
-        A leader that has nothing to give although the log's end is farther on says just that, and says it again.
-        Only one whose records lie elsewhere (remote.storage.enable) says it too when it is slow.
+        Then the leader returns nothing although the log ends later, and does so again. A leader with tiered storage
+        (remote.storage.enable) also returns nothing when it is slow.
         """
         if answer.throttle_ms or self._visible_end(answer) <= self._position:
             self._empty_answers = 0
@@ -345,7 +345,7 @@ class _RangeReader:
             latest = self._cluster.offsets([place], LATEST, isolation_level=self._isolation_level)[place]
         for offset in (earliest, latest):
             if offset.error is not ErrorCode.none:
-                raise Refused(offset.error, f"the offsets of {self._place} cannot be asked for")
+                raise Refused(offset.error, f"the offsets of {self._place} cannot be fetched")
         return earliest.offset, latest.offset
 
     def _out_of_range(self) -> None:
@@ -355,23 +355,23 @@ class _RangeReader:
         except Refused as refusal:
             if refusal.code not in _PASSING:
                 raise
-            self._rest(refusal)
+            self._back_off(refusal)
             return
         if self._position < earliest:
             self._lose(Cause.EXPIRED, earliest)
         elif self._position >= latest:
             self._lose(Cause.CUT_OFF, None)
-        else:  # it was gone and is there again, so somebody is writing a new log
+        else:  # it was gone and is back, so a new log is being written
             failure = Refused(ErrorCode.offset_out_of_range, f"{self._place} has no offset {self._position}")
-            self._rest(failure)
+            self._back_off(failure)
 
     def _note_missing(self, answer: Answer, first_offset: int) -> None:
-        """Holes are normal; but what lies before the log's start was deleted."""
+        """Holes are normal; but records before the log's start were deleted."""
         if first_offset > self._position and answer.log_start_offset > self._position:
             self._lose(Cause.EXPIRED, min(answer.log_start_offset, first_offset))
 
     def _lose(self, cause: Cause, available: int | None) -> None:
-        """On from `available`, or not at all."""
+        """Continue from `available`, or not at all."""
         until = self._range.end
         loss = Loss(self._range.topic, self._range.partition, self._position, available, cause, until)
         if self.fail_on_data_loss:

@@ -13,16 +13,16 @@ _INT32_MAX: Final = (1 << 31) - 1
 
 @dataclass(frozen=True)
 class FetchSettings:
-    """A worker holds one answer and the rows of one step of it."""
+    """A worker holds one response and the rows of one step of it."""
 
     max_bytes: int = 4 << 20
-    """Of an answer; a single batch that is larger comes all the same. More is not faster: caches are not larger."""
+    """Of a response; a single larger batch is returned anyway. More is not faster: caches are not larger."""
     partition_max_bytes: int = 4 << 20
     min_bytes: int = 1
     max_wait_ms: int = 500
-    """For which the broker holds an answer back that would be empty."""
+    """How long the broker delays an empty response."""
     poll_timeout_ms: int = POLL_TIMEOUT_MS
-    """How long a reader goes on without getting anything; the connector's default."""
+    """How long a reader waits without getting anything; the connector's default."""
     check_crc: bool = True
     limits: Limits = field(default_factory=Limits)
 

@@ -1,10 +1,10 @@
-"""Fetch on the wire, for one partition: packed and read by hand, as this is what a reader does all day.
+"""Fetch on the wire, for one partition: encoded and decoded by hand, as this is the hot path of a reader.
 
-Version 13 names topics by id, so that a topic which was deleted and made again is not taken for the old one; version 12
-(Kafka 2.7) names them by name and is otherwise the same. Later versions bring nothing for a consumer of one partition.
-No fetch session: each request says all there is to say.
+Version 13 names topics by id, so that a topic that was deleted and created again is not taken for the old one; version
+12 (Kafka 2.7) uses names and is otherwise the same. Later versions add nothing for a consumer of one partition. There
+is no fetch session: each request is complete.
 
-The answer is read up to its records, which are a view of the frame; what follows them is of no use here.
+The response is read up to its records, which are a view of the frame; what follows them is not needed.
 """
 
 import struct
@@ -31,7 +31,7 @@ _NO_SESSION: Final = (0, -1)
 _ONE: Final = b"\x02"  # elements, or none: compact arrays count from 1
 _NONE: Final = b"\x01"
 _UUID_BYTES: Final = 16
-_NOT_KAFKA: Final = "is it a Kafka broker, and is nothing between it and us that changes bytes?"
+_NOT_KAFKA: Final = "is it a Kafka broker, and does nothing in between change the bytes?"
 
 
 class Question(NamedTuple):
@@ -59,7 +59,7 @@ class Question(NamedTuple):
                 _PARTITION.pack(self.partition, self.leader_epoch, self.offset, -1, -1, self.partition_max_bytes),
                 NO_TAGGED_FIELDS,
                 NO_TAGGED_FIELDS,
-                _NONE,  # no partitions are to be forgotten
+                _NONE,  # no forgotten partitions
                 compact_string(""),  # rack: read from the leader
                 NO_TAGGED_FIELDS,
             )
@@ -78,7 +78,7 @@ class Answer(NamedTuple):
 
 
 def read_answer(body: memoryview, version: int, partition: int) -> Answer:
-    """The one partition's part of the answer. BadAnswer if it is not there, or not to be read."""
+    """The one partition's part of the answer. BadAnswer if it is missing or cannot be read."""
     try:
         return _read_answer(body, version, partition)
     except (struct.error, IndexError, ValueError) as error:
@@ -99,7 +99,7 @@ def _read_answer(body: memoryview, version: int, partition: int) -> Answer:
     _, position = read_uvarint(body, position)
     index, error, high_watermark, last_stable, log_start = _ANSWER_PARTITION.unpack_from(body, position)
     if index != partition:
-        raise ValueError(f"partition {index} was not asked for")
+        raise ValueError(f"partition {index} was not requested")
     position += _ANSWER_PARTITION.size
     count, position = read_uvarint(body, position)
     aborted = []

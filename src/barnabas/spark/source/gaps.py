@@ -1,8 +1,8 @@
-"""What lies between two offsets of a stream, and what should lie there and does not. Pure.
+"""The ranges between two offsets of a stream, and the records that are missing there. Pure functions.
 
-The batch from `start` to `end` is, in each partition, the range between the two. A partition that only `end` knows is
-new and is read from its first record on; so is one whose topic was made again. Whatever was wanted and is not there is
-a `Loss`; whether that stops the query is decided elsewhere.
+The batch from `start` to `end` is, in each partition, the range between the two. A partition that is only in `end` is
+new, and is read from its first record; so is one whose topic was created again. Missing records are reported as `Loss`;
+whether that stops the query is decided elsewhere.
 """
 
 from collections.abc import Mapping
@@ -13,19 +13,19 @@ from barnabas.spark.source.offsets import PartitionOffsets, StreamOffsets
 from barnabas.spark.source.ranges import OffsetRange
 
 
-def is_anew(place: TopicPartition, start: StreamOffsets, ids: Mapping[str, str]) -> bool:
-    """Whether a batch that ends where topics have these ids begins at the partition's first record."""
-    return place not in start.partitions or start.is_remade(place.topic, ids)
+def is_new_partition(place: TopicPartition, start: StreamOffsets, ids: Mapping[str, str]) -> bool:
+    """Whether the partition is new, or its topic was created again: then it is read from its first record."""
+    return place not in start.partitions or start.is_another_topic(place.topic, ids)
 
 
 def vanished(start: StreamOffsets, latest: Mapping[TopicPartition, int], ids: Mapping[str, str]) -> list[Loss]:
-    """What a query that stands at `start` misses in logs that end at `latest`."""
+    """What a query at `start` misses in logs that end at `latest`."""
     losses = []
     for place, wanted in start.partitions.items():
         if place not in latest:
             losses.append(Loss(*place, wanted, None, Cause.GONE))
-        elif start.is_remade(place.topic, ids):
-            losses.append(Loss(*place, wanted, 0, Cause.REMADE))
+        elif start.is_another_topic(place.topic, ids):
+            losses.append(Loss(*place, wanted, 0, Cause.RECREATED))
         elif latest[place] < wanted:
             losses.append(Loss(*place, wanted, latest[place], Cause.CUT_OFF))
     return losses
@@ -41,8 +41,8 @@ def ranges_between(
 ) -> tuple[list[OffsetRange], list[Loss]]:
     """What to read, and what is lost.
 
-    `looked_up` are the partitions whose first offset was asked for: those that begin anew, at least. `earliest` has the
-    answers; one without an answer does not exist.
+    `looked_up` are the partitions whose first offset was requested: at least the new ones. `earliest` has the answers;
+    a partition without an answer does not exist.
     """
     ranges: list[OffsetRange] = []
     losses = [
@@ -51,15 +51,15 @@ def ranges_between(
         if place not in end.partitions
     ]
     for place, until in end.partitions.items():
-        anew = is_anew(place, start, end.ids)
+        anew = is_new_partition(place, start, end.ids)
         wanted = 0 if anew else start.partitions[place]
-        if end.is_remade(place.topic, ids_now):
-            # Planned before the topic was made again, and run afterwards: other records bear these offsets now.
+        if end.is_another_topic(place.topic, ids_now):
+            # Planned before the topic was created again, and run afterwards: other records have these offsets now.
             if wanted < until:
-                losses.append(Loss(*place, wanted, None, Cause.REMADE, until))
+                losses.append(Loss(*place, wanted, None, Cause.RECREATED, until))
             continue
         if anew and place in start.partitions:
-            losses.append(Loss(*place, start.partitions[place], earliest.get(place), Cause.REMADE))
+            losses.append(Loss(*place, start.partitions[place], earliest.get(place), Cause.RECREATED))
         if place in looked_up and place not in earliest:
             if wanted < until:
                 losses.append(Loss(*place, wanted, None, Cause.GONE, until))

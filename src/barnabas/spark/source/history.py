@@ -1,4 +1,4 @@
-"""Ranges of a batch read, divided: what lies in the files of a history, and what only the log has.
+"""Divides the ranges of a batch read: what is in the files of a history, and what is only in the log.
 
 The two meet at one offset per partition, fixed when the read is planned: the manifest's `tiered_through`.
 """
@@ -25,13 +25,13 @@ class FileRange(OffsetRange):
 
 @dataclass(frozen=True)
 class Histories:
-    """Of the topics of a read; empty where the read has none."""
+    """Of the topics of a read; empty if the read has none."""
 
     path: str = ""
     manifests: Mapping[str, Manifest] | None = None
 
     def first_offsets(self, log_starts: PartitionOffsets) -> PartitionOffsets:
-        """Where each partition begins: in the history, or in the log where that reaches farther back."""
+        """Where each partition begins: in the history, or in the log if that goes further back."""
         return {place: min(start, self._start(place, start)) for place, start in log_starts.items()}
 
     def _start(self, place: TopicPartition, log_start: int) -> int:
@@ -40,7 +40,7 @@ class Histories:
         return partition.start if partition else log_start
 
     def divide(self, wanted: OffsetRange, log_start: int) -> tuple[list[OffsetRange], list[Loss]]:
-        """Files first; before and behind them, the log."""
+        """Files where they exist; before and after them, the log."""
         manifest = (self.manifests or {}).get(wanted.topic)
         partition = manifest.partitions.get(wanted.partition) if manifest else None
         if partition is None:
@@ -71,7 +71,7 @@ class Histories:
 
 
 def histories(path: str | None, ids: Mapping[str, str], topics: set[str]) -> Histories:
-    """UserError where one is missing, or is that of another topic of the same name."""
+    """UserError if one is missing, or belongs to another topic of the same name."""
     if path is None:
         return Histories()
     try:

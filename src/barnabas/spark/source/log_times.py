@@ -1,9 +1,9 @@
-"""Which record of a partition is the first, from some offset on, with a timestamp or a later one.
+"""Finds the first record of a partition, from some offset on, with a given timestamp or a later one.
 
-Brokers answer this for the whole log, by their indexes (ListOffsets). That is the answer in most cases. Not if the
-record they name lies before the offset asked about, as timestamps that producers set need not be in order; and not if
-it is the marker of a transaction, which has the time of its coordinator, however old the records around it are. Then
-the log is read, batch by batch: the headers of the batches say enough, and what was seen is kept.
+Brokers answer this for the whole log, from their indexes (ListOffsets), which is enough in most cases. It is not if the
+record is before the given offset, because timestamps that producers set need not be in order; and not if it is a
+transaction marker, which has the time of its coordinator, however old the records around it are. Then the log is read
+batch by batch: the batch headers are enough, and are remembered.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from barnabas.spark.source.alignment import Found
 from barnabas.wire.errors import ErrorCode
 
 _ONE_BATCH: Final = 1
-"""Brokers answer with a whole batch however little is asked for."""
+"""Brokers answer with a complete batch however little is requested."""
 _DECODED_BYTES_MAX: Final = 256 * 1024 * 1024
 
 
@@ -30,15 +30,15 @@ class _Batch(NamedTuple):
 
 
 class LogTimes:
-    """Not for several threads at once."""
+    """Not thread-safe."""
 
     def __init__(self, isolation_level: int) -> None:
         self._isolation_level = isolation_level
         self._seen: dict[TopicPartition, list[_Batch]] = {}
-        """Batches that follow one another, for partitions where brokers' answers do not help."""
+        """Consecutive batches, for partitions where ListOffsets is not enough."""
 
     def forget(self) -> None:
-        """A topic was made again."""
+        """A topic was created again."""
         self._seen.clear()
 
     def first_since(
@@ -54,7 +54,7 @@ class LogTimes:
         for pair, answer in cluster.offsets(asked, timestamp_ms, isolation_level=self._isolation_level).items():
             place = TopicPartition(*pair)
             if answer.error != ErrorCode.none:
-                raise Refused(answer.error, f"the offsets of {place} are not told: {answer.error.name.upper()}")
+                raise Refused(answer.error, f"the offsets of {place} cannot be fetched: {answer.error.name.upper()}")
             if answer.offset < 0 or answer.offset >= end[place]:
                 continue
             if answer.offset >= begin[place] and not _is_marker(cluster, place, answer.offset):
@@ -87,11 +87,11 @@ class LogTimes:
                         return record
 
     def _extend(self, cluster: Cluster, place: TopicPartition, position: int, max_bytes: int) -> bool:
-        """False: there are no batches behind that position."""
+        """False: there are no batches after that position."""
         try:
             batches, _ = fetch_batches(cluster, place.topic, place.partition, position, max_bytes=max_bytes)
         except OffsetsGone as gone:
-            # Retention was faster. Whether that is a loss is told when the batch is planned.
+            # Retention was faster. Whether that is a loss is decided when the batch is planned.
             if gone.start <= position:
                 return False
             batches, _ = fetch_batches(cluster, place.topic, place.partition, gone.start, max_bytes=max_bytes)

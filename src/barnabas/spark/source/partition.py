@@ -1,4 +1,4 @@
-"""What a task of Spark is given to read."""
+"""The input of a Spark task."""
 
 from pyspark.sql.datasource import InputPartition
 

@@ -1,11 +1,11 @@
-"""Offset ranges become tasks. Pure.
+"""Divides offset ranges into tasks. Pure functions.
 
-One task per partition is where Spark's Kafka connector begins, and `minPartitions` and `maxRecordsPerPartition` split
-here as they split there. Without them two things are done that the connector does not do:
+Like Spark's Kafka connector, it starts with one task per partition, and `minPartitions` and `maxRecordsPerPartition`
+split ranges in the same way. Without these options it does two more things:
 
 - A range of many offsets is split: one large partition would be read by one core while the others wait.
-- Ranges of few offsets share a task: starting a task costs more than reading a few thousand records. Ranges with one
-  leader come together, so that a task talks to few brokers.
+- Ranges of few offsets share a task: starting a task costs more than reading a few thousand records. Ranges with
+  the same leader are put together, so that a task connects to few brokers.
 
 How many records a range has is not known, only how many offsets; a compacted topic has fewer. Both numbers below are
 about time, not about memory: a task reads its ranges piece by piece.
@@ -19,10 +19,10 @@ from barnabas.model import TopicPartition
 from barnabas.spark.source.ranges import OffsetRange
 
 LARGE_OFFSETS = 4_000_000
-"""A range is split beyond it: one or two seconds of reading records of 100 bytes."""
+"""A larger range is split: one or two seconds of reading records of 100 bytes."""
 
 SMALL_OFFSETS = 10_000
-"""Ranges share a task up to it: a few milliseconds of reading, as much as the task itself costs."""
+"""Smaller ranges share a task: a few milliseconds of reading, as much as the task itself costs."""
 
 
 def plan(
@@ -47,7 +47,7 @@ def size(one: OffsetRange) -> int:
 
 
 def split(one: OffsetRange, parts: int) -> list[OffsetRange]:
-    """Into so many pieces of nearly one size; pieces without an offset are left out."""
+    """Into pieces of nearly the same size, without empty ones."""
     pieces = []
     start = one.start
     for left in range(parts, 0, -1):
@@ -75,7 +75,7 @@ def _at_least(pieces: Sequence[OffsetRange], tasks: int) -> list[OffsetRange]:
 
 
 def _share(part: int, total: int, tasks: int) -> int:
-    """Rounded as Java rounds: a half goes up."""
+    """Rounded like Java: half up."""
     return max(math.floor(part / total * tasks + 0.5), 1)
 
 

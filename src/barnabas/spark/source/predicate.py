@@ -1,7 +1,7 @@
-"""What of a query's filters a source can use: conditions on topic, partition, offset and time. Pure.
+"""The filters of a query that a source can use: conditions on topic, partition, offset and time. Pure functions.
 
-Each filter is taken whole, taken in part, or left. Taken whole: Spark need not look at it again. Taken in part: it
-narrows what is read, and Spark still applies it. The columns in question are never null, which settles the cases of
+Each filter is used completely, in part, or not at all. Completely: Spark need not apply it again. In part: it
+narrows what is read, and Spark still applies it. These columns are never null, which decides the cases with
 null: `partition IS NULL` and `partition <=> NULL` are true for no record, and so is `partition NOT IN (1, NULL)`.
 """
 
@@ -34,7 +34,7 @@ Test = Callable[[Any], bool]
 
 @dataclass
 class Predicate:
-    """All filters taken so far, as one condition."""
+    """All filters so far, as one condition."""
 
     tests: list[tuple[str, Test]] = field(default_factory=list)
     """On topic and partition."""
@@ -48,7 +48,7 @@ class Predicate:
         return all(test(topic if column == "topic" else partition) for column, test in self.tests)
 
     def take(self, given: Filter) -> bool:
-        """Whether the filter is taken whole; if not, Spark must apply it too."""
+        """Whether the filter is used completely; if not, Spark must apply it, too."""
         column = _column(given)
         if column in ("topic", "partition"):
             test = _test(given, str if column == "topic" else int)
@@ -95,7 +95,7 @@ class Predicate:
         micros = _micros(getattr(given, "value", None))
         if micros is None:
             return False
-        # Records have whole milliseconds. What is not before a time is at its millisecond rounded up or later.
+        # Records have whole milliseconds: the first one at or after a time is at that time rounded up.
         up, down = -(-micros // 1000), micros // 1000
         bounds: tuple[int | None, int | None] | None = {
             EqualTo: (up, down + 1),
@@ -127,7 +127,7 @@ def _column(given: Filter) -> str | None:
 
 
 def _test(given: Filter, kind: type) -> Test | None:
-    """The filter as a function of a value that is not null; None if it is of a sort that we do not know."""
+    """The filter as a function of a value that is not null; None if it is of an unknown kind."""
     if isinstance(given, Not):
         return _negated(given.child, kind)
     if isinstance(given, IsNull):
@@ -168,7 +168,7 @@ def _comparison(given: Filter, value: Any) -> Test | None:
 
 
 def _micros(value: object) -> int | None:
-    """Since 1970; None for what is no moment, as times without a zone."""
+    """Since 1970; None if it is not a point in time, such as a time without a zone."""
     if not isinstance(value, datetime.datetime) or value.tzinfo is None:
         return None
     return (value - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)) // datetime.timedelta(microseconds=1)

@@ -1,4 +1,4 @@
-"""What runs in a task: the ranges it was given, one after the other, as Arrow batches.
+"""Runs in a task: reads its ranges, one after the other, as Arrow batches.
 
 Spark uses a Python worker for many tasks, one after the other. The connection to the cluster stays open between them.
 """
@@ -14,14 +14,14 @@ from barnabas.history.declared import CONNECTOR_COLUMNS, Column
 from barnabas.history.errors import HistoryError
 from barnabas.spark.errors import UserError
 from barnabas.spark.options.source import SourceOptions
-from barnabas.spark.source.failures import for_people
+from barnabas.spark.source.failures import to_user_error
 from barnabas.spark.source.fetch import FetchSettings, read_range
 from barnabas.spark.source.history import FileRange
 from barnabas.spark.source.ranges import OffsetRange
 from barnabas.spark.source.worker_memory import settle
 
 _IDLE_MAX = 4
-"""Clusters that a worker may keep open: a worker reads one at a time, few applications know more than two."""
+"""Clusters that a worker may keep open: a worker reads one at a time, and few applications have more than two."""
 
 _ROWS_MIN = 3000
 _BYTES_MIN = 1 << 20
@@ -93,7 +93,7 @@ def _read(
                 else:
                     yield from logged
     except ClientError as failure:
-        raise for_people(failure) from failure
+        raise to_user_error(failure) from failure
     except HistoryError as failure:
         raise UserError(f"{failure.message}.", failure.hint) from failure
 
@@ -105,14 +105,14 @@ def _from_log(columns: tuple[str, ...], typed: Sequence[Column]) -> tuple[str, .
 
 
 def close_idle() -> None:
-    """Hang up everywhere. A worker need not: its sockets end with it."""
+    """Close all connections. A worker need not: its sockets are closed when it ends."""
     while _idle:
         _idle.popitem()[1].close()
 
 
 @contextmanager
 def _borrowed(settings: ClientSettings) -> Iterator[Cluster]:
-    """A cluster of this worker's, given back only in order: one that failed, or was left in mid-answer, is closed."""
+    """A cluster of this worker. One that failed, or has an unfinished response, is closed instead of reused."""
     cluster = _idle.pop(settings, None) or Cluster(settings)
     try:
         yield cluster

@@ -1,6 +1,6 @@
-"""Positions become offsets: what "earliest", "latest" or a time mean in these partitions, now.
+"""Turns positions into offsets: what "earliest", "latest" or a time mean in these partitions, now.
 
-"Latest" of a reader of committed records is the last stable offset, as the broker answers it for that isolation level.
+With read_committed, "latest" is the last stable offset, as the broker reports it for that isolation level.
 """
 
 from collections.abc import Iterable, Mapping
@@ -52,7 +52,7 @@ def starting(
     unmatched = {partition for partition, offset in found.items() if offset is None}
     if unmatched and not latest_if_no_timestamp:
         raise UserError(
-            f"No record in {named_partitions(unmatched)} is as late as {_said(position, unmatched)}.",
+            f"No record in {named_partitions(unmatched)} has a timestamp at or after {_said(position, unmatched)}.",
             "choose an earlier time, or start at the end of these partitions with "
             'option("startingOffsetsByTimestampStrategy", "latest")',
         )
@@ -62,14 +62,14 @@ def starting(
 def ending(
     cluster: Cluster, position: Position, partitions: frozenset[TopicPartition], *, isolation_level: int
 ) -> PartitionOffsets:
-    """Where to end in each partition, exclusive; at its end where no record is as late as the time given."""
+    """Where to end in each partition, exclusive; at its end if no record has the given time or a later one."""
     return _complete(cluster, _resolved(cluster, position, partitions, isolation_level), isolation_level)
 
 
 def _resolved(
     cluster: Cluster, position: Position, partitions: frozenset[TopicPartition], isolation_level: int
 ) -> dict[TopicPartition, int | None]:
-    """None where no record has the time, or a later one."""
+    """None if no record has the time or a later one."""
     if isinstance(position, Earliest):
         return {**earliest(cluster, partitions)}
     if isinstance(position, Latest):
@@ -97,7 +97,7 @@ def _check_all_named(option: str, named: Mapping[TopicPartition, int], partition
     strange, forgotten = named.keys() - partitions, partitions - named.keys()
     if strange:
         raise UserError(
-            f"The option {option} names {named_partitions(set(strange))}, which the read is not about.",
+            f"The option {option} names {named_partitions(set(strange))}, which the read does not include.",
             "name exactly the partitions that are read; these are " + (named_partitions(set(partitions)) or "none"),
         )
     if forgotten:
@@ -119,23 +119,24 @@ def _ask(
         if answer.error in _GONE and gone_is_fine:
             continue
         if answer.error != ErrorCode.none:
-            raise Refused(answer.error, f"the offsets of {topic}-{partition} are not told: {answer.error.name.upper()}")
+            reason = answer.error.name.upper()
+            raise Refused(answer.error, f"the offsets of {topic}-{partition} cannot be fetched: {reason}")
         offsets[TopicPartition(topic, partition)] = answer.offset
     return offsets
 
 
 def _said(position: Position, places: set[TopicPartition]) -> str:
     if isinstance(position, AtTimestamp):
-        return f"{position.option} says, {position.timestamp_ms}"
+        return f"{position.option}, {position.timestamp_ms}"
     if isinstance(position, AtTimestamps):
         times = sorted({position.timestamps_ms[place] for place in places})
-        return f"{position.option} says, {', '.join(map(str, times[:5]))}"
+        return f"{position.option}, {', '.join(map(str, times[:5]))}"
     raise AssertionError("only times have no match")
 
 
 def first_since(
     cluster: Cluster, partitions: Iterable[TopicPartition], timestamp_ms: int, isolation_level: int
 ) -> PartitionOffsets:
-    """The first record that is as late as this or later; where there is none, the end."""
+    """The first record with this timestamp or a later one; if there is none, the end."""
     found = _ask(cluster, dict.fromkeys(partitions, timestamp_ms), isolation_level)
     return _complete(cluster, {place: None if at < 0 else at for place, at in found.items()}, isolation_level)

@@ -1,11 +1,11 @@
-"""The place of a stream: where it begins, how far a batch goes, and what of the log is behind both.
+"""The position of a stream: where it begins, how far a batch goes, and which records that means.
 
-It lives on the driver as long as the query runs and needs nothing of Spark. Everything that must survive the process
-is in the offsets it returns (`offsets`): they are what Spark writes down before a batch runs, and what it hands back.
+It lives on the driver as long as the query runs and does not need Spark. Everything that must survive the process is in
+the offsets it returns (`offsets`): Spark writes them to the checkpoint before a batch runs, and passes them back.
 
 Two rules keep it exact. The range of a batch follows from its two offsets alone, so that a batch that is run again
-reads the same records. And an offset that does not differ is returned as the very text it came as, so that Spark sees
-that there is nothing to do.
+reads the same records. And an unchanged offset is returned as exactly the same text, so that Spark sees that there is
+nothing to do.
 """
 
 import logging
@@ -18,15 +18,15 @@ from barnabas.model import TopicPartition
 from barnabas.spark.errors import UserError
 from barnabas.spark.options.positions import AtOffsets
 from barnabas.spark.options.source import SourceOptions
-from barnabas.spark.options.subscription import Pointed
+from barnabas.spark.options.subscription import PipelineFlow
 from barnabas.spark.query.backlog import dated
 from barnabas.spark.query.data_loss import Cause, DataLost, Loss, warning
 from barnabas.spark.source import resolution
 from barnabas.spark.source.admission import Delay, limited, waiting
 from barnabas.spark.source.alignment import aligned
-from barnabas.spark.source.contact import Contact
+from barnabas.spark.source.cluster_connection import ClusterConnection
 from barnabas.spark.source.followed import Followed
-from barnabas.spark.source.gaps import is_anew, ranges_between, vanished
+from barnabas.spark.source.gaps import is_new_partition, ranges_between, vanished
 from barnabas.spark.source.log_times import LogTimes
 from barnabas.spark.source.offsets import PartitionOffsets, StreamOffsets, as_json, parse
 from barnabas.spark.source.planning import plan
@@ -37,21 +37,21 @@ T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
-Told = Mapping[str, Any]
+OffsetsJson = Mapping[str, Any]
 """Offsets as Spark has them."""
 
 
 class Stream:
     def __init__(self, options: SourceOptions, *, now_s: Callable[[], float] = time.monotonic) -> None:
         self._options = options
-        self.contact = Contact(options)
+        self.connection = ClusterConnection(options)
         self._topics = Topics(options.subscription, cache_ms=options.metadata_cache_ms)
-        self._followed = Followed(options.subscription) if isinstance(options.subscription, Pointed) else None
+        self._followed = Followed(options.subscription) if isinstance(options.subscription, PipelineFlow) else None
         self._now_s = now_s
         self._delay = Delay(options.min_offsets_per_trigger or 0, options.max_trigger_delay_ms)
         self._times = LogTimes(options.isolation_level)
         self._since_ms = 0
-        """From when on the next batch is looked for, with `maxTimePerTrigger`."""
+        """With `maxTimePerTrigger`: where the search for the next cut starts."""
         self._initial: dict[str, Any] | None = None
         self._assigned: Assigned | None = None
         self._latest: PartitionOffsets | None = None
@@ -59,9 +59,9 @@ class Stream:
         """With AvailableNow: the end of the last batch."""
         self._wants_target = False
         self._is_pinned = False
-        """With AvailableNow, where what is read depends on the checkpoint, which is not known at first."""
+        """With AvailableNow, if the topic depends on the checkpoint, which is unknown at first."""
         self._is_checked = False
-        """Whether it was looked up, since this process began, that the start of a batch is still in the log."""
+        """Whether this process has checked that the start of a batch is still in the log."""
 
     def begin(self, kept: Mapping[TopicPartition, int] | None = None) -> StreamOffsets:
         """Where a new query starts; `kept` are the offsets of an earlier attempt that has read nothing."""
@@ -85,8 +85,8 @@ class Stream:
         self._initial = initial.as_json()
         return initial
 
-    def stop_at_what_is_there(self) -> None:
-        """AvailableNow: nothing that is written from now on will be read."""
+    def stop_at_current_end(self) -> None:
+        """For AvailableNow: read nothing that is written from now on."""
         if self._followed is not None and not self._is_pinned:
             self._wants_target = True
             return
@@ -97,9 +97,9 @@ class Stream:
 
         self._target = self._ask(ask)
 
-    def end_of_batch(self, start_told: Told, *, everything: bool) -> dict[str, Any]:
+    def end_of_batch(self, start_json: OffsetsJson, *, everything: bool) -> dict[str, Any]:
         """The end of the batch that begins there; the start itself if there is none to run."""
-        start = parse(start_told)
+        start = parse(start_json)
         self._pin(start)
 
         def ask(cluster: Cluster) -> tuple[PartitionOffsets, PartitionOffsets, Assigned]:
@@ -107,7 +107,7 @@ class Stream:
             latest = self._ends(cluster, start, assigned) if self._target is None else _left(self._target, assigned)
             if self._followed is not None:
                 latest = self._followed.readable(cluster, start.partitions, latest)
-            anew = [place for place in latest if is_anew(place, start, assigned.ids)]
+            anew = [place for place in latest if is_new_partition(place, start, assigned.ids)]
             begin = {**start.partitions, **resolution.earliest_of_existing(cluster, anew)}
             if anew:
                 self._times.forget()
@@ -118,19 +118,21 @@ class Stream:
             self._report(vanished(start, latest, assigned.ids))
         self._latest = latest
         end = latest if everything else self._admitted(begin, latest)
-        if start_told == self._initial:
-            # Spark runs the first batch even if it is empty, and asks for the start anew if it fails.
+        if start_json == self._initial:
+            # Spark runs the first batch even if it is empty, and asks for the start again if it fails.
             return StreamOffsets(start.partitions if end is None else end, dict(assigned.ids), start).as_json()
-        if end is None or (end == start.partitions and not any(is_anew(place, start, assigned.ids) for place in end)):
-            return dict(start_told)
+        if end is None or (
+            end == start.partitions and not any(is_new_partition(place, start, assigned.ids) for place in end)
+        ):
+            return dict(start_json)
         return StreamOffsets(end, dict(assigned.ids)).as_json()
 
-    def tasks(self, start_told: Told, end_told: Told) -> list[tuple[OffsetRange, ...]]:
+    def tasks(self, start_json: OffsetsJson, end_json: OffsetsJson) -> list[tuple[OffsetRange, ...]]:
         """The ranges of each task of the batch between these offsets."""
-        if start_told == end_told:
+        if start_json == end_json:
             return []
-        end = parse(end_told)
-        start = end.start or parse(start_told)
+        end = parse(end_json)
+        start = end.start or parse(start_json)
         self._pin(end)
         ranges, losses, assigned = self._ask(lambda cluster: self._ranges(cluster, start, end))
         self._report(losses)
@@ -143,7 +145,7 @@ class Stream:
         )
 
     def _pin(self, known: StreamOffsets) -> None:
-        """Of a pipeline's flow, a query reads the topic that it has begun with."""
+        """A query of a pipeline's flow reads the topic that it began with."""
         if self._followed is None or self._is_pinned:
             return
         begun_with = self._followed.begun_with(known)
@@ -151,17 +153,17 @@ class Stream:
             self._topics = Topics(begun_with, cache_ms=self._options.metadata_cache_ms)
             self._is_pinned = True
             if self._wants_target:
-                self.stop_at_what_is_there()
+                self.stop_at_current_end()
 
     def latest(self) -> dict[str, dict[str, int]] | None:
-        """The end of the log when it was last looked at, for those who want to know how far behind the query is."""
+        """The end of the log when it was last looked up, to see how far behind the query is."""
         return as_json(self._latest) if self._latest else None
 
     def close(self) -> None:
-        self.contact.close()
+        self.connection.close()
 
     def _check_not_beyond(self, cluster: Cluster, offsets: PartitionOffsets) -> None:
-        """Said of a new query in other words than of one that has lost its place."""
+        """For a new query: a different error than for lost records."""
         if not isinstance(self._options.start, AtOffsets) or not self._options.fail_on_data_loss:
             return
         latest = resolution.latest(cluster, offsets, self._options.isolation_level)
@@ -180,25 +182,25 @@ class Stream:
                 self._topics.forget()
                 raise
 
-        return self.contact.ask(anew)
+        return self.connection.ask(anew)
 
     def _present(self, cluster: Cluster, known: StreamOffsets) -> Assigned:
-        """What there is to read. Partitions are not believed to be gone at once: a broker that has just started may
-        not know them yet, and one that is dropped here is read from its first record when it comes back."""
+        """The partitions to read. A missing one is checked again before it counts as deleted: a broker that has just
+        started may not know it yet, and a partition that is dropped here is read from its first record later."""
         assigned = self._topics.assigned(cluster, missing_is_fine=True)
         for _ in range(1, self._options.offset_attempts):
             if known.partitions.keys() <= assigned.partitions:
                 break
-            self.contact.pause()
+            self.connection.pause()
             self._topics.forget()
             assigned = self._topics.assigned(cluster, missing_is_fine=True)
         return assigned
 
     def _ends(self, cluster: Cluster, known: StreamOffsets, assigned: Assigned) -> PartitionOffsets:
-        """Where logs end. One that ends before a known offset is asked again: a new leader may not know it yet."""
+        """The ends of the logs. One that ends before a known offset is asked again: a new leader may be behind."""
         for attempt in range(self._options.offset_attempts):
             if attempt:
-                self.contact.pause()
+                self.connection.pause()
             found = resolution.latest(cluster, assigned.partitions, self._options.isolation_level)
             if not any(loss.cause is Cause.CUT_OFF for loss in vanished(known, found, assigned.ids)):
                 break
@@ -207,7 +209,7 @@ class Stream:
     def _admitted(self, begin: PartitionOffsets, latest: PartitionOffsets) -> PartitionOffsets | None:
         """None: wait for more."""
         options = self._options
-        # With AvailableNow the rest would wait for ever: nothing is added to what was there.
+        # With AvailableNow the rest would wait forever: nothing is added.
         may_wait = options.min_offsets_per_trigger is not None and self._target is None
         if may_wait and self._delay.holds_back(waiting(begin, latest), self._now_s() * 1000):
             return None
@@ -235,7 +237,9 @@ class Stream:
         self, cluster: Cluster, start: StreamOffsets, end: StreamOffsets
     ) -> tuple[list[OffsetRange], list[Loss], Assigned]:
         assigned = self._assigned or self._topics.assigned(cluster, missing_is_fine=True)
-        look_up = frozenset(place for place in end.partitions if not self._is_checked or is_anew(place, start, end.ids))
+        look_up = frozenset(
+            place for place in end.partitions if not self._is_checked or is_new_partition(place, start, end.ids)
+        )
         ranges, losses = ranges_between(
             start,
             end,
@@ -248,16 +252,16 @@ class Stream:
     def _report(self, losses: Sequence[Loss]) -> None:
         if not losses:
             return
-        losses = dated(self.contact.cluster, losses)
+        losses = dated(self.connection.cluster, losses)
         if self._options.fail_on_data_loss:
             raise DataLost(losses)
         _log.warning("%s", warning(losses))
 
 
 def _left(target: StreamOffsets, assigned: Assigned) -> PartitionOffsets:
-    """Of a target that was set when the query began: what was not deleted since."""
+    """The target that was set when the query began, without topics deleted since."""
     return {
         place: offset
         for place, offset in target.partitions.items()
-        if place in assigned.partitions and not target.is_remade(place.topic, assigned.ids)
+        if place in assigned.partitions and not target.is_another_topic(place.topic, assigned.ids)
     }

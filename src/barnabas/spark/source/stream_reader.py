@@ -1,4 +1,4 @@
-"""What Spark calls for `spark.readStream`.
+"""The reader that Spark uses for `spark.readStream`.
 
 One object of this class lives in a Python process on the driver for as long as the query runs, and holds a connection.
 Copies of it go to the tasks and only read.
@@ -20,7 +20,7 @@ from barnabas.client.errors import ClientError
 from barnabas.model import TopicPartition
 from barnabas.spark.options.source import SourceOptions
 from barnabas.spark.options.values import LONG_MAX
-from barnabas.spark.source.failures import for_people
+from barnabas.spark.source.failures import to_user_error
 from barnabas.spark.source.offsets import by_pair, parse
 from barnabas.spark.source.partition import RangesPartition
 
@@ -39,7 +39,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._group: QueryGroup | None = None
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
-        """Asked by Spark until a first batch is written down; `offsets` says how the answer survives a failed one."""
+        """Called until a first batch is in the checkpoint; `offsets` says how the answer survives a failed batch."""
         stream, group = self._opened()
         if group is None:
             return stream.begin().as_json()
@@ -50,12 +50,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if kept is None:
                 group.keep_initial(by_pair(initial.partitions))
         except ClientError as failure:
-            raise for_people(failure) from failure
+            raise to_user_error(failure) from failure
         return initial.as_json()
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
-        """Only says whether there is a limit: Spark hands it back with each `latestOffset`, and has no limit of two
-        sides for Python. The numbers are taken from the options."""
+        """Only says whether there is a limit: Spark passes it back with each `latestOffset`, and has no limit with
+        both a minimum and a maximum for Python. The numbers are taken from the options."""
         if self._options.max_offsets_per_trigger is not None:
             return ReadMaxRows(self._options.max_offsets_per_trigger)
         if self._options.max_time_per_trigger_ms is not None:
@@ -71,7 +71,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
         stream, _ = self._opened()
-        stream.stop_at_what_is_there()
+        stream.stop_at_current_end()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         stream, _ = self._opened()
@@ -108,6 +108,6 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._stream = stream = Stream(self._options)
             if self._options.group_id is not None:
                 self._group = QueryGroup(
-                    lambda: stream.contact.cluster, self._options.group_id, start=self._start_digest
+                    lambda: stream.connection.cluster, self._options.group_id, start=self._start_digest
                 )
         return self._stream, self._group

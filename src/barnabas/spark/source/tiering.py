@@ -1,4 +1,4 @@
-"""Whether a topic's records may lie in a remote store (KIP-405)."""
+"""Whether a topic may use tiered storage (KIP-405)."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Which partitions a read is about at this moment: what the user asked for, as far as the cluster has it."""
+"""The current partitions of a read: what the user asked for, as far as it exists."""
 
 import logging
 import re
@@ -14,7 +14,7 @@ from barnabas.spark import pointer
 from barnabas.spark.errors import UserError
 from barnabas.spark.options.names import nearest
 from barnabas.spark.options.positions import named_partitions
-from barnabas.spark.options.subscription import Assign, Pointed, Subscribe, Subscription
+from barnabas.spark.options.subscription import Assign, PipelineFlow, Subscribe, Subscription
 
 _log = logging.getLogger(__name__)
 
@@ -23,16 +23,16 @@ _NO_ID = uuid.UUID(int=0)
 
 @dataclass(frozen=True)
 class Assigned:
-    """The partitions of a read, with what else one answer of the cluster says about them."""
+    """The partitions of a read, with what the same response says about them."""
 
     partitions: frozenset[TopicPartition]
     leaders: Mapping[TopicPartition, int]
     ids: Mapping[str, str]
-    """By topic; without those of brokers that know no ids."""
+    """By topic; empty if the broker has no topic ids."""
 
 
 class MissingTopic(UserError):
-    """It is not there, or not there yet: it may have been made a moment ago, and not every broker knows it."""
+    """It does not exist, or was just created, and not every broker knows it yet."""
 
 
 class Topics:
@@ -47,7 +47,7 @@ class Topics:
         self._asked_s = 0.0
         self._last: Assigned | None = None
         self._missing: frozenset[TopicPartition] = frozenset()
-        """Told already."""
+        """Warned about already."""
 
     def assigned(self, cluster: Cluster, *, missing_is_fine: bool = False) -> Assigned:
         """`missing_is_fine`: a topic that does not exist has no partitions, instead of being an error."""
@@ -55,25 +55,25 @@ class Topics:
         if self._last is None or now_s - self._asked_s >= self._cache_s:
             self._last = _assigned(cluster, self._subscription, missing_is_fine)
             self._asked_s = now_s
-            self._tell_missing(self._last)
+            self._warn_missing(self._last)
         return self._last
 
     def forget(self) -> None:
         self._last = None
 
-    def _tell_missing(self, assigned: Assigned) -> None:
-        """The connector leaves out what is assigned and does not exist, and says nothing."""
+    def _warn_missing(self, assigned: Assigned) -> None:
+        """The connector ignores missing partitions silently."""
         if isinstance(self._subscription, Assign):
             missing = frozenset(self._subscription.partitions) - assigned.partitions
             if missing - self._missing:
                 _log.warning(
-                    "The option assign names %s, which do not exist: not read.", named_partitions(set(missing))
+                    "The option assign names %s, which do not exist and are not read.", named_partitions(set(missing))
                 )
             self._missing = missing
 
 
 def _assigned(cluster: Cluster, subscription: Subscription, missing_is_fine: bool) -> Assigned:
-    if isinstance(subscription, Pointed):
+    if isinstance(subscription, PipelineFlow):
         topic = pointer.get(cluster, subscription.pipeline).topic(subscription.flow)
         return _described(_existing(cluster, [topic], missing_is_fine), lambda _: True)
     if isinstance(subscription, Subscribe):

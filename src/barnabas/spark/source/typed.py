@@ -1,4 +1,4 @@
-"""Rows with typed columns, from the files of a history or decoded from the log: the same by construction."""
+"""Rows with typed columns, from the files of a history or decoded from the log in the same way."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -30,7 +30,7 @@ def read_archived(
 def with_typed(
     batches: Iterable[Any], columns: tuple[str, ...], typed: tuple[Column, ...], current: tuple[Column, ...]
 ) -> Iterator[Any]:
-    """Batches of the log with at least `value`, decoded as the archiver will: to the columns that are current."""
+    """Batches of the log with at least `value`, decoded to the current columns, as the archiver does it."""
     schema = schema_of(columns, typed)
     wanted = [name for name in columns if name not in CONNECTOR_COLUMNS]
     for batch in batches:

@@ -1,8 +1,8 @@
-"""What a worker does about memory before it reads its first range.
+"""Memory settings of a worker, made before it reads its first range.
 
-Fetches and their rows are blocks of some megabytes, made and thrown away a hundred times a second. glibc gives such
+Fetches and their rows are blocks of some megabytes, allocated and freed a hundred times a second. glibc gives such
 blocks back to the kernel, which clears every page that is asked for again: with zstd and records of 1 KB that was a
-quarter of a worker's CPU time. And Python looks through all objects of all modules for garbage, again and again.
+quarter of a worker's CPU time. And Python's garbage collector scans all objects of all modules again and again.
 """
 
 import ctypes
@@ -13,15 +13,15 @@ from typing import Final
 _M_TRIM_THRESHOLD: Final = -1
 _M_MMAP_THRESHOLD: Final = -3
 _KEPT_BYTES: Final = 64 << 20
-"""So much may stay unused at the heap's end."""
+"""How much may stay unused at the end of the heap."""
 _LARGEST_BYTES: Final = 32 << 20
-"""The most that glibc takes for this threshold: smaller blocks come from the heap."""
+"""The maximum that glibc accepts for this threshold: smaller blocks come from the heap."""
 
 
 @cache
 def settle() -> None:
     """Once in a process."""
-    tune = getattr(ctypes.CDLL(None), "mallopt", None)  # other C libraries have no such thing, and no such habit
+    tune = getattr(ctypes.CDLL(None), "mallopt", None)  # other C libraries neither have nor need it
     if tune is not None:
         tune(_M_TRIM_THRESHOLD, _KEPT_BYTES)
         tune(_M_MMAP_THRESHOLD, _LARGEST_BYTES)

@@ -51,7 +51,7 @@ def _stands(facts: Facts) -> dict[tuple[str, str], list[Stand]]:
             case Commit():
                 if not event.txn:
                     asked[event.p, event.number] = event
-                elif (transaction := facts.transactions[event.txn]).told == "commit":
+                elif (transaction := facts.transactions[event.txn]).reported_outcome == "commit":
                     assert transaction.end_t is not None
                     add(event, transaction.end_t)
             case Committed():

@@ -50,14 +50,14 @@ class Transaction:
     begun_t: float
     committing_t: float | None = None
     end_t: float | None = None
-    told: Outcome | None = None
+    reported_outcome: Outcome | None = None
     values: list[str] = field(default_factory=list)
 
     @property
     def outcome(self) -> Outcome:
         """A commit that was not requested cannot have happened; a requested one may have."""
-        if self.told in ("commit", "abort"):
-            return self.told
+        if self.reported_outcome in ("commit", "abort"):
+            return self.reported_outcome
         return "abort" if self.committing_t is None else "unknown"
 
 
@@ -130,7 +130,7 @@ class Facts:
                     self._transaction(event.txn).committing_t = event.t
                 case End():
                     transaction = self._transaction(event.txn)
-                    transaction.told, transaction.end_t = event.outcome, event.t
+                    transaction.reported_outcome, transaction.end_t = event.outcome, event.t
                 case Fenced():
                     self.fenced[event.transactional_id] = event.t
                 case Final():
@@ -162,7 +162,7 @@ class Facts:
         """Transactions that are not known to have ended."""
         for transaction in self.transactions.values():
             fenced_t = self.fenced.get(transaction.transactional_id, -1.0)
-            if transaction.told not in ("commit", "abort") and fenced_t < transaction.begun_t:
+            if transaction.reported_outcome not in ("commit", "abort") and fenced_t < transaction.begun_t:
                 yield transaction
 
     def _transaction(self, txn: str) -> Transaction:

@@ -91,12 +91,12 @@ def _wait_for_all(stage: Stage) -> None:
 
 
 def _go(seconds: float, stage: Stage, nemesis: Nemesis, tell: Callable[[str], None]) -> None:
-    started = told = time.monotonic()
+    started = last_report = time.monotonic()
     while (now := time.monotonic()) < started + seconds:
         stage.fill()
         nemesis.act_if_due()
-        if now - told >= PROGRESS_EVERY_SECONDS:
-            told = now
+        if now - last_report >= PROGRESS_EVERY_SECONDS:
+            last_report = now
             noted_bytes = sum(path.stat().st_size for path in stage.histories())
             done = ", ".join(f"{count} x {fault}" for fault, count in sorted(nemesis.done.items()))
             tell(f"{now - started:.0f} of {seconds:.0f} s, {noted_bytes / 1e6:.1f} MB of events; {done or 'no faults'}")

@@ -15,7 +15,7 @@ def aborted_reads(facts: Facts) -> Iterator[Anomaly]:
             why = f"was refused ({written.refused})" if written.refused else f"belongs to {written.txn}, "
             if not written.refused:
                 transaction = facts.transactions[written.txn]
-                why += "which was aborted" if transaction.told == "abort" else "which was never committed"
+                why += "which was aborted" if transaction.reported_outcome == "abort" else "which was never committed"
             what = f"{seen.process} read {seen.value} at offset {offset}, which {why}"
             evidence = {
                 "value": seen.value,

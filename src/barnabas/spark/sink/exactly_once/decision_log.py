@@ -1,9 +1,9 @@
-"""Where decisions are kept: a compacted topic that they share with those of other queries, and the pointers to it.
+"""Stores decisions in a compacted topic, which all queries share, with a pointer to the last one of each query.
 
-The pointer (a group offset, committed in the decision's own transaction) makes finding the last decision one request.
-Group offsets expire where a query rests for long; then the topic is read from its beginning. It is read with what is
-not committed, since transactions of other queries that are open there must not hide ours: outcomes are told from the
-markers. So whoever looks must have taken over the driver's id before: then everything of ours has its marker.
+With the pointer (a group offset, committed in the decision's own transaction), the last decision is found in one
+request. Group offsets expire if a query is idle for long; then the topic is read from its start. It is read
+uncommitted, because open transactions of other queries must not hide ours; the markers tell which records are
+committed. So a reader must have taken over the driver's id first: then all our transactions have ended.
 """
 
 import time
@@ -39,7 +39,7 @@ from barnabas.wire.messages.create_topics import CreatableTopic, CreatableTopicC
 _PLACE: Final = (DECISIONS_TOPIC, DECISIONS_PARTITION)
 _TOPIC_CONFIG: Final = {
     "cleanup.policy": "compact",
-    # Who must read the whole topic reads little: segments close soon, and are cleaned when a tenth is outdated.
+    # The topic may be read completely, so it is kept small: small segments, compacted when a tenth is outdated.
     "segment.bytes": str(16 * 1024 * 1024),
     "min.cleanable.dirty.ratio": "0.1",
 }
@@ -53,15 +53,15 @@ class DecisionLog:
         self._names = names
 
     def peek(self) -> LastDecision | None:
-        """The last decision that the pointer knows, for who may err: without waiting for one that is being made."""
+        """The last decision according to the pointer, which may be outdated: does not wait for a pending one."""
         return self._pointer(require_stable=False)
 
     def last(self) -> LastDecision | None:
-        """The last decision. For the owner of the driver's id: then nobody can make another."""
+        """The last decision. Only for the owner of the driver's id: then no other can be made meanwhile."""
         return self._pointer(require_stable=True) or self._scan()
 
     def read(self, last: LastDecision) -> Decision:
-        """What was decided; DecisionLost if it is not there."""
+        """The decision itself; DecisionLost if it is missing."""
         parts: Iterator[Part | None] = iter(())
         if self._exists():
             parts = (
@@ -78,7 +78,7 @@ class DecisionLog:
             raise DecisionLost(
                 f"Batch {last.batch_id} of {self._names.base} is decided, but its decision is not at offset "
                 f"{last.offset} of {DECISIONS_TOPIC}.",
-                "was the topic deleted or its cleanup.policy changed? what the batch wrote may be visible in part: "
+                "was the topic deleted or its cleanup.policy changed? the batch may be partly visible: "
                 "compare the output with its source, then start the query with a new checkpoint",
             )
         return decision
@@ -103,7 +103,7 @@ class DecisionLog:
         self.point(writer, last._replace(is_done=True))
 
     def forget(self, writer: TransactionWriter, decision: Decision) -> None:
-        """Of a batch write that is over: nobody will look for its decision."""
+        """After a batch write: its decision is no longer needed."""
         for key, value in tombstones(self._names.base, len(encode_decision(self._names.base, decision))):
             writer.append(*_PLACE, _batch(key, value))
         writer.commit()
@@ -134,8 +134,8 @@ class DecisionLog:
         if code not in (ErrorCode.none, ErrorCode.topic_already_exists):
             raise Refused(
                 code,
-                f"the topic {DECISIONS_TOPIC} cannot be made: {why or code.name.upper()}",
-                "have an administrator make it with one partition and cleanup.policy=compact",
+                f"the topic {DECISIONS_TOPIC} cannot be created: {why or code.name.upper()}",
+                "ask an administrator to create it with one partition and cleanup.policy=compact",
             )
 
 

@@ -1,18 +1,18 @@
-"""Decisions as records of a compacted topic, and the pointer to the last one. Pure.
+"""Encodes decisions as records of a compacted topic, and the pointer to the last one. Pure functions.
 
 A decision is one record or several, in one transaction:
 
     key    {base}/{part}     so that the next decision of the query replaces this one when the topic is compacted
     value  {"v": 1, "batch": 7, "part": 0, "parts": 2, "tasks": [[id, producer id, epoch, commit epoch, ranges], ...]}
 
-with ranges as [topic, partition, first offset, last offset, record count]. A task with many ranges may go on in the
-next part. Parts that are left over from a longer decision before say another batch, and are not read.
+with ranges as [topic, partition, first offset, last offset, record count]. A task with many ranges may continue in
+the next part. Parts that remain from an earlier, longer decision have another batch number, and are ignored.
 
     key    {base}/done
     value  {"v": 1, "batch": 7}
 
 says that batch 7 was rolled forward. The pointer is the committed offset of the group {base}: that of the decision's
-first record, with the same kind of JSON as its note, so that a look at the group tells which batch was decided.
+first record, with the same kind of JSON as its metadata, so that the group shows which batch was decided.
 """
 
 import json
@@ -23,12 +23,12 @@ from barnabas.spark.sink.exactly_once.entries import Decision, LastDecision, Tas
 
 VERSION: Final = 1
 RANGES_PER_RECORD_MAX: Final = 4_000
-"""Some 60 bytes each, so a record stays well below a quarter of the megabyte that topics take by default."""
+"""Some 60 bytes each, so a record stays well below a quarter of the megabyte that topics accept by default."""
 _DONE: Final = "done"
 
 
 class UnreadableDecision(Exception):
-    """The record is none of ours, or of a later version."""
+    """The record is not ours, or of a later version."""
 
 
 class Part(NamedTuple):
@@ -54,12 +54,12 @@ def encode_done(base: str, batch_id: int) -> tuple[bytes, bytes]:
 
 
 def tombstones(base: str, parts: int) -> list[tuple[bytes, None]]:
-    """For a decision that nobody will look for again."""
+    """For a decision that is no longer needed."""
     return [(f"{base}/{name}".encode(), None) for name in (*range(parts), _DONE)]
 
 
 def decode_part(base: str, key: bytes | None, value: bytes | None) -> Part | None:
-    """None: another query's record, or no part of a decision."""
+    """None: another query's record, or not a part of a decision."""
     name = _name(base, key)
     if name is None or name == _DONE or value is None:
         return None
@@ -101,7 +101,7 @@ def encode_pointer(batch_id: int, *, is_done: bool) -> str:
 
 
 def decode_pointer(offset: int, metadata: str) -> LastDecision | None:
-    """None: somebody else has committed an offset there. Then the decision is looked for in its topic."""
+    """None: the offset was committed by another program. Then the decision is looked up in its topic."""
     try:
         read = _read(metadata.encode())
         return LastDecision(int(read["batch"]), offset, bool(read["done"]))

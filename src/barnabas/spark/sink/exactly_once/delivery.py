@@ -1,8 +1,8 @@
-"""Exactly-once as Spark sees it: what a task does, what the driver does when all tasks are done or one has failed.
+"""The exactly-once `Delivery`: what a task does, and what the driver does when all tasks are done or one has failed.
 
-A stream's tasks learn from Spark which query and batch they belong to. The driver's process for `commit` is told the
-batch only, so the tasks' messages bring it the query. A batch write has an id of its own, made with the writer; or it
-says itself who it is and which number it has, and then can be made again like the batch of a stream.
+Spark tells the tasks of a stream which query and batch they belong to. The driver's process for `commit` only gets the
+batch, so it takes the query from the tasks' messages. A batch write has its own id, made with the writer; or the user
+gives it an id and a number, and it can be repeated like the batch of a stream.
 """
 
 import uuid
@@ -41,7 +41,7 @@ class Reported(WriterCommitMessage):
 
 @dataclass(frozen=True)
 class Numbered:
-    """A batch write that can be made again."""
+    """A batch write that can be repeated."""
 
     names: Names
     version: int
@@ -55,10 +55,10 @@ class ExactlyOnce:
     prefix: str | None
     timeout_ms: int
     run_id: str | None
-    """Of a batch write; None: a stream, whose query and batch the task knows, or a write with a number."""
+    """Of a batch write; None: a stream, where the task knows query and batch, or a write with a number."""
     numbered: Numbered | None = None
     hook: Hook = no_hook
-    """Is told every step, by its name; for tests."""
+    """Called with the name of each step; for tests."""
 
     def write(self, cluster: Cluster, settings: ProducerSettings, write_rows: WriteRows) -> WriterCommitMessage:
         report = run_attempt(cluster, settings, self._attempt(), write_rows, timeout_ms=self.timeout_ms, hook=self.hook)
@@ -72,7 +72,7 @@ class ExactlyOnce:
             self._driver(cluster, reports).commit(self._number(batch_id), reports)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None], batch_id: int | None) -> None:
-        """Where no task has said anything, the query's name is not known: what is open is swept by the next batch."""
+        """Without any message the query is unknown: the next batch aborts the open transactions."""
         reports = _reports(messages)
         if not reports and self.run_id is None and self.numbered is None:
             return
@@ -124,7 +124,7 @@ class ExactlyOnce:
 def exactly_once_delivery(options: "SinkOptions", *, streaming: bool) -> ExactlyOnce:
     if streaming and options.numbered is not None:
         raise UserError(
-            "txnAppId and txnVersion are for batch writes; a stream is known by its checkpoint.",
+            "txnAppId and txnVersion are for batch writes; a stream is identified by its checkpoint.",
             "remove them; in foreachBatch, set them on rows.write",
         )
     return ExactlyOnce(

@@ -1,14 +1,14 @@
-"""The driver's part, once per batch: decide, end the tasks' transactions, mend what was aborted, sweep.
+"""The driver's part, once per batch: decide, end the tasks' transactions, copy what was aborted, sweep.
 
-    take over      the driver's id: an older driver of the query is fenced, and what it had begun is over
-    look           for the last decision; only the owner of the id may trust in what it sees
-    decide         its records and the pointer to them in one transaction: from here on the batch exists
-    end            every task's transaction is committed; where that is refused, the log says how it ended
-    roll forward   what was aborted is copied, together with a record that says so, in one transaction
-    sweep          what other attempts have left open is aborted
+    take over      the driver's id: an older driver of the query is fenced, and its transactions have ended
+    look           for the last decision; only the owner of the id can rely on what it reads
+    decide         write the decision and the pointer to it in one transaction: from here on the batch is decided
+    end            commit every task's transaction; where that is refused, the log shows how it ended
+    roll forward   copy the records of aborted transactions, and record that, in one transaction
+    sweep          abort transactions that other attempts left open
 
-A driver that comes back runs the same for the same batch. It finds the decision, forgets what its own tasks may have
-written, and goes on with "end". Every step may be done twice, so it may die anywhere.
+After a restart, the driver runs the same steps for the same batch. It finds the decision, ignores what its own tasks
+may have written, and continues with "end". Every step can be repeated, so the driver may die at any point.
 """
 
 from collections.abc import Sequence
@@ -39,11 +39,11 @@ _OVER: Final = frozenset(
         ErrorCode.transactional_id_not_found,
     }
 )
-"""The coordinator does not know this transaction as an open one: it has ended, one way or the other."""
+"""To the coordinator, this transaction is not open: it was committed or aborted."""
 
 
 _VISIBLE_WITHIN_S: Final = 5.0
-"""How long to wait for markers. Nothing depends on it but that a reader who comes right after the batch sees it."""
+"""How long to wait for markers, so that a reader right after the batch sees it. Nothing else depends on it."""
 
 
 class DriverSide:
@@ -56,7 +56,7 @@ class DriverSide:
         is_replayable: bool = True,
         hook: steps.Hook = steps.no_hook,
     ) -> None:
-        """`is_replayable`: the batch may have been decided before; not so for a batch write, which has its own id."""
+        """`is_replayable`: the batch may have been decided before; False for a batch write, which has its own id."""
         self._cluster = cluster
         self._names = names
         self._timeout_ms = timeout_ms
@@ -66,7 +66,7 @@ class DriverSide:
         self._log = DecisionLog(cluster, names)
 
     def commit(self, batch_id: int, reports: Sequence[TaskReport]) -> None:
-        """When this returns, the batch is decided and visible; or about to be visible, where brokers are slow."""
+        """When this returns, the batch is decided and visible, or soon visible if brokers are slow."""
         self._hook(steps.DRIVER_BEGUN)
         entries = tuple(report.entry for report in reports if report.entry is not None)
         is_known = any(report.is_decided for report in reports)
@@ -81,7 +81,7 @@ class DriverSide:
         if last is None or last.batch_id < batch_id:
             if is_known:
                 raise self._lost(batch_id)
-            # Without rows there is nothing to decide; but a query's first batch leaves a pointer, for the next to find.
+            # Without rows there is nothing to decide; but a query's first batch leaves a pointer for the next one.
             if entries or last is None:
                 touched |= self._finish(writer, self._decide(writer, decision), decision)
         elif last.batch_id > batch_id:
@@ -98,8 +98,8 @@ class DriverSide:
     def abort(self, batch_id: int) -> None:
         """The batch failed. Unless it is decided: then its transactions are left alone, and a restart finishes it.
 
-        Spark also calls this when `commit` has failed, and that may have decided or not: who takes over the driver's
-        id knows.
+        Spark also calls this when `commit` has failed, which may have decided or not. After taking over the driver's id
+        that is known.
         """
         self._hook(steps.ABORT_BEGUN)
         self._take_over()
@@ -125,7 +125,7 @@ class DriverSide:
         return last
 
     def _finish(self, writer: TransactionWriter, last: LastDecision, decision: Decision) -> set[str]:
-        """The ids of its transactions, which are over now, or are being completed."""
+        """Returns the ids of its transactions, which have ended, or are being completed."""
         codes = self._transactions.commit_all([entry.producer for entry in decision.entries])
         self._hook(steps.TASKS_ENDED)
         over: list[TaskEntry] = []
@@ -137,7 +137,7 @@ class DriverSide:
                     code,
                     f"batch {decision.batch_id} is decided, but the transaction {entry.transactional_id} cannot be "
                     f"ended: {code.name.upper()}",
-                    "start the query again: it goes on from here",
+                    "start the query again: it continues from here",
                 )
         if over:
             aborted = [entry for entry in over if read_outcome(self._cluster, entry) is Outcome.ABORTED]
@@ -157,5 +157,5 @@ class DriverSide:
         return OlderThanDecided(
             f"Spark runs batch {batch_id} of {self._names.base}, but batch {last.batch_id} was already written by the "
             "same query. Its checkpoint is older than its output, or another driver runs the same query.",
-            "stop the other driver, or restore the checkpoint's latest state; to write everything again, use a new one",
+            "stop the other driver, or restore the latest checkpoint; to write everything again, use a new one",
         )

@@ -6,7 +6,7 @@ from barnabas.client.producer_identity import ProducerIdentity
 
 
 class WrittenRange(NamedTuple):
-    """Where in a partition a task's records lie. Those of others may lie between them."""
+    """The offsets of a task's records in a partition. Records of others may be between them."""
 
     topic: str
     partition: int
@@ -31,7 +31,7 @@ class TaskEntry(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """From the moment this is durable, batch `batch_id` consists of these records, whatever becomes of their tasks."""
+    """From the moment this is durable, batch `batch_id` consists of these records, whatever happens to their tasks."""
 
     batch_id: int
     entries: tuple[TaskEntry, ...]

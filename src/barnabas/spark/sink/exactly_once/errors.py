@@ -1,10 +1,10 @@
-"""What the protocol cannot go on from by itself. Each says what was kept and what to do."""
+"""Errors that the protocol cannot recover from. Each says what was kept and what to do."""
 
 from barnabas.spark.errors import UserError
 
 
 class DecisionLost(UserError):
-    """A task or the pointer knows of a decision that is not in its topic any more."""
+    """A task or the pointer refers to a decision that is no longer in its topic."""
 
 
 class OlderThanDecided(UserError):
@@ -12,7 +12,7 @@ class OlderThanDecided(UserError):
 
 
 class OutcomeUnclear(UserError):
-    """The log does not say any more how a transaction of a decided batch ended."""
+    """The log no longer shows how a transaction of a decided batch ended."""
 
 
 class RecordsGone(UserError):

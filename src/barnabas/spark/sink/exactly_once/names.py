@@ -1,10 +1,9 @@
-"""How the transactions of a query are called, and where its decisions are kept.
+"""The transactional ids of a query, and the names of where its decisions are stored.
 
-All names of one query begin alike (`Names.base`), so that one prefixed ACL allows them all, and so that those that are
-left over can be found. Task ids are used again by every batch: ids that are used once would fill the coordinators'
-memory until they expire. Two attempts of a task that run at once have different numbers, but for attempts of a stage
-that was submitted anew: then the later one aborts the earlier one's transaction, which the protocol survives as it
-survives a timeout.
+All names of one query have the same prefix (`Names.base`), so that one prefixed ACL allows them all, and leftovers can
+be found. Task ids are reused by every batch: new ids for each would fill the coordinators' memory until they expire.
+Two attempts of a task that run at once have different numbers, except for attempts of a resubmitted stage: then the
+later one aborts the transaction of the earlier one, which the protocol handles like a timeout.
 """
 
 from typing import Final, NamedTuple
@@ -12,7 +11,7 @@ from typing import Final, NamedTuple
 DEFAULT_PREFIX: Final = "barnabas-spark"
 DECISIONS_TOPIC: Final = "__barnabas_spark_decisions"
 DECISIONS_PARTITION: Final = 0
-"""The topic has one partition: decisions are few and small, and who looks for one need not know how they spread."""
+"""The topic has one partition: decisions are few and small, and easy to find there."""
 
 
 class Names(NamedTuple):
@@ -20,7 +19,7 @@ class Names(NamedTuple):
 
     @property
     def driver(self) -> str:
-        """The transactional id of whoever decides."""
+        """The transactional id of the driver, which decides."""
         return f"{self.base}-driver"
 
     @property
@@ -47,9 +46,9 @@ def run_names(prefix: str | None, run_id: str) -> Names:
 
 
 def numbered_names(prefix: str | None, app_id: str, topic: str | None) -> Names:
-    """Of batch writes that say who they are: the same for all that have this id and write to this topic.
+    """Of batch writes with an id: the same for all that have this id and write to this topic.
 
-    Each topic has its own, so that one id serves several writes of a `foreachBatch`. The marks are in neither part, so
-    no name is the beginning of another's.
+    Each topic has its own, so that one id serves several writes of a `foreachBatch`. Neither part contains the
+    separator, so no name is a prefix of another.
     """
     return Names(f"{prefix or DEFAULT_PREFIX}-app-{app_id}:{topic or ''}:")

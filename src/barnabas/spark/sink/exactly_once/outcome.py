@@ -1,7 +1,7 @@
-"""How a transaction ended, read from the log itself: the first marker of its producer behind its last record.
+"""How a transaction ended, read from the log itself: the first marker of its producer after its last record.
 
-The coordinator forgets: an id is used again, or expires. The log does not: a partition that was written to in a
-transaction gets a marker before anything else of that producer. It may take a moment, so the reader waits for it.
+The coordinator forgets it when the id is used again or expires. The log does not: a partition that was written to in
+a transaction gets a marker before any other record of that producer. That may take a moment, so the reader waits.
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ class Outcome(Enum):
     COMMITTED = "committed"
     ABORTED = "aborted"
     GONE = "gone"
-    """Retention has removed everything that was written; so it would have, had it been committed."""
+    """Retention has removed everything that was written, as it would have removed committed records."""
 
 
 class Marker(NamedTuple):
@@ -53,7 +53,7 @@ def judged(entry: TaskEntry, marker: Marker) -> Outcome:
 
 
 def read_outcome(cluster: Cluster, entry: TaskEntry) -> Outcome:
-    """Of a transaction that is over, as its coordinator said. Waits until the log knows it, too."""
+    """The outcome of a transaction that has ended, as its coordinator said. Waits until the marker is in the log."""
     retry = cluster.retry_policy()
     while True:
         removed = 0
@@ -65,11 +65,11 @@ def read_outcome(cluster: Cluster, entry: TaskEntry) -> Outcome:
         if removed == len(entry.ranges):
             return Outcome.GONE
         if not retry.wait():
-            raise _unclear(entry, "no marker has come in time")
+            raise _unclear(entry, "no marker was written in time")
 
 
 def _marker_in(cluster: Cluster, entry: TaskEntry, written: WrittenRange) -> tuple[Marker | None, bool]:
-    """And whether retention has removed the place where it would be."""
+    """And whether retention has removed the offsets where it would be."""
     topic, partition, last_offset = written.topic, written.partition, written.last_offset
     try:
         batches = read_log(cluster, topic, partition, start=last_offset + 1)
@@ -82,7 +82,7 @@ def _marker_in(cluster: Cluster, entry: TaskEntry, written: WrittenRange) -> tup
 def _unclear(entry: TaskEntry, why: str) -> OutcomeUnclear:
     places = ", ".join(f"{each.topic}-{each.partition} after offset {each.last_offset}" for each in entry.ranges[:3])
     return OutcomeUnclear(
-        f"A batch is decided, but it cannot be told whether the transaction {entry.transactional_id} of producer "
+        f"A batch is decided, but it is unknown whether the transaction {entry.transactional_id} of producer "
         f"{entry.producer_id} (epoch {entry.producer_epoch}) was committed: {why}.",
-        f"look with kafka-dump-log at {places}; when all brokers are up again, start the query anew",
+        f"look with kafka-dump-log at {places}; when all brokers are up again, restart the query",
     )

@@ -1,8 +1,8 @@
-"""A decided batch becomes visible although transactions of it were aborted: their records are copied.
+"""Makes a decided batch visible although some of its transactions were aborted: copies their records.
 
-Aborted records stay in the log, at offsets that the decision names. They are copied batch by batch, as they are, into
-the same partitions, in one transaction of the driver that also says that this was done. So a crash in between leaves
-nothing visible, and a second attempt copies again. A copy holds one fetch in memory, whatever the batch's size.
+Aborted records stay in the log, at offsets that the decision names. They are copied batch by batch, unchanged, into the
+same partitions, in one transaction of the driver that also records that this was done. So after a crash in between
+nothing is visible, and a second attempt copies again. A copy holds one fetch in memory, whatever the size of the batch.
 """
 
 from collections.abc import Iterator, Sequence
@@ -43,7 +43,7 @@ def roll_forward(
 
 
 def aborted_batches(cluster: Cluster, entry: TaskEntry, written: WrittenRange) -> Iterator[Batch]:
-    """All that the task wrote there; RecordsGone at the end if that is less than it said."""
+    """Everything that the task wrote there; RecordsGone at the end if that is less than it reported."""
     log_start, log_end = log_bounds(cluster, written.topic, written.partition)
     found = 0
     if log_end <= written.last_offset:
@@ -55,21 +55,21 @@ def aborted_batches(cluster: Cluster, entry: TaskEntry, written: WrittenRange) -
             if (header.producer_id, header.producer_epoch) == (entry.producer_id, entry.producer_epoch):
                 found += header.record_count
                 yield batch
-    # What retention has removed would be gone had it been committed, too.
+    # Retention would have removed committed records, too.
     if log_start <= written.first_offset and found != written.record_count:
         raise _gone(entry, written, f"only {found} of {written.record_count} records are left of it")
 
 
 def as_produced(batch: Batch) -> bytes:
-    """As a producer may send it: without what brokers write into a batch."""
+    """As a producer sends it: without the fields that brokers set."""
     header = batch.header
     return seal(header._replace(attributes=header.attributes & ~_BROKERS_FLAGS), batch.data[HEADER_SIZE:])
 
 
 def _gone(entry: TaskEntry, written: WrittenRange, what: str) -> RecordsGone:
     return RecordsGone(
-        f"A decided batch cannot be made visible: the transaction {entry.transactional_id} was aborted, and of what it "
-        f"wrote to {written.topic}-{written.partition} (offsets {written.first_offset} to {written.last_offset}) the "
-        f"log does not have all: {what}. Compaction removes aborted records, and deleted topics lose them.",
+        f"A decided batch cannot be made visible: the transaction {entry.transactional_id} was aborted, and the log no "
+        f"longer has all that it wrote to {written.topic}-{written.partition} (offsets {written.first_offset} to "
+        f"{written.last_offset}): {what}. Compaction removes aborted records, and deleted topics lose them.",
         "write this batch again from its source with a batch query, then start the query with a new checkpoint",
     )

@@ -1,6 +1,6 @@
 """The steps of the protocol, each with a name. Tests end a process at one of them; production does nothing there.
 
-The names stand in the order in which a batch meets them. "after-" means that the broker has answered.
+The names are in the order in which a batch passes them. "after-" means that the broker has answered.
 """
 
 from collections.abc import Callable
@@ -45,8 +45,8 @@ COMMIT_STEPS: Final = (
     DRIVER_ENDED,
 )
 ROLL_FORWARD_STEPS: Final = (OUTCOME_READ, COPYING, COPIED, DONE_WRITTEN, ROLLED_FORWARD)
-"""Only where a transaction of a decided batch was aborted."""
+"""Only if a transaction of a decided batch was aborted."""
 
 
 def no_hook(step: str) -> None:
-    """Go on."""
+    """Do nothing."""

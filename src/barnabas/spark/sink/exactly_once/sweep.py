@@ -1,7 +1,7 @@
-"""Transactions that nobody will end: of speculative losers, killed executors, dead drivers. They are aborted.
+"""Aborts transactions that nobody will end: of speculative attempts that lost, killed executors, dead drivers.
 
-Until they are, readers of committed records wait in front of them, for up to the transaction timeout. Nothing is lost
-if this fails: they time out.
+Otherwise read_committed consumers would wait for them, up to the transaction timeout. Nothing is lost if this fails:
+they time out.
 """
 
 import logging
@@ -16,9 +16,9 @@ _log = logging.getLogger(__name__)
 
 
 def sweep(cluster: Cluster, transactions: Transactions, names: Names, *, timeout_ms: int) -> set[str]:
-    """Abort every transaction of the query's tasks that is open; call it when none of them is wanted any more.
+    """Abort every transaction of the query's tasks that is open; call it when none of them is needed any more.
 
-    The ids of those that were.
+    Returns the ids of those that were open.
     """
     try:
         left_over = set(open_transactions(cluster, names.task_prefix))
@@ -26,7 +26,7 @@ def sweep(cluster: Cluster, transactions: Transactions, names: Names, *, timeout
             transactions.abandon(transactional_id, timeout_ms=timeout_ms)
     except ClientError as error:
         _log.warning(
-            "transactions of %s may be left open; readers of committed records wait for up to %d ms: %s",
+            "transactions of %s may be left open; read_committed consumers wait for up to %d ms: %s",
             names.base,
             timeout_ms,
             error,

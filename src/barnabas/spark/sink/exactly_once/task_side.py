@@ -1,8 +1,8 @@
-"""A task attempt: take over its id, write everything, leave the transaction open, tell what was written.
+"""A task attempt: take over its id, write everything, leave the transaction open, report what was written.
 
-It looks first whether the batch is decided: after a restart Spark runs the last batch again, and then there is nothing
-to write. That look may err, and must only save work: a decision that the pointer does not show yet is found by the
-driver, which then forgets what this attempt wrote.
+First it checks whether the batch is decided: after a restart Spark runs the last batch again, and then there is nothing
+to write. This check may be wrong, and only saves work: the driver finds a decision that the pointer does not show yet,
+and then ignores what this attempt wrote.
 """
 
 from collections.abc import Callable
@@ -39,14 +39,14 @@ class Attempt(NamedTuple):
 
 
 class TaskReport(NamedTuple):
-    """For the driver. One attempt of each task gets through to it."""
+    """For the driver, which gets that of one attempt of each task."""
 
     base: str
     batch_id: int
     is_decided: bool
     """The batch was decided before; nothing was written."""
     entry: TaskEntry | None
-    """None where nothing was written."""
+    """None if nothing was written."""
 
 
 def run_attempt(
@@ -86,7 +86,7 @@ def run_attempt(
 
 
 class _TaskProducer(Producer):
-    """Writes in the transaction that the attempt has begun, and passes a step with each batch."""
+    """Writes in the transaction that the attempt has begun, and calls the hook for each batch."""
 
     def __init__(
         self,

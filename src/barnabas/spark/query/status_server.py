@@ -1,4 +1,4 @@
-"""Where operators look: a small HTTP server with `/metrics` and `/queries`, and a JSON file."""
+"""Publishes the state of queries: a small HTTP server with `/metrics` and `/queries`, and a JSON file."""
 
 import json
 import logging
@@ -21,7 +21,7 @@ _log = logging.getLogger("barnabas.spark")
 
 _INDEX = "/metrics  for Prometheus\n/queries  the same and more as JSON\n"
 _REQUEST_TIMEOUT_S = 10.0
-"""A client that says nothing holds a thread for so long."""
+"""How long a silent client can keep a thread."""
 
 
 def as_json(views: Sequence[QueryView], now_ms: int) -> str:
@@ -29,7 +29,7 @@ def as_json(views: Sequence[QueryView], now_ms: int) -> str:
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """A reader sees the old text or the new one, never a part. The file appears under its name when it is whole."""
+    """A reader sees the old text or the new one, never a part: the file gets its name when it is complete."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "w") as file:
@@ -45,14 +45,14 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A scraper that gave up is no news; anything else is our mistake and worth a trace."""
+        """A scraper that disconnected is normal; anything else is our bug and is logged with a trace."""
         error = sys.exception()
         level = logging.DEBUG if isinstance(error, ConnectionError | TimeoutError) else logging.ERROR
         _log.log(level, "A request for the state of queries failed", exc_info=True)
 
 
-class Board:
-    """Serves until closed. Listens on the loopback unless told otherwise: what it shows names topics and groups."""
+class StatusServer:
+    """Serves until closed. Listens on the loopback by default: its pages show names of topics and groups."""
 
     def __init__(
         self, host: str, port: int, *, metrics: Callable[[str], tuple[bytes, str]], queries: Callable[[], str]
@@ -81,10 +81,10 @@ class Board:
                 self.wfile.write(body)
 
             def log_message(self, format: str, *args: Any) -> None:
-                """Scrapes come every few seconds; they are not worth a line each."""
+                """Scrapes come every few seconds and are not logged."""
 
         self._server = _Server((host, port), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, name="barnabas-query-board", daemon=True)
+        self._thread = threading.Thread(target=self._server.serve_forever, name="barnabas-query-status", daemon=True)
         self._thread.start()
 
     @property

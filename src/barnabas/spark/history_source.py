@@ -1,8 +1,7 @@
-"""`barnabas.spark.history`: all of a topic, its history by Spark's own Parquet reader and its latest records live.
+"""`barnabas.spark.history`: a whole topic, from its Parquet files with Spark's own reader and from the log.
 
-The two meet at one offset per partition: what the manifest's files hold when this is called, and everything behind
-that. The live part is read with option("history") too: if the archiver goes on and the log forgets, the rows between
-come from the new files.
+The two meet at one offset per partition: the end of the manifest's files when this is called. The live part is read
+with option("history"), too: if the archiver continues and the log deletes records, they are read from the new files.
 """
 
 import json
@@ -19,7 +18,7 @@ from barnabas.spark.options.positions import EARLIEST
 from barnabas.spark.options.source import SourceOptions, batch_options
 from barnabas.spark.query.data_loss import DataLost, Loss, warning
 from barnabas.spark.source import resolution
-from barnabas.spark.source.contact import Contact
+from barnabas.spark.source.cluster_connection import ClusterConnection
 from barnabas.spark.source.history import Histories
 from barnabas.spark.source.offsets import PartitionOffsets
 from barnabas.spark.source.ranges import OffsetRange
@@ -46,7 +45,7 @@ def history(
     source = batch_options(given)
     manifest = _loaded(path, topic)
     log_starts = _log_starts(source)
-    _tell_lost(manifest, source)
+    _warn_lost(manifest, source)
     schema = default_schema(source.columns, include_headers=source.include_headers, typed=source.typed)
     folder = topic_folder(path, topic).resolve()
     files = [(folder / piece.file).as_uri() for piece in manifest.files() if piece.file]
@@ -55,7 +54,7 @@ def history(
         spark, given, starting=_json({place: EARLIEST if at is None else at[1] for place, at in reach.items()})
     )
     if any(at is not None and log_starts[place] < at[0] for place, at in reach.items()):
-        # The history has forgotten what the log still has.
+        # The history no longer has records that the log still has.
         ends = {
             place: log_starts[place] if at is None else max(at[0], log_starts[place]) for place, at in reach.items()
         }
@@ -71,8 +70,8 @@ def _checked(topic: str, path: str | Path, servers: str | None, options: Mapping
     for name in given:
         if name.lower() in _OWN or name.lower().startswith(("starting", "ending")):
             raise UserError(
-                f"history() reads a topic whole, but the option {name} is set.",
-                "leave it out and filter the columns offset and timestamp: files without wanted rows are skipped",
+                f"history() reads a whole topic, but the option {name} is set.",
+                "remove it and filter the columns offset and timestamp: files without matching rows are skipped",
             )
     if servers is not None:
         given["kafka.bootstrap.servers"] = servers
@@ -88,12 +87,12 @@ def _loaded(path: str | Path, topic: str) -> Manifest:
 
 def _log_starts(options: SourceOptions) -> PartitionOffsets:
     """Of all partitions that the topic has now."""
-    contact = Contact(options)
+    connection = ClusterConnection(options)
     topics = Topics(options.subscription)
     try:
-        return contact.ask(lambda cluster: resolution.earliest(cluster, topics.assigned(cluster).partitions))
+        return connection.ask(lambda cluster: resolution.earliest(cluster, topics.assigned(cluster).partitions))
     finally:
-        contact.close()
+        connection.close()
 
 
 def _reach(manifest: Manifest, place: TopicPartition) -> tuple[int, int] | None:
@@ -101,7 +100,7 @@ def _reach(manifest: Manifest, place: TopicPartition) -> tuple[int, int] | None:
     return None if partition is None else (partition.start, partition.tiered_through)
 
 
-def _tell_lost(manifest: Manifest, options: SourceOptions) -> None:
+def _warn_lost(manifest: Manifest, options: SourceOptions) -> None:
     kept = Histories("", {manifest.topic: manifest})
     losses: list[Loss] = []
     for number, partition in manifest.partitions.items():

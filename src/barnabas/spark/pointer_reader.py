@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 def table(
     spark: "SparkSession", *, pipeline: str, flow: str, bootstrap_servers: str | None = None, **options: Any
 ) -> "DataFrame":
-    """The rows of one version, whatever is switched while they are read. `options` are `kafka.*`, for the log.
+    """The rows of one version, even if the pipeline is switched meanwhile. `options` are `kafka.*`.
 
     Call it again to see another version.
     """
@@ -20,8 +20,8 @@ def table(
     from barnabas.client.properties import client_settings
     from barnabas.spark import pointer
     from barnabas.spark.options.kafka import source_properties
-    from barnabas.spark.source.contact import FIRST_PATIENCE_S
-    from barnabas.spark.source.failures import for_people
+    from barnabas.spark.source.cluster_connection import FIRST_CONNECT_S
+    from barnabas.spark.source.failures import to_user_error
 
     given = {name: str(value) for name, value in options.items()}
     if bootstrap_servers is not None:
@@ -30,10 +30,10 @@ def table(
         if not name.lower().startswith("kafka."):
             raise UserError(f"table() has no option {name}.", "give it options of the Kafka client only: kafka.*")
     try:
-        with Cluster(client_settings(source_properties(given)), retry_for_s=FIRST_PATIENCE_S) as cluster:
+        with Cluster(client_settings(source_properties(given)), retry_for_s=FIRST_CONNECT_S) as cluster:
             target = pointer.get(cluster, pipeline).target(flow)
     except ClientError as failure:
-        raise for_people(failure) from failure
+        raise to_user_error(failure) from failure
     if target.table is None:
         raise UserError(
             f"The flow {flow} of the pipeline {pipeline} is the topic {target.topic}, not a table.",

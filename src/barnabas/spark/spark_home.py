@@ -1,10 +1,9 @@
-"""A home of Spark whose Python is that of the environment.
+"""A SPARK_HOME that uses the installed Python package pyspark.
 
-Each Python process that Spark starts looks for modules in `python/lib/pyspark.zip` of Spark's home first. These are
-the modules of the package pyspark once more, as sources in an archive: whatever is imported from there is compiled anew
-by every process: one that needed a second of a core to start needs a third of one without, and a pipeline of four flows
-starts two dozen. In this home the archives are empty, so Python goes on to the package, which was compiled when it was
-installed. All else is linked.
+Each Python process that Spark starts looks for modules in `python/lib/pyspark.zip` of SPARK_HOME first. These are the
+modules of the package pyspark as sources in an archive, so every process compiles them again: that is two thirds of the
+CPU of its start, and a pipeline of four flows starts two dozen processes. In this home the archives are empty, so
+Python uses the package, which was compiled when it was installed. Everything else is linked.
 """
 
 import os
@@ -17,11 +16,11 @@ from typing import Final
 
 _ARCHIVES: Final = Path("python", "lib")
 _TRY: Final = "jars"
-"""A link by which one sees whether a home is of the package that is installed now."""
+"""A link that shows whether a home belongs to the installed package."""
 
 
 def spark_home() -> Path:
-    """In the environment that pyspark is part of; the package itself, if nothing can be kept there."""
+    """In the environment of pyspark; the package itself if that is not writable."""
     import pyspark
 
     package = Path(pyspark.__file__).parent
@@ -39,7 +38,7 @@ def _is_of(home: Path, package: Path) -> bool:
 
 
 def _make(home: Path, package: Path) -> None:
-    """In one step: another process may make the same one, or use it already."""
+    """Atomically: another process may create the same one, or use it already."""
     home.parent.mkdir(parents=True, exist_ok=True)
     unfinished = Path(tempfile.mkdtemp(prefix=f"{home.name}-", dir=home.parent))
     try:

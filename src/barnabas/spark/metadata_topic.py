@@ -1,8 +1,8 @@
-"""What pipelines remember in the log itself: the last note of each key, in one compacted topic that all of them share.
+"""A compacted topic in which pipelines store metadata: the last value of each key. All pipelines share it.
 
-It is read with what is not committed, since an open transaction of one pipeline must not hide the notes of another;
-outcomes are told from the markers. Whoever must be sure of its own last note takes over the transactional id that
-writes it first: then all of it has its marker.
+It is read uncommitted, because an open transaction of one pipeline must not hide the values of another; the markers
+tell which records are committed. To be sure of its own last value, a writer first takes over the transactional id that
+writes it: then all its transactions have ended.
 """
 
 import time
@@ -23,7 +23,7 @@ TOPIC: Final = "__barnabas_pipelines"
 _PARTITION: Final = 0
 _CONFIG: Final = {
     "cleanup.policy": "compact",
-    # It is read whole, so it is kept small: segments close soon, and are cleaned when a tenth is outdated.
+    # It is read completely, so it is kept small: small segments, compacted when a tenth is outdated.
     "segment.bytes": str(16 * 1024 * 1024),
     "min.cleanable.dirty.ratio": "0.1",
 }
@@ -32,7 +32,7 @@ _BATCH_BYTES_MAX: Final = 64 * 1024 * 1024
 
 
 def read(cluster: Cluster) -> dict[str, bytes]:
-    """The last note of each key; empty where there never was one."""
+    """The last value of each key; empty if there is no such topic."""
     if TOPIC not in cluster.topics([TOPIC]):
         return {}
     while True:
@@ -40,28 +40,28 @@ def read(cluster: Cluster) -> dict[str, bytes]:
         try:
             records = list(committed(read_log(cluster, TOPIC, _PARTITION, start=start, end=end)))
         except OffsetsGone:
-            continue  # the beginning was removed between the two questions
+            continue  # the start was removed between the two requests
         break
-    notes: dict[str, bytes] = {}
+    values: dict[str, bytes] = {}
     for record in records:
         if record.key is None:
             continue
         key = record.key.decode(errors="replace")
-        notes.pop(key, None)
+        values.pop(key, None)
         if record.value is not None:
-            notes[key] = record.value
-    return notes
+            values[key] = record.value
+    return values
 
 
-def write(writer: TransactionWriter, notes: Iterable[tuple[str, bytes | None]]) -> None:
-    """In the writer's transaction. None takes a note away."""
+def write(writer: TransactionWriter, values: Iterable[tuple[str, bytes | None]]) -> None:
+    """In the writer's transaction. None removes a key."""
     now_ms = int(time.time() * 1000)
-    records = [Record(number, now_ms, key.encode(), value) for number, (key, value) in enumerate(notes)]
+    records = [Record(number, now_ms, key.encode(), value) for number, (key, value) in enumerate(values)]
     writer.append(TOPIC, _PARTITION, build_batch(records))
 
 
 def create(cluster: Cluster) -> None:
-    """The topic, unless it is there."""
+    """Create the topic if it does not exist."""
     if TOPIC in cluster.topics([TOPIC]):
         return
     configs = tuple(CreatableTopicConfig(name=name, value=value) for name, value in _CONFIG.items())
@@ -71,13 +71,13 @@ def create(cluster: Cluster) -> None:
     if code not in (ErrorCode.none, ErrorCode.topic_already_exists):
         raise Refused(
             code,
-            f"the topic {TOPIC} cannot be made: {why or code.name.upper()}",
-            "have an administrator make it with one partition and cleanup.policy=compact",
+            f"the topic {TOPIC} cannot be created: {why or code.name.upper()}",
+            "ask an administrator to create it with one partition and cleanup.policy=compact",
         )
 
 
 def committed(batches: Iterable[Batch]) -> Iterator[Record]:
-    """Records in the order in which they became visible; those whose transaction is open or aborted are left out."""
+    """Committed records, in the order in which they became visible."""
     pending: dict[int, list[Record]] = {}
     for batch in batches:
         producer = batch.header.producer_id

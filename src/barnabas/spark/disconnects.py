@@ -1,11 +1,10 @@
-"""No trace on the terminal for a Python worker whose JVM hung up on it.
+"""Hides tracebacks of Python workers that the JVM disconnected from.
 
 Spark's daemon forks a Python process for each task and each step of planning. When one fails or is cancelled, the JVM
-closes its socket, while the process may still have something to flush; the daemon shows that as a traceback on the
-user's terminal, ahead of the error that matters. Nothing is lost without it: it was the JVM that hung up. So in the
-forked process, where our code is what runs, the daemon is told not to show this one kind of error. A stream's source
-runs in a process of its own, and a query that is stopped hangs up on it in the same way. With BARNABAS_TRACE=1 all of
-it is shown.
+closes its socket while the process may still have something to flush; the daemon prints that as a traceback on the
+user's terminal, before the error that matters. It carries no information: the JVM closed the connection. So in the
+forked process, this one kind of error is not printed. The source of a stream runs in its own process, and a query that
+is stopped disconnects from it in the same way. With BARNABAS_TRACE=1 everything is printed.
 """
 
 import sys
@@ -16,14 +15,14 @@ DAEMON = "pyspark.daemon"
 SOURCE_RUNNER = "pyspark.sql.streaming.python_streaming_source_runner"
 
 
-def hush() -> None:
-    """Do so, if this process is one that Spark's daemon forked, or one with a stream's source."""
+def silence_disconnects() -> None:
+    """Only in a process that Spark's daemon forked, or in one with the source of a stream."""
     main = sys.modules["__main__"]
     name = getattr(getattr(main, "__spec__", None), "name", None)
     if name == SOURCE_RUNNER:
         sys.excepthook = _show
     elif name == DAEMON:
-        # The daemon's own name for the module, and no more: a user's function that prints a trace still does.
+        # Only the daemon's own reference to the module: a user's function can still print traces.
         main.__dict__["traceback"] = SimpleNamespace(print_exc=_print_exc, format_exc=traceback.format_exc)
 
 

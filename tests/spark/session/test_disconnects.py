@@ -5,7 +5,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from barnabas.spark.hang_ups import DAEMON, SOURCE_RUNNER, hush
+from barnabas.spark.disconnects import DAEMON, SOURCE_RUNNER, silence_disconnects
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def test_a_source_whose_query_was_stopped(
     main: ModuleType, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     main.__spec__ = SimpleNamespace(name=SOURCE_RUNNER)  # type: ignore[assignment]
-    hush()
+    silence_disconnects()
     sys.excepthook(BrokenPipeError, BrokenPipeError("gone"), None)
     assert capsys.readouterr().err == ""
     sys.excepthook(ValueError, ValueError("odd"), None)
@@ -33,7 +33,7 @@ def test_a_source_whose_query_was_stopped(
 
 def test_a_process_of_the_daemon(main: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     main.__spec__ = SimpleNamespace(name=DAEMON)  # type: ignore[assignment]
-    hush()
+    silence_disconnects()
     for error, shown in ((ConnectionResetError("gone"), False), (ValueError("odd"), True)):
         try:
             raise error
@@ -43,6 +43,6 @@ def test_a_process_of_the_daemon(main: ModuleType, capsys: pytest.CaptureFixture
 
 
 def test_any_other_program_is_left_alone(main: ModuleType) -> None:
-    hush()
+    silence_disconnects()
     assert sys.excepthook is sys.__excepthook__
     assert not hasattr(main, "traceback")

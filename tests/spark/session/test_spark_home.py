@@ -8,7 +8,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from barnabas.spark import home, launch
+from barnabas.spark import launch, spark_home
 from barnabas.spark.java import find_java
 from barnabas.spark.java_home import java_home
 
@@ -22,7 +22,7 @@ def prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_all_is_there_and_the_archives_are_empty(prefix: Path) -> None:
-    made = home.spark_home()
+    made = spark_home.spark_home()
     assert made.is_relative_to(prefix)
     assert (made / "bin" / "spark-submit").resolve() == (PACKAGE / "bin" / "spark-submit").resolve()
     assert (made / "jars").resolve() == (PACKAGE / "jars").resolve()
@@ -32,32 +32,32 @@ def test_all_is_there_and_the_archives_are_empty(prefix: Path) -> None:
 
 
 def test_it_is_made_once(prefix: Path) -> None:
-    made = home.spark_home()
+    made = spark_home.spark_home()
     before = made.stat().st_ino
-    assert home.spark_home() == made
+    assert spark_home.spark_home() == made
     assert made.stat().st_ino == before
     assert [each.name for each in made.parent.iterdir()] == [made.name]
 
 
 def test_two_may_make_it_at_once(prefix: Path) -> None:
     """Another process finishes while we start: its home is kept, it may be in use."""
-    made = home.spark_home()
+    made = spark_home.spark_home()
     before = made.stat().st_ino
-    home._make(made, PACKAGE)
+    spark_home._make(made, PACKAGE)
     assert made.stat().st_ino == before
     assert [each.name for each in made.parent.iterdir()] == [made.name]
 
 
 def test_it_is_made_anew_for_another_package(prefix: Path) -> None:
-    made = home.spark_home()
+    made = spark_home.spark_home()
     (made / "jars").unlink()
     (made / "jars").symlink_to(prefix / "gone")
-    assert (home.spark_home() / "jars").resolve() == (PACKAGE / "jars").resolve()
+    assert (spark_home.spark_home() / "jars").resolve() == (PACKAGE / "jars").resolve()
 
 
 def test_without_a_place_for_it_the_package_serves(prefix: Path) -> None:
     (prefix / "share").write_text("a file, not a folder")
-    assert home.spark_home() == PACKAGE
+    assert spark_home.spark_home() == PACKAGE
 
 
 @pytest.mark.parametrize(
@@ -77,6 +77,6 @@ def test_whose_home_a_session_starts_in(
     java = find_java()
     monkeypatch.setattr(os, "environ", environment)
     with launch._homes(master, java):
-        assert environment.get("SPARK_HOME") == (str(home.spark_home()) if meanwhile == "ours" else meanwhile)
+        assert environment.get("SPARK_HOME") == (str(spark_home.spark_home()) if meanwhile == "ours" else meanwhile)
         assert environment["JAVA_HOME"] == str(java_home(java))
     assert environment == ({} if before is None else {"SPARK_HOME": before, "JAVA_HOME": "/opt/java"})
