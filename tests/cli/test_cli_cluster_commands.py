@@ -41,6 +41,12 @@ def test_settings_of_brokers(barnabas: Run) -> None:
         (["get"], "no topic and no broker is given", "--broker-default"),
         (["get", "--topic", "{topic}x"], "there is no topic {topic}x", "did you mean {topic}?"),
         (["set", "--topic", "{topic}", "retention.m=1"], "has no setting retention.m", "did you mean retention.ms?"),
+        (["set", "--topic", "{topic}", "barnabas.archiv=true"], "Unknown topic config name", "barnabas config get"),
+        (
+            ["set", "--topic", "{topic}", "barnabas.archive.enable=true"],
+            "set barnabas.archive.dir",
+            "barnabas config get",
+        ),
         (["set", "--topic", "{topic}", "cleanup.policy=soon"], "Invalid value soon", "barnabas config get"),
         (["set", "--topic", "{topic}", "retention.ms"], "KEY=VALUE", "write it like"),
         (["get", "--broker", "9"], "there is no broker 9", "barnabas cluster describe"),

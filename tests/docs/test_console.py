@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from page_shell import ROOT, Shell, blocks_of
+from page_shell import ROOT, Shell, blocks_of, run_story
 
 PAGES = ("docs/getting-started.md", "docs/configuration.md", "docs/operations.md", "docs/pipelines.md")
 PAGES_WITH_SPARK = ("README.md", "docs/spark-operations.md")
@@ -44,3 +44,10 @@ def test_commands_run_with_spark(page: str, shell: Shell) -> None:
         shell.write(name, program)
     for commands in blocks_of(page):
         shell.run_block(commands)
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(3 * PATIENCE_WITH_SPARK_S)
+def test_the_history_page(shell: Shell) -> None:
+    shell.patience_s = PATIENCE_WITH_SPARK_S
+    run_story("docs/history.md", shell)

@@ -28,6 +28,8 @@ BrokerDefault = Annotated[bool, typer.Option("--broker-default", help="The setti
 _TOPIC, _BROKER = 2, 4
 _DEFAULT_SOURCE = 5
 _BROKER_DEFAULT_SOURCE = 3
+_LISTED_ONLY_IF_SET = ("barnabas.", "internal.")
+"""A broker does not list these among the settings that there are; if it does not have one, it says so."""
 
 
 class _Target(NamedTuple):
@@ -128,7 +130,7 @@ def _alter(access: ClusterAccess, target: _Target, changes: dict[str, str], dele
         known = list(_entries(cluster, target))
         if target.name:  # the default of all brokers lists only what was set there
             for name in (*changes, *deletions):
-                if name not in known:
+                if name not in known and not name.startswith(_LISTED_ONLY_IF_SET):
                     raise _unknown_setting(name, known, target)
         alter_resource(cluster, target.kind, target.name, changes, deletions)
 
