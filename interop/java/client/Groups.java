@@ -18,6 +18,7 @@ import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.RebalanceInProgressException;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 
@@ -140,12 +141,17 @@ public final class Groups {
         @Override
         public void run() {
             consumer.subscribe(List.of(topic), this);
-            while (!leaving) {
+            while (!leaving || !positions.isEmpty()) {
                 for (ConsumerRecord<String, String> found : consumer.poll(Duration.ofMillis(50))) {
                     reads.computeIfAbsent(found.value(), value -> new AtomicInteger()).incrementAndGet();
                     positions.put(new TopicPartition(topic, found.partition()), new OffsetAndMetadata(found.offset() + 1));
                 }
-                commit();
+                try {
+                    commit();
+                } catch (RebalanceInProgressException poll) {
+                    // The next poll completes the rebalance; what was read is committed after it, or when it is revoked.
+                    continue;
+                }
             }
             consumer.close();
         }
