@@ -25,6 +25,29 @@ os.environ["SPARK_SUBMIT_OPTS"] = SHORT_LIVED
 def pytest_configure(config: pytest.Config) -> None:
     """PySpark imports pandas for Arrow, and warns about the newest version, which does not matter here."""
     config.addinivalue_line("filterwarnings", "ignore:PySpark does not yet fully support pandas:FutureWarning")
+    config.addinivalue_line("markers", "xdist_group: of pytest-xdist, which may be switched off")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+    """For `--dist loadgroup`: tests that share a Spark or a server stay in one worker, and long ones come first."""
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(_group(item)))  # pytest-xdist reads it during the yield
+    yield
+    items.sort(key=_patience_s, reverse=True)  # pytest-randomly has shuffled them
+
+
+def _group(item: pytest.Item) -> str:
+    """A Spark, and the brokers filled for it, are shared by several files; servers are shared by a file or a class."""
+    if "spark" in getattr(item, "fixturenames", ()):
+        return "spark"
+    return item.nodeid.rpartition("::")[0]
+
+
+def _patience_s(item: pytest.Item) -> float:
+    """The time that a test is given: some take minutes, and a worker that began one at the end would be the last."""
+    timeout = item.get_closest_marker("timeout")
+    return float(timeout.args[0]) if timeout else 0.0
 
 
 @pytest.fixture(scope="session")
@@ -53,16 +76,20 @@ def spark(peers: Peers, tmp_path_factory: pytest.TempPathFactory) -> "Iterator[S
 
 
 @pytest.fixture(scope="session")
-def contents_on_barnabas(peers: Peers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Contents]:
+def contents_on_barnabas(
+    peers: Peers, tools: KafkaTools, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Contents]:
     home = tmp_path_factory.mktemp("barnabas")
-    with spark_brokers.running(spark_brokers.BARNABAS, peers, home) as servers, filled(servers) as contents:
+    with spark_brokers.running(spark_brokers.BARNABAS, peers, tools, home) as servers, filled(servers) as contents:
         yield contents
 
 
 @pytest.fixture(scope="session")
-def contents_on_apache_kafka(peers: Peers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Contents]:
+def contents_on_apache_kafka(
+    peers: Peers, tools: KafkaTools, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Contents]:
     home = tmp_path_factory.mktemp("apache-kafka")
-    with spark_brokers.running(spark_brokers.APACHE_KAFKA, peers, home) as servers, filled(servers) as contents:
+    with spark_brokers.running(spark_brokers.APACHE_KAFKA, peers, tools, home) as servers, filled(servers) as contents:
         yield contents
 
 

@@ -23,14 +23,13 @@ _PROPERTIES: Final = {
 
 
 @contextmanager
-def running(name: str, peers: Peers, home: Path) -> Iterator[str]:
+def running(name: str, peers: Peers, tools: KafkaTools, home: Path) -> Iterator[str]:
     """Its bootstrap servers. Topics are not auto-created, so that a wrong name is an error."""
     if name == BARNABAS:
         with Broker(process=True, properties={**_PROPERTIES, "log.cleaner.backoff.ms": "200"}) as broker:
             yield broker.bootstrap_servers
         return
     server = KafkaServer(peers, home / "data", home / "kafka", properties=_PROPERTIES)
-    with KafkaTools(peers) as tools:
-        server.format(tools)
+    server.format(tools)
     with server:
         yield server.bootstrap_servers

@@ -27,8 +27,10 @@ START = start_digest({"subscribe": "orders", "startingOffsets": "latest"})
 
 
 @pytest.fixture(scope="module", params=spark_brokers.BROKERS)
-def servers(request: pytest.FixtureRequest, peers: Peers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with spark_brokers.running(request.param, peers, tmp_path_factory.mktemp(request.param)) as address:
+def servers(
+    request: pytest.FixtureRequest, peers: Peers, tools: KafkaTools, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    with spark_brokers.running(request.param, peers, tools, tmp_path_factory.mktemp(request.param)) as address:
         yield address
 
 
