@@ -70,7 +70,8 @@ except Exception:
     sys.excepthook(*sys.exc_info())
 print("=== a mistake in somebody else's code", file=sys.stderr, flush=True)
 try:
-    spark.range(1).mapInArrow(lambda batches: [1 / 0], "id long").collect()
+    # In one task: what others log when they are cancelled could come later.
+    spark.range(0, 1, 1, 1).mapInArrow(lambda batches: [1 / 0], "id long").collect()
 except Exception:
     sys.excepthook(*sys.exc_info())
 print("=== uncaught", file=sys.stderr, flush=True)
