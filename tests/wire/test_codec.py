@@ -16,10 +16,28 @@ from kio.serial import entity_reader, entity_writer
 from kio.serial.errors import SerialError
 
 from barnabas.wire.api_table import APIS, Api
-from barnabas.wire.codec import decode_request, decode_response, encode, encode_request, encode_response, message_class
+from barnabas.wire.codec import (
+    MalformedMessage,
+    decode_request,
+    decode_response,
+    decode_response_in_place,
+    encode,
+    encode_request,
+    encode_request_in_pieces,
+    encode_response,
+    message_class,
+)
 from barnabas.wire.messages.describe_groups import DescribedGroup, DescribedGroupMember, DescribeGroupsResponse
+from barnabas.wire.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
+from barnabas.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.wire.reader import message_reader_in_place
 from barnabas.wire.schema import Message, array, string
-from barnabas.wire.writer import ELEMENTS_IN_A_SLICE, message_writer_in_slices
+from barnabas.wire.writer import (
+    COPIED_BELOW_BYTES,
+    ELEMENTS_IN_A_SLICE,
+    message_writer_in_pieces,
+    message_writer_in_slices,
+)
 
 ROUNDS = 6
 VERSIONS = [(api, version) for api in APIS for version in range(api.version_min, api.version_max + 1)]
@@ -75,7 +93,9 @@ def test_kio_writes_and_reads_the_same(api: Api, version: int) -> None:
             written = encode_kind(api.name, version, message)
             assert written == by_kio(schema, message), f"{api.name} v{version} {kind}, seed {seed}"
             assert written == in_slices(shape, version, message)[0]
+            assert written == b"".join(message_writer_in_pieces(shape, version)(message))
             assert decode_kind(api.name, version, written, 0) == message
+            assert message_reader_in_place(shape, version)(memoryview(written), 0) == (message, len(written))
             try:
                 read, _ = entity_reader(schema)(written, 0)
             except (ValueError, SerialError) as error:
@@ -106,6 +126,33 @@ def described(groups: int, members: int = 0) -> DescribeGroupsResponse:
 )
 def test_there_is_a_pause_every_few_elements(groups: int, members: int, pauses: int) -> None:
     assert in_slices(DescribeGroupsResponse, 5, described(groups, members))[1] == pauses
+
+
+@pytest.mark.parametrize("version", [3, 9, 13])
+def test_large_batches_are_not_copied_and_small_pieces_are_joined(version: int) -> None:
+    sizes = [61, COPIED_BELOW_BYTES, 90, COPIED_BELOW_BYTES - 1, 2 * COPIED_BELOW_BYTES, 70_000, 200]
+    batches = [memoryview(bytes(size)) for size in sizes]
+    partitions = tuple(
+        PartitionProduceData(index=index, records=typing.cast(bytes, batch)) for index, batch in enumerate(batches)
+    )
+    request = ProduceRequest(acks=-1, topic_data=(TopicProduceData(name="t", partition_data=partitions),))
+    pieces = encode_request_in_pieces("produce", version, request)
+    assert b"".join(pieces) == encode_request("produce", version, request)
+    assert [id(piece) for piece in pieces if isinstance(piece, memoryview)] == [id(batches[n]) for n in (1, 4, 5)]
+    assert len(pieces) == 7
+
+
+def test_records_that_are_read_in_place_are_parts_of_the_frame() -> None:
+    partition = PartitionData(partition_index=3, records=b"records")
+    response = FetchResponse(responses=(FetchableTopicResponse(topic="t", partitions=(partition,)),))
+    frame = bytearray(encode_response("fetch", 12, response))
+    read = decode_response_in_place("fetch", 12, memoryview(frame))
+    assert read == response
+    frame[frame.index(b"records")] ^= 0x20
+    assert bytes(read.responses[0].partitions[0].records) == b"Records"
+    for size in range(len(frame)):
+        with pytest.raises(MalformedMessage):
+            decode_response_in_place("fetch", 12, memoryview(frame)[:size])
 
 
 class Empty(Message):

@@ -1,8 +1,8 @@
 """One connection to one broker: frames out, frames in, in order.
 
 Kafka answers the requests of a connection in their order, so requests can be pipelined: `send` several, then `receive`
-each. There are no retries here; `Cluster` has them. To read much data, take the undecoded body of a response
-(`receive_body`) into a `FrameBuffer` that is used again and again.
+each. There are no retries here; `Cluster` has them. To read much data, receive responses into a `FrameBuffer` that is
+used again and again (`receive_in_place`).
 
 After an error a connection is `broken`, because responses may still be on their way. Open a new one.
 """
@@ -19,8 +19,15 @@ from typing import Any, Final, NamedTuple, Self
 
 from barnabas.client.errors import AuthenticationFailed, BadAnswer, ConnectionClosed, RequestTimedOut
 from barnabas.wire.api_table import APIS
-from barnabas.wire.codec import MalformedMessage, decode_response, encode_request, is_flexible
+from barnabas.wire.codec import (
+    MalformedMessage,
+    decode_response,
+    decode_response_in_place,
+    encode_request,
+    is_flexible,
+)
 from barnabas.wire.frame import skip_tagged_fields
+from barnabas.wire.writer import Buffer
 
 FRAME_BYTES_MAX: Final = 1 << 30
 """Brokers send at most fetch.max.bytes and one batch. Larger sizes come from servers that do not speak Kafka."""
@@ -88,7 +95,7 @@ class Connection:
         """Send without waiting. After a produce request with acks=0, which has no response, call `forget`."""
         self.send_encoded(api_name, version, encode_request(api_name, version, request))
 
-    def send_encoded(self, api_name: str, version: int, *body: bytes | memoryview) -> None:
+    def send_encoded(self, api_name: str, version: int, *body: Buffer) -> None:
         """Send a request that is encoded already, in one piece or several."""
         correlation_id = self._next_correlation_id
         self._next_correlation_id = (correlation_id + 1) & 0x7FFFFFFF
@@ -105,10 +112,21 @@ class Connection:
         expected = self._expected[0] if self._expected else _NOTHING
         return self.decode(expected.api_name, expected.version, self.receive_body())
 
+    def receive_in_place(self, buffer: FrameBuffer) -> Any:
+        """The same without copies: its records are parts of `buffer`, and valid until that is used again."""
+        expected = self._expected[0] if self._expected else _NOTHING
+        with self._naming_bad_answers(expected.api_name, expected.version):
+            return decode_response_in_place(expected.api_name, expected.version, self.receive_body(buffer))
+
     def decode(self, api_name: str, version: int, body: memoryview) -> Any:
         """Decode what `receive_body` returned."""
+        with self._naming_bad_answers(api_name, version):
+            return decode_response(api_name, version, body)
+
+    @contextmanager
+    def _naming_bad_answers(self, api_name: str, version: int) -> Iterator[None]:
         try:
-            return decode_response(api_name, version, body, 0)
+            yield
         except (MalformedMessage, IndexError, struct.error) as error:
             self.broken = True
             raise BadAnswer(
@@ -135,7 +153,7 @@ class Connection:
         except (MalformedMessage, IndexError) as error:
             raise self._bad_frame(expected, str(error)) from error
 
-    def send_frame(self, *payload: bytes | memoryview) -> None:
+    def send_frame(self, *payload: Buffer) -> None:
         """A frame of one or more pieces, with its size in front."""
         size = struct.pack(">i", sum(map(len, payload)))
         if len(payload) <= 2 and len(payload[-1]) < 1 << 16:
@@ -145,7 +163,7 @@ class Connection:
         for piece in payload[1:]:
             self.send_bytes(piece)
 
-    def send_bytes(self, data: bytes | memoryview) -> None:
+    def send_bytes(self, data: Buffer) -> None:
         """Bytes as they are, without a size in front."""
         with self._translating_errors("sending a request"):
             self._socket.sendall(data)

@@ -13,7 +13,7 @@ error a producer cannot be used any more: make a new one.
 import time
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
-from typing import NamedTuple, NoReturn, Self
+from typing import Final, NamedTuple, NoReturn, Self
 
 from barnabas.client.cluster import Cluster
 from barnabas.client.errors import ClientError
@@ -22,12 +22,14 @@ from barnabas.client.producer_batch import sign, split
 from barnabas.client.producer_errors import DeliveryTimedOut
 from barnabas.client.producer_identity import ProducerIdentity, idempotent_identity
 from barnabas.client.producer_queue import PartitionQueue, PendingBatch
-from barnabas.client.producer_request import TRANSACTION_V2_SINCE
 from barnabas.client.producer_settings import ProducerSettings
 from barnabas.client.producer_topics import Topics
 from barnabas.client.producer_window import UNREACHABLE, Answer, NodeLost, SentBatches, Window
 from barnabas.records.batch import read_header
 from barnabas.wire.errors import ErrorCode
+
+# From this version of Produce on, the broker adds the partition of a batch to its transaction (KIP-890).
+_TRANSACTION_V2_SINCE: Final = 12
 
 Partition = tuple[str, int]
 Offsets = tuple[int, int]
@@ -62,7 +64,7 @@ class Producer:
         self._identity = identity
         self._before_first_batch = before_first_batch
         self._topics = Topics(cluster, max_block_s=self.settings.max_block_s)
-        version_max = None if before_first_batch is None else TRANSACTION_V2_SINCE - 1
+        version_max = None if before_first_batch is None else _TRANSACTION_V2_SINCE - 1
         self._window = Window(cluster, self.settings, version_max=version_max)
         self._queues: dict[Partition, PartitionQueue] = {}
         self._unsent_bytes = 0

@@ -4,19 +4,22 @@ When a connection breaks, it is unknown which of its requests were served. `Node
 them; they are sent again, and the broker recognises them by their sequences.
 """
 
+import datetime
 import uuid
 from collections import Counter, deque
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from barnabas.client.cluster import Cluster
 from barnabas.client.connection import Connection
 from barnabas.client.errors import CannotConnect, ConnectionClosed, RequestTimedOut
 from barnabas.client.producer_queue import PartitionQueue, PendingBatch
-from barnabas.client.producer_request import TOPIC_IDS_SINCE, produce_request
 from barnabas.client.producer_settings import ProducerSettings
+from barnabas.wire.codec import encode_request_in_pieces
 from barnabas.wire.errors import ErrorCode
+from barnabas.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 
+_TOPIC_IDS_SINCE: Final = 13
 UNREACHABLE: Final = (CannotConnect, ConnectionClosed, RequestTimedOut)
 
 SentBatches = list[tuple[PartitionQueue, PendingBatch]]
@@ -77,18 +80,21 @@ class Window:
     ) -> None:
         """To a connected broker; NodeLost returns these batches too."""
         version = self._versions[node]
-        batches: dict[str, list[tuple[int, memoryview]]] = {}
+        batches: dict[str, list[PartitionProduceData]] = {}
         for queue, pending in sent:
-            batches.setdefault(queue.topic, []).append((queue.partition, pending.batch))
-        body = produce_request(
-            version,
-            batches,
-            acks=self._settings.acks,
-            timeout_ms=int(self._cluster.settings.request_timeout_s * 1000),
+            data = PartitionProduceData(index=queue.partition, records=cast(bytes, pending.batch))  # a view is enough
+            batches.setdefault(queue.topic, []).append(data)
+        request = ProduceRequest(
             transactional_id=transactional_id,
-            topic_ids=topic_ids,
+            acks=self._settings.acks,
+            timeout=datetime.timedelta(seconds=self._cluster.settings.request_timeout_s),
+            topic_data=tuple(
+                TopicProduceData(name=name, topic_id=topic_ids.get(name), partition_data=tuple(partitions))
+                for name, partitions in batches.items()
+            ),
         )
-        names = {topic_ids[name]: name for name in batches} if version >= TOPIC_IDS_SINCE else {}
+        body = encode_request_in_pieces("produce", version, request)
+        names = {topic_ids[name]: name for name in batches} if version >= _TOPIC_IDS_SINCE else {}
         self._requests.append(_Request(node, sent, names))
         self._counts[node] += 1
         connection = self._connections[node]

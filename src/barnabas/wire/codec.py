@@ -12,9 +12,16 @@ from typing import Any, Final, TypeVar, cast
 
 from barnabas.wire.api_table import PRODUCE_FLEXIBLE_SINCE
 from barnabas.wire.errors import CorruptMessage, InvalidRequest
-from barnabas.wire.reader import UNBOUNDED, Read, message_reader
+from barnabas.wire.reader import UNBOUNDED, Read, message_reader, message_reader_in_place
 from barnabas.wire.schema import Message
-from barnabas.wire.writer import Write, WriteInSlices, message_writer, message_writer_in_slices
+from barnabas.wire.writer import (
+    Buffer,
+    Write,
+    WriteInSlices,
+    message_writer,
+    message_writer_in_pieces,
+    message_writer_in_slices,
+)
 
 M = TypeVar("M", bound=Message)
 
@@ -53,9 +60,18 @@ def decode_request(api_name: str, version: int, payload: memoryview | bytes, pos
     return request_reader(api_name, version)(memoryview(payload), position)
 
 
-def decode_response(api_name: str, version: int, payload: memoryview | bytes, position: int) -> Any:
+def decode_response(api_name: str, version: int, payload: memoryview | bytes, position: int = 0) -> Any:
+    return _read_whole(_reader(api_name, version, "response"), bytes(payload), position)
+
+
+def decode_response_in_place(api_name: str, version: int, payload: memoryview, position: int = 0) -> Any:
+    """Its records and other bytes are parts of `payload`, and live as long."""
+    return _read_whole(message_reader_in_place(message_class(api_name, "response"), version), payload, position)
+
+
+def _read_whole(read: Callable[[Any, int], tuple[Any, int]], payload: memoryview | bytes, position: int) -> Any:
     try:
-        message, end = _reader(api_name, version, "response")(bytes(payload), position)
+        message, end = read(payload, position)
     except NOT_SUCH_A_MESSAGE as error:
         raise MalformedMessage(f"the message does not follow its schema: {error}") from error
     if end != len(payload):
@@ -65,6 +81,11 @@ def decode_response(api_name: str, version: int, payload: memoryview | bytes, po
 
 def encode_request(api_name: str, version: int, request: object) -> bytes:
     return _written(_writer(api_name, version, "request"), request)
+
+
+def encode_request_in_pieces(api_name: str, version: int, request: object) -> list[Buffer]:
+    """Large bytes in it, as the batches of a produce request, are not copied."""
+    return message_writer_in_pieces(message_class(api_name, "request"), version)(request)
 
 
 def encode_response(api_name: str, version: int, response: object) -> bytes:

@@ -19,15 +19,26 @@ from barnabas.wire.source import FORMATS, READ, Source
 UNBOUNDED: Final = 2**31 - 1
 
 Read = Callable[[bytes, int], tuple[Any, int]]
+ReadInPlace = Callable[[memoryview, int], tuple[Any, int]]
 
 
 @cache
 def message_reader(message: type[Message], version: int, elements_max: int = UNBOUNDED) -> Read:
-    reader = _Reader(message.layout.is_flexible(version), version, elements_max)
-    return reader.compile(message)
+    read: Read = _Reader(message.layout.is_flexible(version), version, elements_max).compile(message)
+    return read
+
+
+@cache
+def message_reader_in_place(message: type[Message], version: int) -> ReadInPlace:
+    """Reads from a view; the message's bytes are parts of that view, not copies."""
+    reader = _ReaderInPlace(message.layout.is_flexible(version), version, UNBOUNDED)
+    read: ReadInPlace = reader.compile(message)
+    return read
 
 
 class _Reader:
+    _text = "data[p:q].decode()"
+
     def __init__(self, flexible: bool, version: int, elements_max: int) -> None:
         self._flexible = flexible
         self._version = version
@@ -36,13 +47,12 @@ class _Reader:
         self._fixed: list[tuple[str, str]] = []
         """Neighbouring fields of fixed size that are yet to be read: their names and formats."""
 
-    def compile(self, message: type[Message]) -> Read:
+    def compile(self, message: type[Message]) -> Any:
         line = self._source.line
         line("end = len(data)")
         made = self._entity(message)
         line(f"return {made}, p")
-        read: Read = self._source.compile(f"read_{message.__name__}_v{self._version}", "data, p")
-        return read
+        return self._source.compile(f"read_{message.__name__}_v{self._version}", "data, p")
 
     def _entity(self, message: type[Message]) -> str:
         """The expression that makes it, once all its fields are read."""
@@ -96,7 +106,7 @@ class _Reader:
         line("q = p + n")
         line("if q > end:")
         line(f"    raise ValueError(f'{name} has {{n}} bytes, {{end - p}} are left')")
-        line(f"{value} = data[p:q]{'.decode()' if is_text else ''}")
+        line(f"{value} = {self._text if is_text else 'data[p:q]'}")
         line("p = q")
         self._source.indent(-1)
         return value
@@ -211,6 +221,10 @@ class _Reader:
             self._source.indent(-1)
         line(f"p = {stop}")
         self._source.indent(-1)
+
+
+class _ReaderInPlace(_Reader):
+    _text = "str(data[p:q], 'utf-8')"
 
 
 def size_at_least(field: Field, version: int, *, flexible: bool) -> int:

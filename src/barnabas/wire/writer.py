@@ -3,6 +3,8 @@
     write = message_writer(FetchResponse, 17)               write(out: bytearray, message)
     write = message_writer_in_slices(FetchResponse, 17)     the same as an iterator, with a pause after every few
                                                             elements of an array: a long answer need not hold the loop
+    write = message_writer_in_pieces(ProduceRequest, 12)    write(message) returns buffers; large ones among the
+                                                            message's bytes are not copied
 
 Neighbouring fields of fixed size are one `struct`. Tagged fields are written in the order of their tags; those that
 have their default value are not written.
@@ -18,39 +20,54 @@ from barnabas.wire.schema import ARRAY, ENTITY, Field, Message
 from barnabas.wire.source import FORMATS, WRITTEN, Source
 
 ELEMENTS_IN_A_SLICE: Final = 32
+# Copying less than this costs less than another buffer for the socket.
+COPIED_BELOW_BYTES: Final = 32 * 1024
 
+Buffer = bytes | bytearray | memoryview
 Write = Callable[[bytearray, Any], None]
 WriteInSlices = Callable[[bytearray, Any], Iterator[None]]
+WriteInPieces = Callable[[Any], list[Buffer]]
 
 
 @cache
 def message_writer(message: type[Message], version: int) -> Write:
-    write: Write = _Writer(message.layout.is_flexible(version), version, in_slices=False).compile(message)
+    write: Write = _Writer(message, version).compile("out, message")
     return write
 
 
 @cache
 def message_writer_in_slices(message: type[Message], version: int) -> WriteInSlices:
-    write: WriteInSlices = _Writer(message.layout.is_flexible(version), version, in_slices=True).compile(message)
+    write: WriteInSlices = _InSlices(message, version).compile("out, message")
+    return write
+
+
+@cache
+def message_writer_in_pieces(message: type[Message], version: int) -> WriteInPieces:
+    write: WriteInPieces = _InPieces(message, version).compile("message")
     return write
 
 
 class _Writer:
-    def __init__(self, flexible: bool, version: int, *, in_slices: bool) -> None:
-        self._flexible = flexible
+    def __init__(self, message: type[Message], version: int) -> None:
+        self._message = message
+        self._flexible = message.layout.is_flexible(version)
         self._version = version
-        self._in_slices = in_slices
         self._source = Source()
         self._formats: list[str] = []
         self._values: list[str] = []
 
-    def compile(self, message: type[Message]) -> Any:
-        self._entity("out", "message", message)
+    def compile(self, parameters: str) -> Any:
+        self._begin()
+        self._entity("out", "message", self._message)
         self._flush("out")
-        if self._in_slices:
-            self._source.line("yield from ()")  # an iterator, also where there is no array
+        self._end()
+        return self._source.compile(f"write_{self._message.__name__}_v{self._version}", parameters)
+
+    def _begin(self) -> None:
+        pass
+
+    def _end(self) -> None:
         self._source.line("return")
-        return self._source.compile(f"write_{message.__name__}_v{self._version}", "out, message")
 
     def _entity(self, out: str, value: str, message: type[Message]) -> None:
         tagged: dict[str, Field] = {}
@@ -110,9 +127,13 @@ class _Writer:
         if is_text:
             line("value = value.encode()")
         self._size(out, "value", size_format)
-        line(f"{out} += value")
+        self._content(out, is_text=is_text)
         if is_nullable:
             self._source.indent(-1)
+
+    def _content(self, out: str, *, is_text: bool) -> None:
+        """Of a string or of bytes, which is in `value`."""
+        self._source.line(f"{out} += value")
 
     def _array(self, out: str, value: str, field: Field) -> None:
         assert field.element is not None
@@ -134,15 +155,10 @@ class _Writer:
             line(f"{out} += pack(f'>{{len({items})}}{FORMATS[element.kind]}', *{items})")
             return
         item = self._source.name("item")
-        in_slices = self._in_slices and out == "out" and element.kind == ENTITY
-        index = self._source.name("index")
-        line(f"for {index}, {item} in enumerate({items}, 1):" if in_slices else f"for {item} in {items}:")
+        line(f"for {item} in {items}:")
         self._source.indent()
         self._field(out, item, element)
         self._flush(out)
-        if in_slices:
-            line(f"if not {index} % {ELEMENTS_IN_A_SLICE}:")
-            line("    yield")
         self._source.indent(-1)
 
     # --- tagged fields
@@ -194,3 +210,44 @@ class _Writer:
             self._source.line(f"{out} += {packer}({', '.join(self._values)})")
             self._formats.clear()
             self._values.clear()
+
+
+class _InSlices(_Writer):
+    def _end(self) -> None:
+        self._source.line("yield from ()")  # an iterator, also where there is no array
+
+    def _elements(self, out: str, items: str, element: Field) -> None:
+        if out != "out" or element.kind != ENTITY:
+            super()._elements(out, items, element)
+            return
+        line = self._source.line
+        index, item = self._source.name("index"), self._source.name("item")
+        line(f"for {index}, {item} in enumerate({items}, 1):")
+        self._source.indent()
+        self._field(out, item, element)
+        self._flush(out)
+        line(f"if not {index} % {ELEMENTS_IN_A_SLICE}:")
+        line("    yield")
+        self._source.indent(-1)
+
+
+class _InPieces(_Writer):
+    def _begin(self) -> None:
+        self._source.line("pieces = []")
+        self._source.line("out = bytearray()")
+
+    def _end(self) -> None:
+        self._source.line("if out:")
+        self._source.line("    pieces.append(out)")
+        self._source.line("return pieces")
+
+    def _content(self, out: str, *, is_text: bool) -> None:
+        if is_text or out != "out":
+            super()._content(out, is_text=is_text)
+            return
+        line = self._source.line
+        line(f"if len(value) < {COPIED_BELOW_BYTES}:")
+        line("    out += value")
+        line("else:")
+        line("    pieces += (out, value)")
+        line("    out = bytearray()")

@@ -4,22 +4,19 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scripted_leader import TOPIC, ScriptedLeader, Step
 
 from barnabas.client.cluster import Cluster
-from barnabas.client.errors import BadAnswer, Refused
+from barnabas.client.errors import Refused
 from barnabas.client.properties import client_settings
 from barnabas.client.settings import READ_UNCOMMITTED
 from barnabas.records.record import Record, build_batch
 from barnabas.spark.arrow.decode import UnreadableRecords
 from barnabas.spark.errors import UserError
 from barnabas.spark.source.fetch import FetchSettings, read_range
-from barnabas.spark.source.fetch_wire import read_answer
 from barnabas.spark.source.ranges import OffsetRange
 from barnabas.wire.errors import ErrorCode
-from barnabas.wire.fetch_response import FetchAnswer, FetchedPartition, FetchedTopic, encode_fetch_response
+from barnabas.wire.fetch_response import FetchAnswer, FetchedPartition
 
 THROTTLED = FetchAnswer([], throttle_time_ms=10)
 IMPATIENT = FetchSettings(poll_timeout_ms=600, partition_max_bytes=100, max_bytes=100)
@@ -105,22 +102,3 @@ def test_nothing_from_a_log_whose_records_are_elsewhere_is_an_error() -> None:
     """Tiered storage that is slow answers like a hole."""
     with pytest.raises(UserError, match=r"Nothing came from scripted-0 at offset 5 .*reach from 0 to 100"):
         read([good(0, 4), empty()], 90, is_tiered=True)
-
-
-@given(
-    st.integers(-1, 1 << 60),
-    st.lists(st.tuples(st.integers(0, 1 << 60), st.integers(0, 1 << 60)), max_size=200),
-    st.binary(max_size=300),
-    st.sampled_from([12, 13]),
-)
-def test_answers_are_read_as_they_are_written(
-    offset: int, aborted: list[tuple[int, int]], records: bytes, version: int
-) -> None:
-    partition = FetchedPartition(3, 0, offset, offset, offset, aborted, records=records)
-    body = b"".join(encode_fetch_response(FetchAnswer([FetchedTopic("t" * 200, None, [partition])]), version))
-    answer = read_answer(memoryview(body), version, 3)
-    assert answer[2:5] == (offset, offset, offset)
-    assert (list(answer.aborted), bytes(answer.records)) == (aborted, records)
-    for cut in range(0, len(body) - len(records) - 3, 7):
-        with pytest.raises(BadAnswer):
-            read_answer(memoryview(body[:cut]), version, 3)

@@ -39,10 +39,12 @@ from barnabas.spark.arrow.decode import UnreadableRecords, decode_batches, scan
 from barnabas.spark.errors import UserError
 from barnabas.spark.query.data_loss import Cause, DataLost, Loss, warning
 from barnabas.spark.source.fetch_settings import FetchSettings
-from barnabas.spark.source.fetch_wire import BY_ID, BY_NAME, Answer, Question, read_answer
+from barnabas.spark.source.partition_fetch import BY_ID, BY_NAME, Answer, answer_of, fetch_request
 from barnabas.spark.source.ranges import OffsetRange
 from barnabas.spark.source.tiering import may_be_tiered
+from barnabas.wire.codec import encode_request
 from barnabas.wire.errors import ErrorCode
+from barnabas.wire.messages.fetch import FetchPartition
 
 __all__ = ["FetchSettings", "log_loss", "read_range"]
 
@@ -121,8 +123,6 @@ class _RangeReader:
         self._leader = self._remembered()
         self._connection: Connection | None = None
         """With a request in flight."""
-        self._version = BY_ID
-        """Of that request."""
         self._retry: RetryPolicy | None = None
         """None while there are no errors."""
         self._empty_answers = 0
@@ -176,13 +176,13 @@ class _RangeReader:
                 self._ask()
             if self._connection is None:
                 return None
-            body = self._connection.receive_body(self._buffer)
+            response = self._connection.receive_in_place(self._buffer)
         except _UNREACHABLE as failure:
             self._disconnect()
             self._back_off(failure)
             return None
         self._connection = None
-        answer = read_answer(body, self._version, self._range.partition)
+        answer = answer_of(response, self._range.partition)
         if answer.error is ErrorCode.none:
             return answer
         if answer.error is ErrorCode.offset_out_of_range:
@@ -208,21 +208,23 @@ class _RangeReader:
         with self._within_deadline():
             connection = self._cluster.connection(leader.node)
         settings = self._settings
-        question = Question(
-            topic=self._range.topic,
-            topic_id=self._topic_id if leader.version == BY_ID else None,
+        partition = FetchPartition(
             partition=self._range.partition,
-            leader_epoch=leader.epoch,
-            offset=self._position,
+            current_leader_epoch=leader.epoch,
+            fetch_offset=self._position,
+            partition_max_bytes=self._bytes_max,
+        )
+        request = fetch_request(
+            self._range.topic,
+            self._topic_id,
+            partition,
             isolation_level=self._isolation_level,
             max_wait_ms=settings.max_wait_ms,
             min_bytes=settings.min_bytes,
             max_bytes=max(settings.max_bytes, self._bytes_max),
-            partition_max_bytes=self._bytes_max,
         )
-        connection.send_encoded("fetch", leader.version, question.encode())
+        connection.send_encoded("fetch", leader.version, encode_request("fetch", leader.version, request))
         self._connection = connection
-        self._version = leader.version
 
     def _remembered(self) -> _Leader | None:
         """Only if the topic is known to be the same: otherwise it could be the leader of another one."""
