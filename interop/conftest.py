@@ -17,6 +17,8 @@ from barnabas.testing import Broker
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+SPARK_S = 600.0
+"""For all tests with the shared Spark together, as long as the machine is busy."""
 
 # As for other tests: of each Spark little is asked more than once.
 os.environ["SPARK_SUBMIT_OPTS"] = SHORT_LIVED
@@ -34,7 +36,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     for item in items:
         item.add_marker(pytest.mark.xdist_group(_group(item)))  # pytest-xdist reads it during the yield
     yield
-    items.sort(key=_patience_s, reverse=True)  # pytest-randomly has shuffled them
+    items.sort(key=_length_s, reverse=True)  # pytest-randomly has shuffled them
 
 
 def _group(item: pytest.Item) -> str:
@@ -44,10 +46,10 @@ def _group(item: pytest.Item) -> str:
     return item.nodeid.rpartition("::")[0]
 
 
-def _patience_s(item: pytest.Item) -> float:
-    """The time that a test is given: some take minutes, and a worker that began one at the end would be the last."""
+def _length_s(item: pytest.Item) -> float:
+    """What takes minutes has to begin early, or one worker is still busy with it when the other has nothing to do."""
     timeout = item.get_closest_marker("timeout")
-    return float(timeout.args[0]) if timeout else 0.0
+    return float(timeout.args[0]) if timeout else SPARK_S if _group(item) == "spark" else 0.0
 
 
 @pytest.fixture(scope="session")

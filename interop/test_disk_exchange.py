@@ -10,6 +10,8 @@ from peers import Peers
 
 from barnabas.testing import Broker
 
+pytestmark = pytest.mark.timeout(600)
+
 OFTEN = {"metadata.log.max.record.bytes.between.snapshots": "2000"}
 
 
