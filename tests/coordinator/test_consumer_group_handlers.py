@@ -77,7 +77,7 @@ async def test_a_member_joins_lives_and_leaves(version: int) -> None:
         ({"member_epoch": -2}, 1, ErrorCode.invalid_request, "InstanceId can't be null."),
         ({"member_epoch": -3}, 1, ErrorCode.invalid_request, "MemberEpoch is invalid."),
         ({"server_assignor": "mine"}, 1, ErrorCode.unsupported_assignor, "Supported assignors: uniform, range."),
-        ({"subscribed_topic_regex": "("}, 1, ErrorCode.invalid_regular_expression, "missing closing )"),
+        ({"subscribed_topic_regex": "("}, 1, ErrorCode.invalid_regular_expression, "missing )"),
         ({"member_epoch": 5}, 1, ErrorCode.group_id_not_found, "Consumer group g not found."),
     ],
 )

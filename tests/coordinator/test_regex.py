@@ -6,8 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from barnabas.coordinator.group.consumer import regex as engine
-from barnabas.coordinator.group.consumer.regex import Regex, compile_regex, matching
+from barnabas.coordinator.regex import Regex, compile_regex, matching
 from barnabas.wire.errors import InvalidRegularExpression
 
 
@@ -57,7 +56,6 @@ def test_patterns(pattern: str, accepted: list[str], refused: list[str]) -> None
         "a{2}{3}",
         "a|{2}",
         "(?i)*",
-        "{+",
         "*",
         "(?=a)",
         "(?!a)",
@@ -71,12 +69,10 @@ def test_patterns(pattern: str, accepted: list[str], refused: list[str]) -> None
         "[z-a]",
         "((a{100}){100}){100}",
         "(((){1000}){1000}){1000}",
-        "(" * 200 + ")" * 200,
         "(?z)",
         "(?i",
-        r"\C",
         "\\",
-        "(?P<n>a)(?P<n>b)",
+        "(a" * 3_000 + ")*" * 3_000,
     ],
 )
 def test_what_is_no_regular_expression_of_re2(pattern: str) -> None:
@@ -88,13 +84,8 @@ def test_patterns_that_ruin_others_take_no_time() -> None:
     """Python's own engine would be at this for longer than the universe has been."""
     assert not Regex("(a+)+b").matches("a" * 249)
     assert not Regex("(a|a)*(a|a)*(a|a)*b").matches("a" * 249)
-
-
-def test_work_is_bounded(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    monkeypatch.setattr(engine, "WORK_MAX", 2_000)
-    assert matching("[01]*1[01]{8}", [format(number, "012b") for number in range(0, 4_096, 7)]) == []
-    assert "takes too long" in caplog.text
-    assert matching("a.*", ["ab"]) == ["ab"]
+    assert not Regex("[01]*1[01]{800}").matches("01" * 120)
+    assert not Regex("(" * 16_000 + ")" * 16_000).matches("a" * 249)
 
 
 def test_a_stored_pattern_that_is_not_valid_stands_for_nothing(caplog: pytest.LogCaptureFixture) -> None:
