@@ -97,9 +97,9 @@ def run(
 ) -> None:
     """What the broker does with a worker, in one process."""
     for step in compact(compaction.job, disk):
-        compaction.take(json.encode(step), now_ms)
+        compaction.handle(json.encode(step), now_ms)
         after_swap()
-    compaction.settle()
+    compaction.sync_and_clean_up()
 
 
 def clean(

@@ -5,7 +5,7 @@ import uuid
 
 from barnabas.env import Disk
 from barnabas.log.log_store import LogStore
-from barnabas.log.partition_log import Appended, PartitionLog
+from barnabas.log.partition_log import AppendResult, PartitionLog
 from barnabas.log.settings import LogSettings
 from barnabas.log.transactions import VerificationGuard
 from barnabas.model import TopicPartition
@@ -61,7 +61,7 @@ def append_marker(
     epoch: int = 0,
     coordinator_epoch: int = 0,
     transaction_version: int = 0,
-) -> Appended:
+) -> AppendResult:
     marker = EndTransactionMarker(commit, coordinator_epoch)
     return log.append_marker(
         marker_batch(marker, producer_id=producer_id, producer_epoch=epoch, now_ms=NOW_MS),

@@ -13,7 +13,7 @@ from barnabas.log.compaction import FAILURE_PAUSE_MS, CleanerSettings, Compactio
 from barnabas.log.compaction_choice import choose_dirtiest, measure
 from barnabas.log.compaction_core import compact
 from barnabas.log.compaction_job import Failed
-from barnabas.log.compaction_worker import paced
+from barnabas.log.compaction_worker import make_throttle
 from barnabas.log.file_names import CLEANED
 from barnabas.log.log_store import LogStore
 from barnabas.log.partition_log import PartitionLog
@@ -129,8 +129,8 @@ def test_a_log_that_changed_meanwhile_is_left_alone(disk: SimulatedDisk, change:
     current = store.get(PARTITION)
     before = records_of(current)
     with pytest.raises(CompactionAborted):
-        compaction.take(first, NOW_MS)
-    compaction.settle()
+        compaction.handle(first, NOW_MS)
+    compaction.sync_and_clean_up()
     compactor.finish(compaction, NOW_MS)
     assert records_of(current) == before
     assert leftovers(disk, current) == []
@@ -186,7 +186,7 @@ def test_a_full_disk_stops_the_cleaning_not_the_log(disk: SimulatedDisk) -> None
     with pytest.raises(OSError, match="No space") as raised:
         run(compaction, disk)
     assert raised.value.errno == errno.ENOSPC
-    compaction.settle()
+    compaction.sync_and_clean_up()
     compactor.finish(compaction, NOW_MS)
     disk.capacity_bytes = None
     assert records_of(log) == before
@@ -224,7 +224,7 @@ def test_a_failed_worker_ends_the_compaction(disk: SimulatedDisk) -> None:
     dirty(log)
     _, compaction = begin(disk, store)
     with pytest.raises(CompactionAborted, match="bad luck"):
-        compaction.take(json.encode(Failed("bad luck")), NOW_MS)
+        compaction.handle(json.encode(Failed("bad luck")), NOW_MS)
 
 
 def test_the_cleaner_offset_moves_only_with_durable_renames(disk: SimulatedDisk) -> None:
@@ -232,9 +232,9 @@ def test_the_cleaner_offset_moves_only_with_durable_renames(disk: SimulatedDisk)
     dirty(log)
     compactor, compaction = begin(disk, store)
     for step in compact(compaction.job, disk):
-        compaction.take(json.encode(step), NOW_MS)
+        compaction.handle(json.encode(step), NOW_MS)
     disk.inject(Fault("sync_dir"))
-    compaction.settle()
+    compaction.sync_and_clean_up()
     compactor.finish(compaction, NOW_MS)
     assert store.directories[0].cleaner_offsets == {}
 
@@ -275,12 +275,12 @@ def test_a_pace_is_kept() -> None:
             yield sum(slept)
 
     clock = ticks()
-    pace = paced(100.0, lambda: checks.append(1), now=lambda: next(clock), sleep=slept.append)
-    pace(50)
-    pace(200)
+    throttle = make_throttle(100.0, lambda: checks.append(1), now=lambda: next(clock), sleep=slept.append)
+    throttle(50)
+    throttle(200)
     assert slept == [0.5, 1.0, 1.0]
     assert len(checks) == 5, "an orphan notices in its sleep"
-    paced(None, lambda: None, now=lambda: 0.0, sleep=slept.append)(10**9)
+    make_throttle(None, lambda: None, now=lambda: 0.0, sleep=slept.append)(10**9)
     assert len(slept) == 3
 
 

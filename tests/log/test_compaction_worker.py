@@ -58,9 +58,9 @@ def test_the_worker_does_what_the_core_does(tmp_path: Path) -> None:
     assert process.stdout is not None
     with process.stdout as lines:
         for line in lines:
-            compaction.take(line, NOW_MS)
+            compaction.handle(line, NOW_MS)
     assert process.wait() == 0
-    compaction.settle()
+    compaction.sync_and_clean_up()
     compactor.finish(compaction, NOW_MS)
     assert store.directories[0].cleaner_offsets == {PARTITION: 1200}
     assert values_of(records_of(log)) == table
@@ -83,7 +83,7 @@ def test_a_killed_worker_loses_nothing(tmp_path: Path) -> None:
     process = start(compaction)
     assert process.stdout is not None
     with process.stdout as lines:
-        compaction.take(lines.readline(), NOW_MS)  # one segment is swapped in, the next is being written
+        compaction.handle(lines.readline(), NOW_MS)  # one segment is swapped in, the next is being written
         process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
     swapped = records_of(log)
@@ -101,7 +101,7 @@ def test_a_killed_worker_loses_nothing(tmp_path: Path) -> None:
     run(begin(again)[1], DISK)
     assert values_of(records_of(reopened)) == values_of(before)
     assert len(records_of(reopened)) == len(values_of(before))
-    compaction.settle()
+    compaction.sync_and_clean_up()
     compactor.finish(compaction, NOW_MS)
     again.close()
 
@@ -117,7 +117,7 @@ def test_the_worker_tells_why_it_failed(tmp_path: Path) -> None:
     assert process.wait() == 1
     assert log.segments[1].path(".log") in json.decode(line, type=Failed).reason
     with pytest.raises(CompactionAborted, match="damaged"):
-        compaction.take(line, NOW_MS)
+        compaction.handle(line, NOW_MS)
     for file in log.detach():
         file.close()
 

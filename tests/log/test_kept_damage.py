@@ -50,7 +50,7 @@ def killed(disk: SimulatedDisk, settings: LogSettings = ONE_SEGMENT, *, extra: i
     return log
 
 
-def place_of(disk: SimulatedDisk, path: str, number: int) -> tuple[int, Batch]:
+def position_of(disk: SimulatedDisk, path: str, number: int) -> tuple[int, Batch]:
     """Position and bytes of the n-th batch of a file."""
     position = 0
     for count, batch in enumerate(split_batches(disk.read_file(path))):
@@ -119,7 +119,7 @@ def test_one_damaged_batch_is_refused_and_no_other(number: int, harm: str, clean
     if clean:
         log = open_log(disk, ONE_SEGMENT, clean=False, recovery_point=SYNCED)
         log.close(clean=True, now_ms=NOW_MS)
-    position, batch = place_of(disk, path_of(0), number)
+    position, batch = position_of(disk, path_of(0), number)
     at, data = HARMS[harm](position, batch)
     overwrite(disk, path_of(0), at, data)
 
@@ -140,7 +140,7 @@ def test_one_damaged_batch_is_refused_and_no_other(number: int, harm: str, clean
 def test_every_offset_of_a_damaged_batch_is_refused_and_says_what_to_do() -> None:
     disk = SimulatedDisk()
     killed(disk)
-    position, batch = place_of(disk, path_of(0), 20)
+    position, batch = position_of(disk, path_of(0), 20)
     overwrite(disk, path_of(0), position, bytes(len(batch.data)))
     log = open_log(disk, ONE_SEGMENT, clean=False, recovery_point=SYNCED)
     for offset in range(60, 63):
@@ -160,7 +160,7 @@ def test_several_damages_in_several_segments_are_all_kept(caplog: pytest.LogCapt
     harmed = []
     for base in (bases[1], bases[3]):
         for number in (0, 2, 3):
-            position, batch = place_of(disk, path_of(base), number)
+            position, batch = position_of(disk, path_of(base), number)
             overwrite(disk, path_of(base), position + 70, b"\xff\xff")
             harmed.append(batch.header.base_offset // BATCH_RECORDS)
     reopened = open_log(disk, SMALL, clean=False, recovery_point=bases[4])
@@ -179,8 +179,8 @@ def test_several_damages_in_several_segments_are_all_kept(caplog: pytest.LogCapt
 def test_only_what_lies_beyond_the_recovery_point_is_cut() -> None:
     disk = SimulatedDisk()
     log = killed(disk)
-    below, _ = place_of(disk, path_of(0), 10)
-    beyond, _ = place_of(disk, path_of(0), BATCHES + 1)
+    below, _ = position_of(disk, path_of(0), 10)
+    beyond, _ = position_of(disk, path_of(0), BATCHES + 1)
     overwrite(disk, path_of(0), below + 70, b"\xff\xff")
     overwrite(disk, path_of(0), beyond + 70, b"\xff\xff")
     reopened = open_log(disk, ONE_SEGMENT, clean=False, recovery_point=SYNCED)
@@ -197,7 +197,7 @@ def test_damage_at_the_end_of_what_was_synced_is_kept_and_the_log_goes_on_behind
     if clean:
         log = open_log(disk, ONE_SEGMENT, clean=False, recovery_point=SYNCED)
         log.close(clean=True, now_ms=NOW_MS)
-    position, _ = place_of(disk, path_of(0), BATCHES - 2)
+    position, _ = position_of(disk, path_of(0), BATCHES - 2)
     overwrite(disk, path_of(0), position, random.Random(5).randbytes(log.size - position))
     reopened = open_log(disk, ONE_SEGMENT, clean=clean, recovery_point=SYNCED)
     assert (reopened.log_end_offset, len(reopened.segments)) == (SYNCED, 2)
@@ -216,7 +216,7 @@ def test_damage_at_the_end_of_what_was_synced_is_kept_and_the_log_goes_on_behind
 def test_a_last_batch_with_a_wrong_offset_beyond_the_recovery_point_is_cut() -> None:
     disk = SimulatedDisk()
     killed(disk)
-    position, _ = place_of(disk, path_of(0), BATCHES + 3)
+    position, _ = position_of(disk, path_of(0), BATCHES + 3)
     overwrite(disk, path_of(0), position, (10**6).to_bytes(8, "big"))
     log = open_log(disk, ONE_SEGMENT, clean=False, recovery_point=SYNCED)
     assert log.log_end_offset == SYNCED + 3 * BATCH_RECORDS
@@ -230,7 +230,7 @@ def test_lookups_by_time_pass_over_damage() -> None:
         log.append([make_batch(BATCH_RECORDS, timestamp=NOW_MS + number * 1000)], leader_epoch=0, now_ms=NOW_MS)
     log.flush(NOW_MS)
     disk.kill()
-    for position, batch in [place_of(disk, path_of(0), number) for number in (20, 21, BATCHES - 1)]:
+    for position, batch in [position_of(disk, path_of(0), number) for number in (20, 21, BATCHES - 1)]:
         overwrite(disk, path_of(0), position, b"\xff" * len(batch.data))
     reopened = open_log(disk, ONE_SEGMENT, clean=False, recovery_point=SYNCED)
     assert [
@@ -249,7 +249,7 @@ def test_leader_epochs_are_read_around_damage() -> None:
         log.append([make_batch(2)], leader_epoch=epoch, now_ms=NOW_MS)
     log.flush(NOW_MS)
     disk.kill()
-    position, _ = place_of(disk, path_of(0), 2)
+    position, _ = position_of(disk, path_of(0), 2)
     overwrite(disk, path_of(0), position + 70, b"\xff")
     reopened = open_log(disk, ONE_SEGMENT, clean=False, recovery_point=12)
     assert reopened.epochs.entries == [(0, 0), (3, 6), (7, 8)]
@@ -269,7 +269,7 @@ def test_a_producer_is_known_behind_its_damaged_batch() -> None:
     log = open_log(disk, ONE_SEGMENT)
     fill(log, 3)
     disk.kill()
-    for position, batch in [place_of(disk, path_of(0), number) for number in (8, 9)]:
+    for position, batch in [position_of(disk, path_of(0), number) for number in (8, 9)]:
         overwrite(disk, path_of(0), position, b"\xff" * len(batch.data))
     reopened = open_log(disk, ONE_SEGMENT, clean=False, recovery_point=20)
     again = reopened.append([producer_batch(9)], leader_epoch=0, now_ms=NOW_MS)
@@ -291,7 +291,7 @@ def test_a_transaction_whose_marker_is_damaged_stays_ended_as_it_was(commit: boo
     log = open_log(disk, ONE_SEGMENT)
     fill(log, 3)
     disk.kill()
-    position, marker = place_of(disk, path_of(0), 4)
+    position, marker = position_of(disk, path_of(0), 4)
     assert marker.header.is_control
     overwrite(disk, path_of(0), position + 65, b"\xff")
     reopened = open_log(disk, ONE_SEGMENT, clean=False, recovery_point=closed_at)
@@ -323,7 +323,7 @@ def test_the_abort_behind_a_damaged_batch_reaches_back_to_where_its_transaction_
     log = open_log(disk, ONE_SEGMENT)
     fill(log, 3)
     disk.kill()
-    position, batch = place_of(disk, path_of(0), 1 if hidden == "commit marker" else 2)
+    position, batch = position_of(disk, path_of(0), 1 if hidden == "commit marker" else 2)
     assert batch.header.is_control == (hidden == "commit marker")
     overwrite(disk, path_of(0), position + 65, b"\xff")
     reopened = open_log(disk, ONE_SEGMENT, clean=False, recovery_point=closed_at)
@@ -335,7 +335,7 @@ def test_compaction_leaves_a_damaged_log_alone_and_retention_takes_it() -> None:
     disk = SimulatedDisk()
     log = killed(disk, SMALL)
     bases = [segment.base_offset for segment in log.segments]
-    position, _ = place_of(disk, path_of(bases[0]), 3)
+    position, _ = position_of(disk, path_of(bases[0]), 3)
     overwrite(disk, path_of(bases[0]), position + 70, b"\xff\xff")
     reopened = open_log(disk, SMALL, clean=False, recovery_point=0 + bases[-1])
     reopened.high_watermark = reopened.log_end_offset

@@ -70,7 +70,7 @@ class Mover:
         yield from self._copy(future)
         old = self.log
         self.log = future.take_over(old, NOW_MS)
-        self.store.adopt(PARTITION, target, self.log)
+        self.store.finish_move(PARTITION, target, self.log)
         yield
         self.write(3, sync=False)
         self.synced = flush(self.log)
@@ -81,8 +81,8 @@ class Mover:
             job.run()
 
     def _copy(self, future: FutureLog) -> Iterator[None]:
-        for segment in future.lacking(self.log):
-            for job in future.jobs(segment):
+        for segment in future.segments_to_copy(self.log):
+            for job in future.copy_jobs(segment):
                 job.run()
                 yield
             future.finish(segment)
@@ -174,10 +174,10 @@ def test_what_retention_or_the_cleaner_takes_leaves_the_copy() -> None:
     mover.log.roll(NOW_MS)
     for _ in mover._copy(future):
         pass
-    assert future.lacking(mover.log) == []
+    assert future.segments_to_copy(mover.log) == []
     first = mover.log.segments[0]
     mover.log._delete_later([first], NOW_MS)
     mover.log.segments.remove([first])
-    assert future.lacking(mover.log) == []
+    assert future.segments_to_copy(mover.log) == []
     assert f"{first.base_offset:020d}.log" not in disk.list_dir(future.path)
     assert future.size == mover.log.size

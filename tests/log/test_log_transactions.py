@@ -4,7 +4,7 @@ import pytest
 from log_fixtures import DIRECTORY, NOW_MS, SMALL, append_marker, fill, make_batch, open_log, verified
 
 from barnabas.log.index_file import CorruptIndex
-from barnabas.log.partition_log import Appended, PartitionLog
+from barnabas.log.partition_log import AppendResult, PartitionLog
 from barnabas.log.producer_state import GUARDS_MAX
 from barnabas.log.settings import LogSettings
 from barnabas.log.transaction_index import AbortedTransaction, TransactionIndex
@@ -48,7 +48,7 @@ def send(
     epoch: int = 0,
     value: bytes = b"v",
     guard: VerificationGuard | None = None,
-) -> Appended:
+) -> AppendResult:
     """A transactional batch, verified first, and committed."""
     batch = transactional(sequence, count, producer_id=producer_id, epoch=epoch, value=value)
     guard = guard or verified(log, producer_id, epoch=epoch, sequence=sequence)
@@ -305,7 +305,7 @@ def test_a_slice_knows_where_it_ends_about() -> None:
         found = log.locate(offset, max_bytes=500, end_offset=log.log_end_offset)
         assert found is not None
         last = list(split_batches(found.read()))[-1].header.last_offset
-        bound = found.bounding_offset
+        bound = found.upper_bound_offset
         assert bound is None or last < bound <= last + 6
 
 

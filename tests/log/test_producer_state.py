@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from log_fixtures import NOW_MS, fill, make_batch, open_log
 
-from barnabas.log.partition_log import Appended, PartitionLog
+from barnabas.log.partition_log import AppendResult, PartitionLog
 from barnabas.log.producer_snapshot import CorruptSnapshot, decode_snapshot, encode_snapshot
 from barnabas.log.producer_state import BatchMetadata, ProducerEntry
 from barnabas.log.settings import LogSettings
@@ -15,7 +15,7 @@ from barnabas.wire.errors import InvalidProducerEpoch, OutOfOrderSequenceNumber
 SEQUENCE_MAX = 2**31 - 1
 
 
-def send(log: PartitionLog, sequence: int, count: int = 1, *, epoch: int = 0, timestamp: int = NOW_MS) -> Appended:
+def send(log: PartitionLog, sequence: int, count: int = 1, *, epoch: int = 0, timestamp: int = NOW_MS) -> AppendResult:
     batch = make_batch(count, producer_id=9, producer_epoch=epoch, base_sequence=sequence, timestamp=timestamp)
     return log.append([batch], leader_epoch=0, now_ms=NOW_MS)
 

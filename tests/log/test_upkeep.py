@@ -12,7 +12,7 @@ from barnabas.env.disk import RealDisk
 from barnabas.log.file_names import CLEANED
 from barnabas.log.index_cache import IndexCache
 from barnabas.log.partition_log import PartitionLog
-from barnabas.log.segment import Placed, Segment
+from barnabas.log.segment import BatchPlacement, Segment
 from barnabas.log.settings import LogSettings
 from barnabas.testing.disk import PowerCut, SimulatedDisk
 from barnabas.wire.errors import OffsetOutOfRange
@@ -222,7 +222,7 @@ def clean_first_two(disk: SimulatedDisk, log: PartitionLog) -> tuple[list[Segmen
         for position, header in segment.headers():
             if header.base_offset % 2 == 0:
                 data = segment.file.read_at(position, header.size)
-                place = Placed(header.base_offset, header.last_offset, header.max_timestamp, header.size)
+                place = BatchPlacement(header.base_offset, header.last_offset, header.max_timestamp, header.size)
                 cleaned.append([data], [place])
     cleaned.seal()
     for path in cleaned.existing_paths():

@@ -23,7 +23,7 @@ from barnabas.log.epoch_cache import EpochCache
 from barnabas.log.file_names import OFFSET_INDEX, TIME_INDEX
 from barnabas.log.index_file import CorruptIndex
 from barnabas.log.offset_index import OffsetIndex
-from barnabas.log.segment_recovery import may_be_cut, scan_after_crash
+from barnabas.log.segment_recovery import may_be_truncated, scan_after_crash
 from barnabas.log.time_index import TimeIndex
 from barnabas.records.batch import Batch
 from barnabas.records.record import decode_records
@@ -95,7 +95,9 @@ class _PartitionWalk:
                     batches.append(found._replace(batch=Batch(found.batch.header, memoryview(b""))))
                     damages += self._take(segment, found)
                     continue
-                is_cut = not self._state.is_clean and may_be_cut(found, self._state.recovery_point, is_last=is_last)
+                is_cut = not self._state.is_clean and may_be_truncated(
+                    found, self._state.recovery_point, is_last=is_last
+                )
                 damages.append(_found(found, is_cut=is_cut))
                 if is_cut:
                     break

@@ -8,7 +8,7 @@ from barnabas.log.checkpoint_file import CorruptCheckpoint, read_offsets
 from barnabas.log.log_directory import CLEAN_SHUTDOWN, RECOVERY_POINTS, parse_partition_name
 from barnabas.log.meta_properties import FILE_NAME as META_PROPERTIES
 from barnabas.log.producer_snapshot import list_snapshots
-from barnabas.log.recovery import end_when_closed
+from barnabas.log.recovery import end_offset_at_close
 
 
 class PartitionState(NamedTuple):
@@ -30,5 +30,5 @@ def read_state(disk: RealDisk, directory: str) -> PartitionState:
     except CorruptCheckpoint:
         recovery_point = None
     is_clean = disk.exists(f"{data_dir}/{CLEAN_SHUTDOWN}")
-    closed_at = end_when_closed(recovery_point, list_snapshots(disk, directory))
+    closed_at = end_offset_at_close(recovery_point, list_snapshots(disk, directory))
     return PartitionState(is_clean, recovery_point, closed_at)

@@ -17,7 +17,7 @@ from barnabas.records.batch import (
     NO_SEQUENCE,
     TRANSACTIONAL_FLAG,
     BatchHeader,
-    pack_place_into,
+    pack_offset_and_epoch_into,
     read_batch,
     read_header,
 )
@@ -46,7 +46,7 @@ def sign(
     attributes = header.codec | (TRANSACTIONAL_FLAG if transactional else 0)
     _ATTRIBUTES.pack_into(batch, ATTRIBUTES_POSITION, attributes)
     _PRODUCER.pack_into(batch, _PRODUCER_POSITION, producer_id, producer_epoch, base_sequence)
-    pack_place_into(batch, 0, 0, len(batch) - LOG_OVERHEAD, NO_LEADER_EPOCH)
+    pack_offset_and_epoch_into(batch, 0, 0, len(batch) - LOG_OVERHEAD, NO_LEADER_EPOCH)
     _CRC.pack_into(batch, _CRC_POSITION, iscsi(batch[ATTRIBUTES_POSITION:]))
     return read_header(batch)
 

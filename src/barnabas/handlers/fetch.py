@@ -275,6 +275,6 @@ def _read(cold: ColdRead) -> tuple[FetchedPartition, KafkaError | None]:
 
 
 def _aborted_in(log: PartitionLog, located: LogSlice, stable_offset: int) -> AbortedTransactions:
-    bound = located.bounding_offset
+    bound = located.upper_bound_offset
     end_offset = stable_offset if bound is None else min(bound, stable_offset)
     return [(each.producer_id, each.first_offset) for each in log.aborted_transactions(located.offset, end_offset)]

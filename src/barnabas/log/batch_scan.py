@@ -1,13 +1,13 @@
 """Reading the batches of a segment file: by header only, or whole, with everything checked.
 
-`scan_headers` is for short walks through bytes that are most likely sound. It raises `DamagedBatch` where the bytes
+`scan_headers` is for short walks through bytes that are most likely valid. It raises `DamagedBatch` where the bytes
 cannot be a batch of this segment: a wrong magic, an impossible length, offsets that go back.
 
-`scan_batches` reads everything, and goes on after damage. It yields the sound batches and, between them, one `Damage`
+`scan_batches` reads everything, and goes on after damage. It yields the valid batches and, between them, one `Damage`
 for each run of bytes that is none. Everybody who must know what is readable uses it: recovery, reads of bytes that
 were not checked before, `barnabas log verify`. So they all agree.
 
-What makes a batch sound:
+What makes a batch valid:
 - its header is possible and its CRC is right;
 - its offsets and its leader epoch, which the CRC does not cover, fit those of its neighbours. A batch that follows its
   predecessor without a gap is right. Any other is right if its successor fits behind it; if not, whichever of the two
@@ -56,7 +56,7 @@ class DamagedBatch(CorruptMessage):
 
 
 class Damage(NamedTuple):
-    """A run of bytes in a segment that holds no sound batch."""
+    """A run of bytes in a segment that holds no valid batch."""
 
     path: str
     position: int
@@ -64,7 +64,7 @@ class Damage(NamedTuple):
     first_offset: int
     """The first offset that cannot be read."""
     next_offset: int | None
-    """The first one after it that can; None: nothing sound follows in this segment."""
+    """The first one after it that can; None: nothing valid follows in this segment."""
     reason: str
 
     @property
@@ -102,11 +102,11 @@ def scan_headers(file: File, position: int, end: int, *, next_offset: int = 0) -
             window = file.read_at(position, min(HEADER_WINDOW_BYTES, end - position))
             window_start = position
             at = 0
-        header = _possible_header(window[at : at + HEADER_SIZE], end - position)
+        header = _parse_header(window[at : at + HEADER_SIZE], end - position)
         if isinstance(header, str):
             raise DamagedBatch(file.path, position, header)
         if header.base_offset < next_offset:
-            raise DamagedBatch(file.path, position, _misplaced(header, next_offset))
+            raise DamagedBatch(file.path, position, _unexpected_offsets(header, next_offset))
         next_offset = header.base_offset + header.last_offset_delta + 1
         yield position, header
         position += header.batch_length + LOG_OVERHEAD
@@ -115,7 +115,7 @@ def scan_headers(file: File, position: int, end: int, *, next_offset: int = 0) -
 def scan_batches(
     file: File, position: int, end: int, *, next_offset: int, offset_limit: int
 ) -> Iterator[PlacedBatch | Damage]:
-    """All of [position, end): sound batches and what is damaged between them.
+    """All of [position, end): valid batches and what is damaged between them.
 
     A batch or damage begins at `position`. Offsets are from `next_offset` on and below `offset_limit`.
     """
@@ -128,92 +128,92 @@ class _Scan:
         self._start = position
         self._end = end
         self._offset_limit = offset_limit
-        # Of the last batch that was found sound:
-        self._sound_end = position
+        # Of the last batch that was found valid:
+        self._valid_end = position
         self._next_offset = next_offset
         self._epoch = NO_LEADER_EPOCH
-        self._held: PlacedBatch | None = None
+        self._pending: PlacedBatch | None = None
         """Intact, but there is a gap or a new epoch before it: the batch that follows decides."""
         self._reason = ""
-        """What is wrong with the first bytes behind the last sound batch, and below: behind the one that is held."""
-        self._held_reason = ""
+        """What is wrong with the first bytes behind the last valid batch, and below: behind the one that is pending."""
+        self._pending_reason = ""
         self._window = memoryview(b"")
         self._window_start = position
 
     def run(self) -> Iterator[PlacedBatch | Damage]:
         position = self._start
         while position < self._end:
-            found = self._intact_at(position)
+            found = self._read_batch(position)
             if isinstance(found, str):
-                self._blame(found)
+                self._set_reason(found)
                 position = self._search(position + 1)
                 continue
             header = found.header
             if (
-                position == self._sound_end
+                position == self._valid_end
                 and header.base_offset == self._next_offset
                 and header.leader_epoch == self._epoch
                 and header.last_offset < self._offset_limit
             ):  # as nearly always: it follows the last one as closely as can be
-                self._sound_end = position + len(found.data)
+                self._valid_end = position + len(found.data)
                 self._next_offset = header.next_offset
                 yield PlacedBatch(position, found)
             else:
-                yield from self._judge(PlacedBatch(position, found))
+                yield from self._check_order(PlacedBatch(position, found))
             position += len(found.data)
-        if self._held is not None:
-            yield from self._accept(self._held)
-        if self._sound_end < self._end:
+        if self._pending is not None:
+            yield from self._accept(self._pending)
+        if self._valid_end < self._end:
             yield self._damage(self._end, None)
 
-    def _judge(self, found: PlacedBatch) -> Iterator[PlacedBatch | Damage]:
+    def _check_order(self, found: PlacedBatch) -> Iterator[PlacedBatch | Damage]:
         header = found.batch.header
-        held = self._held
-        if held is not None:
-            before = held.batch.header
+        pending = self._pending
+        if pending is not None:
+            before = pending.batch.header
             if _follows(header, before.next_offset, before.leader_epoch):
-                yield from self._accept(held)
+                yield from self._accept(pending)
             elif _follows(header, self._next_offset + before.last_offset_delta + 1, self._epoch):
-                # Without the held batch everything fits: it is the one with a wrong place.
-                self._held = None
-                self._blame(_misplaced(before, self._next_offset))
+                # Without the pending batch everything fits: it is the one with a wrong place.
+                self._pending = None
+                self._set_reason(_unexpected_offsets(before, self._next_offset))
             else:
-                self._blame(_misplaced(header, before.next_offset))
+                self._set_reason(_unexpected_offsets(header, before.next_offset))
                 return
         if not _follows(header, self._next_offset, self._epoch):
-            self._blame(_misplaced(header, self._next_offset))
+            self._set_reason(_unexpected_offsets(header, self._next_offset))
         elif header.last_offset >= self._offset_limit:
             limit = self._offset_limit
-            self._blame(f"offsets {header.base_offset} to {header.last_offset} where it should end before {limit}")
+            self._set_reason(f"offsets {header.base_offset} to {header.last_offset} where it should end before {limit}")
         elif header.base_offset == self._next_offset and header.leader_epoch == self._epoch:
             yield from self._accept(found)
         else:
-            self._held = found
+            self._pending = found
 
-    def _accept(self, sound: PlacedBatch) -> Iterator[PlacedBatch | Damage]:
-        header = sound.batch.header
-        if self._sound_end < sound.position:
-            yield self._damage(sound.position, header.base_offset)
-        self._sound_end = sound.end
+    def _accept(self, valid: PlacedBatch) -> Iterator[PlacedBatch | Damage]:
+        header = valid.batch.header
+        if self._valid_end < valid.position:
+            yield self._damage(valid.position, header.base_offset)
+        self._valid_end = valid.end
         self._next_offset = header.next_offset
         self._epoch = max(self._epoch, header.leader_epoch)
-        self._held = None
-        self._reason, self._held_reason = self._held_reason, ""
-        yield sound
+        self._pending = None
+        self._reason, self._pending_reason = self._pending_reason, ""
+        yield valid
 
-    def _blame(self, reason: str) -> None:
-        if self._held is None:
+    def _set_reason(self, reason: str) -> None:
+        if self._pending is None:
             self._reason = self._reason or reason
         else:
-            self._held_reason = self._held_reason or reason
+            self._pending_reason = self._pending_reason or reason
 
     def _damage(self, end: int, next_offset: int | None) -> Damage:
-        position = self._sound_end
+        position = self._valid_end
         return Damage(self._file.path, position, end - position, self._next_offset, next_offset, self._reason)
 
-    def _intact_at(self, position: int) -> Batch | str:
+    def _read_batch(self, position: int) -> Batch | str:
         """The batch that begins there, its CRC checked; or why there is none."""
-        header = _possible_header(self._bytes_at(position, HEADER_SIZE), self._end - position)
+        header = _parse_header(self._bytes_at(position, HEADER_SIZE), self._end - position)
         if isinstance(header, str):
             return header
         batch = Batch(header, self._bytes_at(position, header.size))
@@ -229,7 +229,7 @@ class _Scan:
             magic = content.find(_MAGIC_BYTE, MAGIC_POSITION)
             while magic >= 0:
                 at = magic - MAGIC_POSITION
-                if self._may_begin_at(position + at, content[at : at + HEADER_SIZE]):
+                if self._is_batch_at(position + at, content[at : at + HEADER_SIZE]):
                     return position + at
                 magic = content.find(_MAGIC_BYTE, magic + 1)
             if len(window) < WHOLE_WINDOW_BYTES:  # that was the end, or the file is shorter than it should be
@@ -237,13 +237,13 @@ class _Scan:
             position += len(window) - HEADER_SIZE
         return self._end
 
-    def _may_begin_at(self, position: int, head: bytes) -> bool:
-        header = _possible_header(head, self._end - position)
+    def _is_batch_at(self, position: int, head: bytes) -> bool:
+        header = _parse_header(head, self._end - position)
         return (
             not isinstance(header, str)
             and self._next_offset <= header.base_offset
             and header.last_offset < self._offset_limit
-            and not isinstance(self._intact_at(position), str)
+            and not isinstance(self._read_batch(position), str)
         )
 
     def _bytes_at(self, position: int, size: int) -> memoryview:
@@ -257,7 +257,7 @@ class _Scan:
         return self._window[at : at + size]
 
 
-def _possible_header(head: bytes | memoryview, bytes_left: int) -> BatchHeader | str:
+def _parse_header(head: bytes | memoryview, bytes_left: int) -> BatchHeader | str:
     """The header, or why it is none."""
     if len(head) < HEADER_SIZE:
         return f"{len(head)} bytes are left, too few for a batch"
@@ -278,7 +278,7 @@ def _follows(header: BatchHeader, next_offset: int, epoch: int) -> bool:
     )
 
 
-def _misplaced(header: BatchHeader, next_offset: int) -> str:
+def _unexpected_offsets(header: BatchHeader, next_offset: int) -> str:
     return (
         f"offsets {header.base_offset} to {header.last_offset} of epoch {header.leader_epoch} "
         f"where {next_offset} is the next"

@@ -3,11 +3,11 @@
     compactor = Compactor(disk, store, CleanerSettings())
     compaction = compactor.begin(now_ms)        every `log.cleaner.backoff.ms`; None: nothing is dirty enough
     run compaction.command with compaction.input on its stdin, then for each line of its stdout:
-        compaction.take(line, now_ms)           swaps a cleaned segment in; if it raises, kill the process
-    compaction.settle()                         on a worker thread, however the process ended: syncs and tidies up
+        compaction.handle(line, now_ms)           swaps a cleaned segment in; if it raises, kill the process
+    compaction.sync_and_clean_up()  on a worker thread, however the process ended: syncs and tidies up
     compactor.finish(compaction, now_ms)        then begin again at once: another log may be dirty too
 
-One compaction at a time. Everything but `settle` belongs to the loop and waits for no device.
+One compaction at a time. Everything but `sync_and_clean_up` belongs to the loop and waits for no device.
 
 The log lives on while it is cleaned. What was planned holds only if its segments are still the same objects in the
 same log when a cleaned one comes in: a log that was deleted, cut back, or has lost segments to retention meanwhile is
@@ -25,7 +25,7 @@ from typing import Final
 from msgspec import json
 
 from barnabas.env import Disk
-from barnabas.log.compaction_choice import Dirtiness, choose_dirtiest
+from barnabas.log.compaction_choice import LogToClean, choose_dirtiest
 from barnabas.log.compaction_core import remove_cleaned
 from barnabas.log.compaction_job import CleanedGroup, CompactionJob, Failed, Finished, Message, SourceSegment
 from barnabas.log.file_names import CLEANED, LOG, TXN_INDEX
@@ -97,23 +97,23 @@ class Compactor:
         }
 
 
-def plan(dirtiness: Dirtiness, cleaner: CleanerSettings, now_ms: int) -> CompactionJob:
-    log = dirtiness.log
+def plan(chosen: LogToClean, cleaner: CleanerSettings, now_ms: int) -> CompactionJob:
+    log = chosen.log
     settings = log.settings
     return CompactionJob(
         directory=log.directory,
-        sources=[SourceSegment(segment.base_offset, segment.size) for segment in dirtiness.segments],
-        first_dirty_offset=dirtiness.first_dirty_offset,
-        end_offset=dirtiness.end_offset,
+        sources=[SourceSegment(segment.base_offset, segment.size) for segment in chosen.segments],
+        first_dirty_offset=chosen.first_dirty_offset,
+        end_offset=chosen.end_offset,
         last_offsets={
             producer_id: entry.batches[-1].last_offset
             for producer_id, entry in log.producers.producers.items()
-            if entry.batches and entry.batches[-1].last_offset < dirtiness.end_offset
+            if entry.batches and entry.batches[-1].last_offset < chosen.end_offset
         },
         marker_epochs={
             producer_id: entry.epoch for producer_id, entry in log.producers.producers.items() if not entry.batches
         },
-        aborted=log.aborted_transactions(log.segments[0].base_offset, dirtiness.end_offset),
+        aborted=log.aborted_transactions(log.segments[0].base_offset, chosen.end_offset),
         now_ms=now_ms,
         delete_retention_ms=settings.delete_retention_ms,
         segment_bytes=settings.segment_bytes,
@@ -127,12 +127,12 @@ def plan(dirtiness: Dirtiness, cleaner: CleanerSettings, now_ms: int) -> Compact
 class Compaction:
     """One cleaning of one log, from the plan to the last swap."""
 
-    def __init__(self, disk: Disk, store: LogStore, dirtiness: Dirtiness, job: CompactionJob) -> None:
+    def __init__(self, disk: Disk, store: LogStore, chosen: LogToClean, job: CompactionJob) -> None:
         self._disk = disk
         self._store = store
-        self._log = dirtiness.log
-        self._segments = {segment.base_offset: segment for segment in dirtiness.segments}
-        self.topic_partition = dirtiness.log.topic_partition
+        self._log = chosen.log
+        self._segments = {segment.base_offset: segment for segment in chosen.segments}
+        self.topic_partition = chosen.log.topic_partition
         self.job = job
         self.finished: Finished | None = None
 
@@ -150,7 +150,7 @@ class Compaction:
         log = self._log
         return self._store.find(self.topic_partition) is log and log.settings.compact and not log.health.is_offline
 
-    def take(self, line: bytes, now_ms: int) -> None:
+    def handle(self, line: bytes, now_ms: int) -> None:
         """Act on one line of the worker's output. CompactionAborted, KafkaStorageError: there is no use in going on."""
         message: Message = json.decode(line, type=Message)
         match message:
@@ -196,7 +196,7 @@ class Compaction:
             for segment, source in zip(found, planned, strict=True)
         )
 
-    def settle(self) -> None:
+    def sync_and_clean_up(self) -> None:
         """Make the swaps durable and remove what was not swapped in. Waits for the device; never raises."""
         try:
             if self._disk.exists(self.job.directory):

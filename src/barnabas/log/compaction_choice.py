@@ -20,7 +20,7 @@ from barnabas.wire.errors import KafkaError
 logger = logging.getLogger(__name__)
 
 
-class Dirtiness(NamedTuple):
+class LogToClean(NamedTuple):
     log: PartitionLog
     segments: Sequence[Segment]
     """All that may be cleaned, clean ones included."""
@@ -42,8 +42,8 @@ class Dirtiness(NamedTuple):
 
 def choose_dirtiest(
     logs: Iterable[PartitionLog], cleaner_offsets: Mapping[TopicPartition, int], now_ms: int
-) -> Dirtiness | None:
-    dirtiest: Dirtiness | None = None
+) -> LogToClean | None:
+    dirtiest: LogToClean | None = None
     for log in logs:
         if not log.settings.compact or log.health.is_offline:
             continue
@@ -57,7 +57,7 @@ def choose_dirtiest(
     return dirtiest
 
 
-def measure(log: PartitionLog, cleaner_offset: int | None, now_ms: int) -> Dirtiness:
+def measure(log: PartitionLog, cleaner_offset: int | None, now_ms: int) -> LogToClean:
     first_dirty_offset = cleaner_offset if cleaner_offset is not None else log.log_start_offset
     if not log.log_start_offset <= first_dirty_offset <= log.log_end_offset:
         # Retention has passed it, or the log was cut back below it: whatever is there counts as dirty.
@@ -67,7 +67,7 @@ def measure(log: PartitionLog, cleaner_offset: int | None, now_ms: int) -> Dirti
     end_offset = _first_uncleanable_offset(log, dirty, now_ms)
     dirty = [segment for segment in dirty if segment.base_offset < end_offset]
     segments = [segment for segment, _ in sealed if segment.base_offset < end_offset]
-    return Dirtiness(
+    return LogToClean(
         log,
         segments,
         first_dirty_offset,

@@ -18,38 +18,38 @@ from barnabas.log.batch_scan import RELATIVE_OFFSET_MAX, Damage, DamagedBatch, P
 from barnabas.log.compaction_filter import BatchFilter
 from barnabas.log.compaction_job import CleanedGroup, CompactionJob, Finished, SourceSegment, Step
 from barnabas.log.compaction_map import LatestOffsets
-from barnabas.log.compaction_transactions import TransactionsMet
+from barnabas.log.compaction_transactions import TransactionTracker
 from barnabas.log.file_names import CLEANED, LOG, OFFSET_INDEX, TIME_INDEX, file_name, parse_file_name
 from barnabas.log.index_cache import IndexCache
-from barnabas.log.segment import Placed, Segment
+from barnabas.log.segment import BatchPlacement, Segment
 from barnabas.log.timestamp_lookup import DECODED_BYTES_MAX
 from barnabas.records.batch import Buffer, read_header
 from barnabas.records.record import decode_records
 
 WRITE_BYTES = 1024 * 1024
 
-Pace = Callable[[int], None]
+Throttle = Callable[[int], None]
 """Told of every batch read or written, in bytes; may sleep, or end the process."""
 
 
-def compact(job: CompactionJob, disk: Disk, pace: Pace = lambda _: None) -> Iterator[Step]:
+def compact(job: CompactionJob, disk: Disk, throttle: Throttle = lambda _: None) -> Iterator[Step]:
     """Each group is on the device when it is yielded; from then on it belongs to the caller."""
-    pace(0)  # starting up takes a while, and what lies there may belong to the next broker's worker by now
+    throttle(0)  # starting up takes a while, and what lies there may belong to the next broker's worker by now
     remove_cleaned(disk, job.directory)
     latest = LatestOffsets(job.map_bytes_max)
-    end_offset = _map_dirty_section(job, disk, latest, pace)
+    end_offset = _map_dirty_section(job, disk, latest, throttle)
     batches = BatchFilter(
         latest,
         end_offset=end_offset,
         last_offsets=job.last_offsets,
         marker_epochs=job.marker_epochs,
-        transactions=TransactionsMet(job.aborted),
+        transactions=TransactionTracker(job.aborted),
         now_ms=job.now_ms,
         delete_retention_ms=job.delete_retention_ms,
     )
     bytes_read = bytes_kept = 0
     for group in group_segments(job, disk, end_offset):
-        cleaned = _clean_group(job, disk, group, batches, pace)
+        cleaned = _clean_group(job, disk, group, batches, throttle)
         group_bytes = sum(source.size for source in group)
         bytes_read += group_bytes
         bytes_kept += cleaned.size if cleaned is not None else group_bytes
@@ -96,18 +96,18 @@ def _index_size(job: CompactionJob, disk: Disk, source: SourceSegment, kind: str
     return disk.size(path) if disk.exists(path) else 0
 
 
-def _map_dirty_section(job: CompactionJob, disk: Disk, latest: LatestOffsets, pace: Pace) -> int:
+def _map_dirty_section(job: CompactionJob, disk: Disk, latest: LatestOffsets, throttle: Throttle) -> int:
     """Returns the offset up to which all keys found room."""
     start_offset = job.first_dirty_offset
     next_bases = [*(source.base_offset for source in job.sources[1:]), job.end_offset]
-    transactions = TransactionsMet(job.aborted)
+    transactions = TransactionTracker(job.aborted)
     for source, next_base in zip(job.sources, next_bases, strict=True):
         if next_base <= start_offset:
             continue
-        for _, batch in _read_batches(job, disk, source, pace):
+        for _, batch in _read_batches(job, disk, source, throttle):
             header = batch.header
             if header.is_control:
-                transactions.is_needless_marker(batch)
+                transactions.is_obsolete_marker(batch)
                 continue
             if transactions.is_aborted(header) or header.last_offset < start_offset:
                 continue
@@ -117,7 +117,7 @@ def _map_dirty_section(job: CompactionJob, disk: Disk, latest: LatestOffsets, pa
 
 
 def _clean_group(
-    job: CompactionJob, disk: Disk, group: Sequence[SourceSegment], batches: BatchFilter, pace: Pace
+    job: CompactionJob, disk: Disk, group: Sequence[SourceSegment], batches: BatchFilter, throttle: Throttle
 ) -> CleanedGroup | None:
     """None: it is one segment, and stays as it is."""
     if disk.free_bytes(job.directory) < sum(source.size for source in group):
@@ -135,7 +135,7 @@ def _clean_group(
     cleaned: CleanedGroup | None = None
     batches.transactions.still_needed.clear()
     try:
-        if _write_kept(job, disk, group, batches, pace, target) or len(group) > 1:
+        if _write_kept(job, disk, group, batches, throttle, target) or len(group) > 1:
             for aborted in batches.transactions.still_needed:
                 target.add_aborted(aborted)
             _finish(disk, target)
@@ -153,17 +153,17 @@ def _write_kept(
     disk: Disk,
     group: Sequence[SourceSegment],
     batches: BatchFilter,
-    pace: Pace,
+    throttle: Throttle,
     target: Segment,
 ) -> bool:
     """Write what the filter leaves of a group; returns whether that differs from what was there."""
     last = max((source for source in group if source.size), default=None, key=lambda source: source.base_offset)
     changed = False
     pieces: list[Buffer] = []
-    placed: list[Placed] = []
+    placed: list[BatchPlacement] = []
     pending_bytes = 0
     for source in group:
-        for position, batch in _read_batches(job, disk, source, pace):
+        for position, batch in _read_batches(job, disk, source, throttle):
             is_last = source is last and position + len(batch.data) == source.size
             kept = batches.apply(batch, is_last=is_last)
             changed = changed or kept is not batch.data
@@ -171,12 +171,12 @@ def _write_kept(
                 continue
             header = batch.header if kept is batch.data else read_header(kept)
             pieces.append(kept)
-            placed.append(Placed(header.base_offset, header.last_offset, header.max_timestamp, len(kept)))
+            placed.append(BatchPlacement(header.base_offset, header.last_offset, header.max_timestamp, len(kept)))
             pending_bytes += len(kept)
             if pending_bytes >= WRITE_BYTES:
                 target.append(pieces, placed)
                 pieces, placed, pending_bytes = [], [], 0
-            pace(len(kept))
+            throttle(len(kept))
     if pieces:
         target.append(pieces, placed)
     return changed
@@ -194,7 +194,7 @@ def _finish(disk: Disk, target: Segment) -> None:
     disk.sync_dir(target.directory)
 
 
-def _read_batches(job: CompactionJob, disk: Disk, source: SourceSegment, pace: Pace) -> Iterator[PlacedBatch]:
+def _read_batches(job: CompactionJob, disk: Disk, source: SourceSegment, throttle: Throttle) -> Iterator[PlacedBatch]:
     """DamagedBatch: the segment stays as it is. What is damaged must not be lost, and nobody knows what it replaces."""
     following = [other.base_offset for other in job.sources if other.base_offset > source.base_offset]
     file = disk.open(f"{job.directory}/{file_name(source.base_offset, LOG)}", readonly=True)
@@ -204,7 +204,7 @@ def _read_batches(job: CompactionJob, disk: Disk, source: SourceSegment, pace: P
         ):
             if isinstance(found, Damage):
                 raise DamagedBatch(found.path, found.position, found.reason)
-            pace(len(found.batch.data))
+            throttle(len(found.batch.data))
             yield found
     finally:
         file.close()

@@ -17,7 +17,7 @@ does (`compaction_transactions.py`). Control batches of other kinds stay as they
 from collections.abc import Mapping, Sequence
 
 from barnabas.log.compaction_map import LatestOffsets
-from barnabas.log.compaction_transactions import TransactionsMet
+from barnabas.log.compaction_transactions import TransactionTracker
 from barnabas.log.timestamp_lookup import DECODED_BYTES_MAX
 from barnabas.records.batch import (
     CODEC_MASK,
@@ -38,7 +38,7 @@ class BatchFilter:
         end_offset: int,
         last_offsets: Mapping[int, int],
         marker_epochs: Mapping[int, int],
-        transactions: TransactionsMet,
+        transactions: TransactionTracker,
         now_ms: int,
         delete_retention_ms: int,
     ) -> None:
@@ -78,7 +78,7 @@ class BatchFilter:
 
     def _apply_to_control(self, batch: Batch, is_last: bool) -> Buffer | None:
         header = batch.header
-        if not self.transactions.is_needless_marker(batch):
+        if not self.transactions.is_obsolete_marker(batch):
             self.records_kept += header.record_count
             return batch.data
         if header.has_delete_horizon:

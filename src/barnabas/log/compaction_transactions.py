@@ -14,7 +14,7 @@ from barnabas.records.batch import Batch, BatchHeader
 from barnabas.records.control import read_marker
 
 
-class TransactionsMet:
+class TransactionTracker:
     def __init__(self, aborted: Iterable[AbortedTransaction]) -> None:
         self._ahead = sorted(aborted, key=lambda transaction: transaction.first_offset, reverse=True)
         """Those that begin behind what was read so far, the next one last."""
@@ -28,7 +28,7 @@ class TransactionsMet:
 
     def is_aborted(self, header: BatchHeader) -> bool:
         """Of a data batch. Every batch must be told of, in order."""
-        self._come_to(header)
+        self._advance_to(header)
         if not header.is_transactional:
             return False
         if header.producer_id in self._aborted:
@@ -37,10 +37,10 @@ class TransactionsMet:
         self._seen_committed.add(header.producer_id)
         return False
 
-    def is_needless_marker(self, batch: Batch) -> bool:
+    def is_obsolete_marker(self, batch: Batch) -> bool:
         """Of a control batch: nothing is left of the transaction that it ended."""
         header = batch.header
-        self._come_to(header)
+        self._advance_to(header)
         marker = read_marker(batch)
         if marker is None:
             return header.record_count == 0
@@ -56,7 +56,7 @@ class TransactionsMet:
         self.still_needed.append(transaction)
         return False
 
-    def _come_to(self, header: BatchHeader) -> None:
+    def _advance_to(self, header: BatchHeader) -> None:
         while self._ahead and self._ahead[-1].first_offset <= header.last_offset:
             transaction = self._ahead.pop()
             if transaction.last_offset >= header.base_offset:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from msgspec import json
 
 from barnabas.env.disk import RealDisk
-from barnabas.log.compaction_core import Pace, compact
+from barnabas.log.compaction_core import Throttle, compact
 from barnabas.log.compaction_job import CompactionJob, Failed, Message
 from barnabas.wire.errors import KafkaError
 
@@ -31,12 +31,12 @@ def main() -> int:
     broker_pid = int(sys.argv[1])
     os.nice(NICENESS)
     job = json.decode(sys.stdin.buffer.read(), type=CompactionJob)
-    pace = paced(job.io_bytes_per_second, lambda: end_if_orphaned(broker_pid))
+    throttle = make_throttle(job.io_bytes_per_second, lambda: end_if_orphaned(broker_pid))
     try:
-        for step in compact(job, RealDisk(), pace):
-            _tell(step)
+        for step in compact(job, RealDisk(), throttle):
+            _send(step)
     except (OSError, KafkaError) as error:
-        _tell(Failed(str(error)))
+        _send(Failed(str(error)))
         return 1
     return 0
 
@@ -46,18 +46,18 @@ def end_if_orphaned(broker_pid: int) -> None:
         os._exit(ORPHANED)  # at once, touching nothing: the files may be another worker's by now
 
 
-def paced(
+def make_throttle(
     bytes_per_second: float | None,
     check: Callable[[], None],
     *,
     now: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
-) -> Pace:
-    """A pace that holds reading and writing together to `bytes_per_second`, and checks before each batch."""
+) -> Throttle:
+    """A throttle that holds reading and writing together to `bytes_per_second`, and checks before each batch."""
     started = now()
     done_bytes = 0
 
-    def pace(size: int) -> None:
+    def throttle(size: int) -> None:
         nonlocal done_bytes
         check()
         if bytes_per_second is None:
@@ -67,10 +67,10 @@ def paced(
             sleep(min(ahead_seconds, SLEEP_SECONDS_MAX))
             check()
 
-    return pace
+    return throttle
 
 
-def _tell(message: Message) -> None:
+def _send(message: Message) -> None:
     sys.stdout.buffer.write(json.encode(message) + b"\n")
     sys.stdout.buffer.flush()
 

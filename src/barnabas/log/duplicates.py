@@ -20,7 +20,7 @@ from barnabas.wire.errors import KafkaStorageError
 logger = logging.getLogger(__name__)
 
 
-def settle_duplicate(
+def resolve_duplicate(
     disk: Disk,
     partition: TopicPartition,
     one: LogDirectory,

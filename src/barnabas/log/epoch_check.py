@@ -18,23 +18,25 @@ def note_epoch(epochs: EpochCache, header: BatchHeader) -> None:
         epochs.assign(header.leader_epoch, header.base_offset)
 
 
-def epochs_from(segments: Iterable[Segment]) -> EpochCache:
+def read_epochs(segments: Iterable[Segment]) -> EpochCache:
     epochs = EpochCache()
     for segment in segments:
-        for header in segment.sound_headers():
+        for header in segment.valid_headers():
             note_epoch(epochs, header)
     return epochs
 
 
-def agree_at_the_end(epochs: EpochCache, segments: Sequence[Segment], log_end_offset: int) -> bool:
+def epochs_match_last_segment(epochs: EpochCache, segments: Sequence[Segment], log_end_offset: int) -> bool:
     """Whether the epochs are those of the batches in the last segment that has any."""
     base_offset = next((each.base_offset for each in reversed(segments) if each.size), log_end_offset)
     starts = [entry.start_offset for entry in epochs.entries if base_offset < entry.start_offset < log_end_offset]
     offsets = {base_offset, *starts, *(start - 1 for start in starts), log_end_offset - 1}
-    return all(agree_at(epochs, segments, offset) for offset in offsets if base_offset <= offset < log_end_offset)
+    return all(
+        epoch_matches_batch(epochs, segments, offset) for offset in offsets if base_offset <= offset < log_end_offset
+    )
 
 
-def agree_at(epochs: EpochCache, segments: Sequence[Segment], offset: int) -> bool:
+def epoch_matches_batch(epochs: EpochCache, segments: Sequence[Segment], offset: int) -> bool:
     """True as well if the batch is damaged, or not there any more."""
     segment = next((each for each in reversed(segments) if each.base_offset <= offset), None)
     if segment is None:

@@ -81,7 +81,7 @@ class FutureLog:
         if self._disk.exists(self.path):
             self._disk.remove_tree(self.path)
 
-    def lacking(self, log: PartitionLog) -> list[Segment]:
+    def segments_to_copy(self, log: PartitionLog) -> list[Segment]:
         """The sealed segments that are yet to be copied. What is not in the log any more leaves the copy."""
         sealed = {segment.base_offset: segment for segment in log.segments if segment is not log.segments.active}
         for base_offset, segment in list(self._copied.items()):
@@ -100,7 +100,7 @@ class FutureLog:
         names = [f"{self.path}/{file_name(base_offset, kind)}" for kind in SEGMENT_KINDS]
         return [*names, snapshot_path(self.path, base_offset)]
 
-    def jobs(self, segment: Segment) -> Iterator[CopyJob]:
+    def copy_jobs(self, segment: Segment) -> Iterator[CopyJob]:
         """The segment's files, the records last: then, after `finish`, all of it is there."""
         base_offset, directory = segment.base_offset, segment.path(LOG).rpartition("/")[0]
         sources = [segment.path(kind) for kind in INDEX_KINDS]

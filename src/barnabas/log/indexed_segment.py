@@ -139,11 +139,11 @@ class IndexedSegment:
             yield found
 
     def batches(self, position: int = 0, *, next_offset: int | None = None) -> Iterator[PlacedBatch]:
-        """The sound ones of `scan`."""
+        """The valid ones of `scan`."""
         return (found for found in self.scan(position, next_offset=next_offset) if isinstance(found, PlacedBatch))
 
     def first_header(self) -> BatchHeader | None:
-        """Of the first batch that is sound; None: there is none."""
+        """Of the first batch that is valid; None: there is none."""
         try:
             return next((header for _, header in self.headers()), None)
         except DamagedBatch:

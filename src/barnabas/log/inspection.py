@@ -1,4 +1,4 @@
-"""A look at a log that nobody has opened: which batches are sound, and where it ends. Nothing is changed."""
+"""A look at a log that nobody has opened: which batches are valid, and where it ends. Nothing is changed."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ class InspectedLog(NamedTuple):
     damages: list[Damage]
     start_offset: int
     end_offset: int
-    """After the last sound batch."""
+    """After the last valid batch."""
     last_segment: str | None
     """The path of its `.log`; None: there is none."""
 

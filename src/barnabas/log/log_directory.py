@@ -158,7 +158,7 @@ class LogDirectory:
         for offsets in self._checkpoints().values():
             offsets.pop(partition, None)
 
-    def note(self, logs: Iterable[PartitionLog]) -> None:
+    def note_offsets(self, logs: Iterable[PartitionLog]) -> None:
         """What the next checkpoint says of these open logs."""
         for log in logs:
             partition = log.topic_partition

@@ -1,7 +1,7 @@
 """A run of batches in one segment, ready to be read: from the page cache at once, or from the device on a worker.
 
 A damaged batch is never served. What this process wrote or has checked before is read without a check. Older bytes are
-checked when they are first read, on the worker, so that the loop never pays for it: sound batches before a damaged one
+checked when they are first read, on the worker, so that the loop never pays for it: valid batches before a damaged one
 are served, and a read that begins at the damaged one raises DamagedRecords.
 """
 
@@ -10,7 +10,7 @@ import errno
 from barnabas.env import File
 from barnabas.log.batch_scan import Damage
 from barnabas.log.directory_health import DirectoryHealth
-from barnabas.log.searchable_segment import DamagedRecords, Found
+from barnabas.log.searchable_segment import DamagedRecords, FoundBatch
 from barnabas.log.segment import Segment
 from barnabas.records.batch import NO_LEADER_EPOCH, crc_is_valid, split_batches
 from barnabas.wire.errors import CorruptMessage, KafkaStorageError
@@ -25,7 +25,7 @@ class LogSlice:
         health: DirectoryHealth,
         *,
         offset: int,
-        found: Found,
+        found: FoundBatch,
         size: int,
         expected_epoch: int = NO_LEADER_EPOCH,
     ) -> None:
@@ -42,9 +42,9 @@ class LogSlice:
         """In bytes. The last batch may be cut off, the first never is."""
 
     @property
-    def bounding_offset(self) -> int | None:
+    def upper_bound_offset(self) -> int | None:
         """No record of it lies at or past this offset; None: not known, any that its reader may have."""
-        return self._segment.bounding_offset(self.position + self.size)
+        return self._segment.upper_bound_offset(self.position + self.size)
 
     def try_read(self) -> bytes | None:
         """The bytes, if they can be had without waiting for the device and need no check; else None: call `read`."""
@@ -62,15 +62,15 @@ class LogSlice:
             data = self._file.read_at(self.position, self.size)
             if not self._needs_check():
                 return data
-            sound = self._unsuspicious_bytes(data)
-            if sound is None:
+            valid = self._quick_check(data)
+            if valid is None:
                 return self._read_checked()
         except OSError as error:
             raise self._failure(error) from error
         # Two workers may come here at once: the smaller of their marks then costs a second check, no more.
-        if self.position <= segment.verified_to < self.position + sound:
-            segment.verified_to = self.position + sound
-        return data[:sound]
+        if self.position <= segment.verified_to < self.position + valid:
+            segment.verified_to = self.position + valid
+        return data[:valid]
 
     def _needs_check(self) -> bool:
         segment = self._segment
@@ -81,9 +81,9 @@ class LogSlice:
             return KafkaStorageError(f"{self._file.path} was deleted while it was being read")
         return self._health.failure(error, f"reading {self._file.path}")
 
-    def _unsuspicious_bytes(self, data: bytes) -> int | None:
-        """Length of the whole batches at the front if all are sound and of one epoch, without a gap; else None."""
-        sound = 0
+    def _quick_check(self, data: bytes) -> int | None:
+        """Length of the whole batches at the front if all are valid and of one epoch, without a gap; else None."""
+        valid = 0
         expected_offset = self._found.expected_offset
         try:
             for batch in split_batches(data):
@@ -95,13 +95,13 @@ class LogSlice:
                 ):
                     return None
                 expected_offset = header.next_offset
-                sound += len(batch.data)
+                valid += len(batch.data)
         except CorruptMessage:
             return None
-        return sound or None
+        return valid or None
 
     def _read_checked(self) -> bytes:
-        """As many sound batches as there are, from the offset that was asked for on."""
+        """As many valid batches as there are, from the offset that was asked for on."""
         end = self.position + self.size
         pieces: list[memoryview] = []
         for found in self._segment.scan_from(self._found.entry_before):

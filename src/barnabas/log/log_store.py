@@ -82,7 +82,7 @@ class LogStore:
         self._random = random
         self._cache = IndexCache()
         self._logs: dict[TopicPartition, PartitionLog] = {}
-        self._places: dict[TopicPartition, LogDirectory] = {}
+        self._partition_dirs: dict[TopicPartition, LogDirectory] = {}
         self._deletions: list[DeletionJob] = []
         self._locks: list[Lock] = []
         self.directories = [LogDirectory(disk, path) for path in paths]
@@ -103,17 +103,21 @@ class LogStore:
     def _load(self, directory: LogDirectory, cluster_id: str, node_id: int) -> None:
         directory.load(cluster_id=cluster_id, node_id=node_id, random=self._random)
         for partition in sorted(directory.partitions):
-            self._places[partition] = self._one_of(self._places.get(partition), directory, partition)
+            self._partition_dirs[partition] = self._resolve_duplicate(
+                self._partition_dirs.get(partition), directory, partition
+            )
         self._deletions += [
             DeletionJob(self._disk, self._now_ms(), [], [f"{directory.path}/{name}"]) for name in directory.to_remove
         ]
 
-    def _one_of(self, known: LogDirectory | None, found: LogDirectory, partition: TopicPartition) -> LogDirectory:
+    def _resolve_duplicate(
+        self, known: LogDirectory | None, found: LogDirectory, partition: TopicPartition
+    ) -> LogDirectory:
         if known is None:
             return found
-        from barnabas.log.duplicates import settle_duplicate
+        from barnabas.log.duplicates import resolve_duplicate
 
-        return settle_duplicate(
+        return resolve_duplicate(
             self._disk,
             partition,
             known,
@@ -129,10 +133,10 @@ class LogStore:
     # What is there
 
     def __contains__(self, topic_partition: TopicPartition) -> bool:
-        return topic_partition in self._places
+        return topic_partition in self._partition_dirs
 
     def partitions(self) -> Iterator[StoredPartition]:
-        for topic_partition, directory in self._places.items():
+        for topic_partition, directory in self._partition_dirs.items():
             yield StoredPartition(topic_partition, directory)
 
     def topic_id_of(self, topic_partition: TopicPartition) -> TopicId | None:
@@ -140,11 +144,11 @@ class LogStore:
         log = self._logs.get(topic_partition)
         if log is not None:
             return log.topic_id
-        directory = self._places[topic_partition]
+        directory = self._partition_dirs[topic_partition]
         return read_topic_id(self._disk, f"{directory.path}/{topic_partition}")
 
     def directory_of(self, topic_partition: TopicPartition) -> LogDirectory | None:
-        return self._places.get(topic_partition)
+        return self._partition_dirs.get(topic_partition)
 
     def opened(self) -> list[PartitionLog]:
         return list(self._logs.values())
@@ -166,12 +170,12 @@ class LogStore:
 
     def needs_recovery(self, topic_partition: TopicPartition) -> bool:
         """Whether opening it means scanning segments: better done on a worker, by `begin_open`."""
-        directory = self._places.get(topic_partition)
+        directory = self._partition_dirs.get(topic_partition)
         return directory is not None and topic_partition in directory.unclean
 
     def bytes_to_scan(self, topic_partition: TopicPartition) -> int:
         """How much opening it would read after an unclean shutdown, by the sizes of its files."""
-        directory = self._places.get(topic_partition)
+        directory = self._partition_dirs.get(topic_partition)
         if directory is None or topic_partition not in directory.unclean:
             return 0
         path = f"{directory.path}/{topic_partition}"
@@ -182,7 +186,7 @@ class LogStore:
         return sum(self._disk.size(f"{path}/{file_name(offset, LOG)}") for offset in base_offsets if offset >= first)
 
     def begin_open(self, topic_partition: TopicPartition) -> OpenJob:
-        directory = self._places.get(topic_partition)
+        directory = self._partition_dirs.get(topic_partition)
         if directory is None:
             raise UnknownTopicOrPartition(f"{topic_partition} is not stored here")
         directory.health.check()
@@ -220,7 +224,7 @@ class LogStore:
             assert job.error is not None
             raise job.error
         log = job.log
-        directory = self._places[topic_partition]
+        directory = self._partition_dirs[topic_partition]
         log.join_cache(self._cache)
         log.on_truncated = lambda: self._checkpoint(directory)
         self._logs[topic_partition] = log
@@ -235,7 +239,7 @@ class LogStore:
         self, topic_partition: TopicPartition, topic_id: TopicId, settings: LogSettings | None = None
     ) -> PartitionLog:
         """The log of a new partition, or the one that is there already for the same topic id."""
-        if topic_partition in self._places:
+        if topic_partition in self._partition_dirs:
             log = self.get(topic_partition)
             if log.topic_id is None:
                 log.assign_topic_id(topic_id)
@@ -251,7 +255,7 @@ class LogStore:
         job.run()
         if job.error is None:
             directory.partitions.add(topic_partition)
-            self._places[topic_partition] = directory
+            self._partition_dirs[topic_partition] = directory
         return self.finish_open(job)
 
     def _least_loaded(self) -> LogDirectory:
@@ -277,7 +281,7 @@ class LogStore:
         return self._rename_away(topic_partition, STRAY_SUFFIX)
 
     def _rename_away(self, topic_partition: TopicPartition, suffix: str) -> str | None:
-        directory = self._places.get(topic_partition)
+        directory = self._partition_dirs.get(topic_partition)
         if directory is None:
             return None
         directory.health.check()
@@ -289,7 +293,7 @@ class LogStore:
         except OSError as error:
             raise directory.health.failure(error, f"renaming {source}") from error
         self._logs.pop(topic_partition, None)
-        del self._places[topic_partition]
+        del self._partition_dirs[topic_partition]
         directory.forget(topic_partition)
         return target
 
@@ -300,11 +304,11 @@ class LogStore:
 
         return FutureLog(self._disk, directory, topic_partition, self._unique())
 
-    def adopt(self, topic_partition: TopicPartition, directory: LogDirectory, log: PartitionLog) -> None:
+    def finish_move(self, topic_partition: TopicPartition, directory: LogDirectory, log: PartitionLog) -> None:
         """From now on the partition is in `directory`, which holds `log`."""
-        self._places[topic_partition].forget(topic_partition)
+        self._partition_dirs[topic_partition].forget(topic_partition)
         directory.partitions.add(topic_partition)
-        self._places[topic_partition] = directory
+        self._partition_dirs[topic_partition] = directory
         log.join_cache(self._cache)
         log.on_truncated = lambda: self._checkpoint(directory)
         self._logs[topic_partition] = log
@@ -333,9 +337,9 @@ class LogStore:
     def note_offsets(self, logs: Iterable[PartitionLog]) -> None:
         """For the next checkpoint; all open logs before each round, some at a time where they are many."""
         for log in logs:
-            directory = self._places.get(log.topic_partition)
+            directory = self._partition_dirs.get(log.topic_partition)
             if directory is not None and self._logs.get(log.topic_partition) is log:
-                directory.note([log])
+                directory.note_offsets([log])
 
     def begin_checkpoint(self) -> list[tuple[LogDirectory, CheckpointJob]]:
         """Run each job on a worker, then `directory.finish_checkpoint(job)`. One round at a time."""
@@ -348,17 +352,17 @@ class LogStore:
             self._checkpoint(directory)
 
     def _checkpoint(self, directory: LogDirectory) -> None:
-        directory.note(self._opened_in(directory))
+        directory.note_offsets(self._opened_in(directory))
         job = directory.begin_checkpoint()
         if job is not None:
             job.run()
             directory.finish_checkpoint(job)
 
     def _opened_in(self, directory: LogDirectory) -> list[PartitionLog]:
-        return [log for log in self._logs.values() if self._places[log.topic_partition] is directory]
+        return [log for log in self._logs.values() if self._partition_dirs[log.topic_partition] is directory]
 
     def close(self, run_all: RunAll = map, *, broker_epoch: int = -1) -> None:
-        """Close every log cleanly, write the checkpoints, and mark each sound directory as cleanly shut down.
+        """Close every log cleanly, write the checkpoints, and mark each valid directory as cleanly shut down.
 
         The mark names the epoch of the broker that closed them: Apache Kafka takes a clean stop of any other run for an
         unclean one of the last (KIP-966). `run_all` may close several logs at a time: each touches its own files only.
@@ -378,7 +382,7 @@ class LogStore:
         try:
             log.close(clean=True, now_ms=self._now_ms())
         except KafkaStorageError as error:
-            self._places[log.topic_partition].unclean.add(log.topic_partition)
+            self._partition_dirs[log.topic_partition].unclean.add(log.topic_partition)
             logger.warning("%s could not be closed cleanly: %s", log.topic_partition, error)
 
     def _release_locks(self) -> None:

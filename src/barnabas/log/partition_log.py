@@ -13,23 +13,23 @@ from typing import NamedTuple
 
 from barnabas.log import timestamp_lookup
 from barnabas.log.batch_scan import Damage
-from barnabas.log.epoch_check import agree_at, epochs_from
+from barnabas.log.epoch_check import epoch_matches_batch, read_epochs
 from barnabas.log.index_file import CorruptIndex
 from barnabas.log.log_slice import LogSlice
 from barnabas.log.producer_rebuild import replay_batch
-from barnabas.log.searchable_segment import DamagedRecords, Found
-from barnabas.log.segment import Placed
+from barnabas.log.searchable_segment import DamagedRecords, FoundBatch
+from barnabas.log.segment import BatchPlacement
 from barnabas.log.timestamp_lookup import TimestampedOffset
 from barnabas.log.transaction_index import AbortedTransaction
 from barnabas.log.transactions import VerificationGuard
 from barnabas.log.trimmable_log import TrimmableLog
 from barnabas.log.verification import verify_segments
-from barnabas.records.batch import HEADER_SIZE, Batch, BatchHeader, Buffer, pack_place_into, with_offsets
+from barnabas.records.batch import HEADER_SIZE, Batch, BatchHeader, Buffer, pack_offset_and_epoch_into, with_offsets
 from barnabas.records.control import EndTransactionMarker
 from barnabas.wire.errors import CorruptMessage, InvalidRequest, OffsetOutOfRange, RecordListTooLarge
 
 
-class Appended(NamedTuple):
+class AppendResult(NamedTuple):
     base_offset: int
     last_offset: int
     log_append_time: int
@@ -45,7 +45,7 @@ class PartitionLog(TrimmableLog):
 
     def append(
         self, batches: Sequence[Batch], *, leader_epoch: int, now_ms: int, guard: VerificationGuard | None = None
-    ) -> Appended:
+    ) -> AppendResult:
         """Append as the leader: offsets are assigned, retries of idempotent producers recognised, gaps refused.
 
         A batch that opens a transaction needs the `guard` that `begin_verification` gave.
@@ -56,7 +56,7 @@ class PartitionLog(TrimmableLog):
         if first.producer_id >= 0 and not (len(batches) == 1 and self.producers.expects(first)):
             duplicate = self.producers.find_duplicate(first)
             if duplicate is not None:
-                return Appended(
+                return AppendResult(
                     duplicate.first_offset,
                     duplicate.last_offset,
                     duplicate.timestamp if first.is_log_append_time else -1,
@@ -73,7 +73,7 @@ class PartitionLog(TrimmableLog):
 
     def append_marker(
         self, batch: Batch, marker: EndTransactionMarker, *, leader_epoch: int, now_ms: int, transaction_version: int
-    ) -> Appended:
+    ) -> AppendResult:
         """End a producer's transaction, if one is open. `batch` is the control batch that holds `marker`."""
         self.health.check()
         self.producers.check_marker(batch.header, marker, transaction_version)
@@ -89,17 +89,17 @@ class PartitionLog(TrimmableLog):
 
     def _append(
         self, batches: Sequence[Batch], leader_epoch: int, now_ms: int, marker: EndTransactionMarker | None = None
-    ) -> Appended:
+    ) -> AppendResult:
         base_offset = offset = self.log_end_offset
         pieces: list[Buffer] = []
-        placed: list[Placed] = []
+        placed: list[BatchPlacement] = []
         size = 0
         for batch in batches:
             header, data = batch
             last_offset = offset + header.last_offset_delta
             pieces += with_offsets(batch, offset, leader_epoch)
             batch_size = len(data)
-            placed.append(Placed(offset, last_offset, header.max_timestamp, batch_size))
+            placed.append(BatchPlacement(offset, last_offset, header.max_timestamp, batch_size))
             size += batch_size
             offset = last_offset + 1
         if size > self.settings.segment_bytes:
@@ -118,7 +118,7 @@ class PartitionLog(TrimmableLog):
         self.producers.end_offset = offset
         first = batches[0].header
         log_append_time = first.max_timestamp if first.is_log_append_time else -1
-        return Appended(base_offset, offset - 1, log_append_time, self.log_start_offset, leader_epoch, False)
+        return AppendResult(base_offset, offset - 1, log_append_time, self.log_start_offset, leader_epoch, False)
 
     def append_in_place(self, header: BatchHeader, batch: memoryview, *, leader_epoch: int, now_ms: int) -> bool:
         """As `append`, for one ordinary batch that may be changed where it lies: as short a way as there is.
@@ -136,7 +136,7 @@ class PartitionLog(TrimmableLog):
             (is_idempotent and not self.producers.is_next(header))
             or leader_epoch != self.epochs.latest_epoch
             or self.health.error is not None
-            or not segment.takes(
+            or not segment.has_room_for(
                 len(batch),
                 last_offset,
                 header.max_timestamp,
@@ -146,18 +146,18 @@ class PartitionLog(TrimmableLog):
             )
         ):
             return False
-        pack_place_into(batch, 0, offset, header.batch_length, leader_epoch)
+        pack_offset_and_epoch_into(batch, 0, offset, header.batch_length, leader_epoch)
         try:
             segment.append_one(batch, last_offset, header.max_timestamp)
         except OSError:
-            pack_place_into(batch, 0, header.base_offset, header.batch_length, header.leader_epoch)
+            pack_offset_and_epoch_into(batch, 0, header.base_offset, header.batch_length, header.leader_epoch)
             return False
         if is_idempotent:
             self.producers.remember(header, offset)
         self.log_end_offset = self.producers.end_offset = last_offset + 1
         return True
 
-    def append_replicated(self, batches: Sequence[Batch], *, now_ms: int) -> Appended:
+    def append_replicated(self, batches: Sequence[Batch], *, now_ms: int) -> AppendResult:
         """Append batches as their leader wrote them, with its offsets and epochs."""
         self.health.check()
         first = batches[0].header
@@ -168,29 +168,31 @@ class PartitionLog(TrimmableLog):
                     f"{self.topic_partition} ends at offset {self.log_end_offset}, "
                     f"a replicated batch begins at {header.base_offset}"
                 )
-            placed = Placed(header.base_offset, header.last_offset, header.max_timestamp, header.size)
+            placed = BatchPlacement(header.base_offset, header.last_offset, header.max_timestamp, header.size)
             self._write([batch.data], [placed], placed.size, now_ms)
             self.epochs.assign(header.leader_epoch, header.base_offset)
             if header.producer_id >= 0:
                 self._note_aborted(replay_batch(self.producers, batch))
             self.producers.end_offset = self.log_end_offset
-        return Appended(first.base_offset, self.log_end_offset - 1, -1, self.log_start_offset, self.latest_epoch, False)
+        return AppendResult(
+            first.base_offset, self.log_end_offset - 1, -1, self.log_start_offset, self.latest_epoch, False
+        )
 
-    def _write(self, pieces: Sequence[Buffer], placed: Sequence[Placed], size: int, now_ms: int) -> None:
+    def _write(self, pieces: Sequence[Buffer], placed: Sequence[BatchPlacement], size: int, now_ms: int) -> None:
         """Write to the active segment, or to a new one if it is time for it. On failure nothing has changed."""
         segment = self.segments.active
         last_offset = placed[-1].last_offset
         newest = placed[0].max_timestamp if len(placed) == 1 else max(each.max_timestamp for each in placed)
         settings = self.settings
         open_ms_max = settings.segment_ms - self._roll_jitter_ms
-        if not segment.takes(size, last_offset, newest, settings, open_ms_max=open_ms_max, now_ms=now_ms):
+        if not segment.has_room_for(size, last_offset, newest, settings, open_ms_max=open_ms_max, now_ms=now_ms):
             segment = self._roll_at(placed[0].base_offset, now_ms)
         try:
             segment.append(pieces, placed)
         except OSError as error:
             failure = self.health.failure(error, f"appending to {self.topic_partition}")
             try:
-                segment.cut_torn_tail()
+                segment.truncate_torn_write()
             except OSError as second:
                 self.health.failure(second, f"cutting off a torn write to {self.topic_partition}")
             raise failure from error
@@ -224,9 +226,9 @@ class PartitionLog(TrimmableLog):
             if found is None:
                 return None
             segment = self.segments[slot]
-            end = segment.sound_end_after(found.position)
+            end = segment.valid_end_after(found.position)
             if end_offset < self.segments.end_offset_of(slot, self.log_end_offset):
-                end = min(end, segment.place_of(end_offset))
+                end = min(end, segment.position_of(end_offset))
         except OSError as error:
             raise self.health.failure(error, f"reading {self.topic_partition}") from error
         if end <= found.position or (found.size > max_bytes and not at_least_one_batch):
@@ -237,10 +239,10 @@ class PartitionLog(TrimmableLog):
         epoch = self.epochs.epoch_at(offset)
         return LogSlice(segment, self.health, offset=offset, found=found, size=size, expected_epoch=epoch)
 
-    def _find(self, offset: int, end_offset: int) -> tuple[int, Found | None]:
+    def _find(self, offset: int, end_offset: int) -> tuple[int, FoundBatch | None]:
         """The batch that holds `offset` or the first offset after it, and its segment's slot."""
         slot = self.segments.floor_slot(offset)
-        found: Found | None = None
+        found: FoundBatch | None = None
         for candidate in range(slot, len(self.segments)):
             segment = self.segments[candidate]
             if segment.base_offset >= end_offset:
@@ -260,7 +262,7 @@ class PartitionLog(TrimmableLog):
                 break
         return slot, found
 
-    def offset_behind(self, damage: Damage) -> int:
+    def next_readable_offset(self, damage: Damage) -> int:
         """Where a reader may go on."""
         if damage.next_offset is not None:
             return damage.next_offset
@@ -300,8 +302,8 @@ class PartitionLog(TrimmableLog):
         floor, end_offset = self.epochs.end_offset_for(epoch, self.log_end_offset)
         if self.log_start_offset < end_offset < self.log_end_offset:
             segments = list(self.segments)
-            if not all(agree_at(self.epochs, segments, offset) for offset in (end_offset - 1, end_offset)):
-                self.epochs = epochs_from(segments)
+            if not all(epoch_matches_batch(self.epochs, segments, offset) for offset in (end_offset - 1, end_offset)):
+                self.epochs = read_epochs(segments)
                 self.epochs.truncate_from_start(self.log_start_offset)
                 return self.epochs.end_offset_for(epoch, self.log_end_offset)
         return floor, end_offset

@@ -1,4 +1,4 @@
-"""The producer state as of an offset: the newest sound snapshot at or below it, and the batches after that snapshot.
+"""The producer state as of an offset: the newest valid snapshot at or below it, and the batches after that snapshot.
 
 A transaction index that is damaged is made anew the same way: which transactions a segment's markers aborted follows
 from those that were open where it begins.
@@ -33,15 +33,17 @@ def rebuild_producers(
     """Snapshots past `end_offset` and damaged ones are removed on the way."""
     remove_snapshots_after(disk, directory, end_offset)
     state = newest_snapshot(disk, directory, log_start_offset, end_offset)
-    read_on(state, segments, end_offset)
+    replay_until(state, segments, end_offset)
     return state
 
 
-def mend_transaction_index(disk: Disk, directory: str, segments: Sequence[Segment], *, log_start_offset: int) -> None:
+def rebuild_transaction_index(
+    disk: Disk, directory: str, segments: Sequence[Segment], *, log_start_offset: int
+) -> None:
     """Make the transaction index of the last of the segments anew."""
     damaged = segments[-1]
     state = newest_snapshot(disk, directory, log_start_offset, damaged.base_offset)
-    read_on(state, segments[:-1], damaged.base_offset)
+    replay_until(state, segments[:-1], damaged.base_offset)
     damaged.replace_transaction_index(_read_segment(damaged, state, 2**63))
 
 
@@ -59,7 +61,7 @@ def replay_batch(state: ProducerState, batch: Batch) -> AbortedTransaction | Non
     return None
 
 
-def read_on(state: ProducerState, segments: Sequence[Segment], end_offset: int) -> None:
+def replay_until(state: ProducerState, segments: Sequence[Segment], end_offset: int) -> None:
     """Bring a state up to `end_offset` by the batches."""
     if state.end_offset < end_offset:
         ends = [*(following.base_offset for _, following in pairwise(segments)), end_offset]

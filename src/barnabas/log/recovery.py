@@ -18,16 +18,16 @@ from barnabas.log.batch_scan import RELATIVE_OFFSET_MAX
 from barnabas.log.checkpoint_file import CorruptCheckpoint
 from barnabas.log.epoch_cache import FILE_NAME as EPOCH_FILE_NAME
 from barnabas.log.epoch_cache import EpochCache
-from barnabas.log.epoch_check import agree_at_the_end, epochs_from
+from barnabas.log.epoch_check import epochs_match_last_segment, read_epochs
 from barnabas.log.index_cache import IndexCache
 from barnabas.log.index_file import CorruptIndex
 from barnabas.log.producer_rebuild import (
-    mend_transaction_index,
     newest_snapshot,
-    read_on,
     rebuild_producers,
+    rebuild_transaction_index,
     remove_snapshots_after,
     remove_stray_snapshots,
+    replay_until,
 )
 from barnabas.log.producer_snapshot import list_snapshots
 from barnabas.log.producer_state import ProducerState
@@ -64,7 +64,7 @@ def load_log(
 ) -> LoadedLog:
     """`recovery_point` None: it was not written down yet. Everything is scanned then.
 
-    If it was, and is lost, anything may have been synced: nothing is cut off but what follows the last sound batch.
+    If it was, and is lost, anything may have been synced: nothing is cut off but what follows the last valid batch.
     """
     segments = load_segments(
         disk, directory, index_interval_bytes=settings.index_interval_bytes, now_ms=now_ms, cache=cache
@@ -81,7 +81,7 @@ def load_log(
         log_start = max(log_start_offset, segments[0].base_offset)
         remove_snapshots_after(disk, directory, max(recovery_point or 0, base_offset))
         producers = newest_snapshot(disk, directory, log_start, base_offset)
-        read_on(producers, segments[:first_unflushed], max(base_offset, log_start))
+        replay_until(producers, segments[:first_unflushed], max(base_offset, log_start))
         epochs.truncate_from_end(base_offset)  # what began later is read from the batches
         recovery = SegmentRecovery(
             disk,
@@ -95,9 +95,9 @@ def load_log(
         producers = recovery.producers
         _remove_segments(disk, directory, segments[len(kept) :])
         segments = kept
-        log_end_offset = _end_behind(end, segments[-1], [recovery_point or 0])
+        log_end_offset = _log_end_after(end, segments[-1], [recovery_point or 0])
     elif segments:
-        end, log_end_offset = _clean_end(segments[-1], recovery_point, list_snapshots(disk, directory))
+        end, log_end_offset = _end_after_clean_shutdown(segments[-1], recovery_point, list_snapshots(disk, directory))
     else:
         end, log_end_offset = SegmentEnd(log_start_offset, None), log_start_offset
     if log_end_offset < log_start_offset:
@@ -124,9 +124,9 @@ def load_log(
         )
     limit_offsets(segments)
     log_start_offset = max(log_start_offset, segments[0].base_offset)
-    if not agree_at_the_end(epochs, segments, log_end_offset):
+    if not epochs_match_last_segment(epochs, segments, log_end_offset):
         logger.warning("%s/%s contradicts the batches: reading the epochs from them", directory, EPOCH_FILE_NAME)
-        epochs = epochs_from(segments)
+        epochs = read_epochs(segments)
     epochs.truncate_from_end(log_end_offset)
     epochs.truncate_from_start(log_start_offset)
     if producers is None:
@@ -155,12 +155,12 @@ def _check_transaction_index(disk: Disk, directory: str, segments: Sequence[Segm
         segments[-1].transaction_index()
     except CorruptIndex as error:
         logger.warning("the aborted transactions of %s are damaged (%s): reading the batches", segments[-1], error)
-        mend_transaction_index(
+        rebuild_transaction_index(
             disk, directory, segments, log_start_offset=max(log_start_offset, segments[0].base_offset)
         )
 
 
-def end_when_closed(recovery_point: int | None, snapshots: Sequence[int]) -> int | None:
+def end_offset_at_close(recovery_point: int | None, snapshots: Sequence[int]) -> int | None:
     """Where a log ended that was closed cleanly; None: not known.
 
     Two files tell: the recovery point, and the name of the newest snapshot of the producers. If they agree, they are
@@ -169,16 +169,18 @@ def end_when_closed(recovery_point: int | None, snapshots: Sequence[int]) -> int
     return recovery_point if snapshots and snapshots[-1] == recovery_point else None
 
 
-def _clean_end(active: Segment, recovery_point: int | None, snapshots: Sequence[int]) -> tuple[SegmentEnd, int]:
+def _end_after_clean_shutdown(
+    active: Segment, recovery_point: int | None, snapshots: Sequence[int]
+) -> tuple[SegmentEnd, int]:
     """What was found at the end of a log that was closed cleanly, and where the log goes on."""
-    closed_at = end_when_closed(recovery_point, snapshots)
+    closed_at = end_offset_at_close(recovery_point, snapshots)
     if closed_at is not None and closed_at > active.base_offset:
         active.offset_limit = closed_at
     end = active.find_end()
     limit_offsets([active])
     if end.damage is not None and end.next_offset == closed_at:
         logger.warning("%s; the log was closed before it, so it is cut off", end.damage)
-        active.cut_at(end.damage.position)
+        active.truncate_at(end.damage.position)
         return SegmentEnd(closed_at, None), closed_at
     if end.damage is None and closed_at is not None and end.next_offset < closed_at:
         logger.error(
@@ -188,10 +190,10 @@ def _clean_end(active: Segment, recovery_point: int | None, snapshots: Sequence[
             closed_at,
         )
         return end, closed_at
-    return end, _end_behind(end, active, [recovery_point or 0, *snapshots])
+    return end, _log_end_after(end, active, [recovery_point or 0, *snapshots])
 
 
-def _end_behind(end: SegmentEnd, active: Segment, known_ends: Sequence[int]) -> int:
+def _log_end_after(end: SegmentEnd, active: Segment, known_ends: Sequence[int]) -> int:
     """Where the log goes on; behind damage at its end, as far as is known that it reached."""
     if end.damage is None:
         return end.next_offset
@@ -221,7 +223,7 @@ def _load_epochs(disk: Disk, directory: str, segments: Sequence[Segment]) -> Epo
         pass
     except CorruptCheckpoint as error:
         logger.warning("%s/%s is damaged (%s): reading the epochs from the batches", directory, EPOCH_FILE_NAME, error)
-    return epochs_from(segments)
+    return read_epochs(segments)
 
 
 def _remove_segments(disk: Disk, directory: str, segments: Sequence[Segment]) -> None:

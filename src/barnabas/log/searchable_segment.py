@@ -2,7 +2,7 @@
 
 An index entry is compared with the batch that it points to, and the batches from there on with each other, by their
 headers only. If something does not fit, the batches from the last good place on are read and checked. That finds the
-damage, which is remembered; or the batches are sound and the index is wrong: then it is rebuilt.
+damage, which is remembered; or the batches are valid and the index is wrong: then it is rebuilt.
 """
 
 import logging
@@ -32,7 +32,7 @@ class DamagedRecords(CorruptMessage):
         self.damage = damage
 
 
-class Found(NamedTuple):
+class FoundBatch(NamedTuple):
     """A batch, by its header."""
 
     position: int
@@ -45,7 +45,7 @@ class Found(NamedTuple):
 
 class SegmentEnd(NamedTuple):
     next_offset: int
-    """After the last sound batch."""
+    """After the last valid batch."""
     damage: Damage | None
     """What follows that batch."""
 
@@ -53,7 +53,7 @@ class SegmentEnd(NamedTuple):
 class SearchableSegment(IndexedSegment):
     __slots__ = ()
 
-    def find(self, offset: int) -> Found | None:
+    def find(self, offset: int) -> FoundBatch | None:
         """The first batch that ends at or after `offset`; None: all end before. DamagedRecords: it cannot be read."""
         rebuilt = False
         while True:
@@ -63,12 +63,12 @@ class SearchableSegment(IndexedSegment):
             entry = self.offset_index().lookup(offset - self.base_offset)
             try:
                 return self._find_from(offset, entry)
-            except DamagedBatch as trouble:
+            except DamagedBatch as error:
                 if self._find_damage(entry):
                     continue
                 if rebuilt:
                     raise
-                logger.warning("%s; rebuilding the indexes, one of them may be wrong", trouble)
+                logger.warning("%s; rebuilding the indexes, one of them may be wrong", error)
                 self.rebuild_indexes()
                 rebuilt = True
 
@@ -82,11 +82,11 @@ class SearchableSegment(IndexedSegment):
                 return damage
         return None
 
-    def sound_end_after(self, position: int) -> int:
+    def valid_end_after(self, position: int) -> int:
         """Where the next damage that is known begins; the segment's end if there is none from `position` on."""
         return next((damage.position for damage in self.damages if damage.position >= position), self.size)
 
-    def _find_from(self, offset: int, entry: IndexEntry) -> Found | None:
+    def _find_from(self, offset: int, entry: IndexEntry) -> FoundBatch | None:
         relative, start = entry
         expected: int | None = self.base_offset if entry == START else None
         for at, header in self.headers(start):
@@ -95,7 +95,7 @@ class SearchableSegment(IndexedSegment):
             if header.last_offset >= offset:
                 expected = next((damage.next_offset for damage in self.damages if damage.end == at), expected)
                 before = entry if at > start else self.offset_index().lookup(relative - 1)
-                return Found(at, header.size, expected, before)
+                return FoundBatch(at, header.size, expected, before)
             expected = header.next_offset
         return None
 
@@ -116,7 +116,7 @@ class SearchableSegment(IndexedSegment):
             return self.scan()
         return self.scan(entry[1], next_offset=next_offset)
 
-    def sound_headers(self) -> list[BatchHeader]:
+    def valid_headers(self) -> list[BatchHeader]:
         """Of all batches. Unless something looks odd, their CRC is not checked."""
         try:
             return [header for _, header in self.headers()]

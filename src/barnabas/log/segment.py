@@ -17,7 +17,7 @@ from barnabas.log.batch_scan import RELATIVE_OFFSET_MAX, Damage
 from barnabas.log.file_names import LOG
 from barnabas.log.index_cache import IndexCache
 from barnabas.log.offset_index import OffsetIndex
-from barnabas.log.searchable_segment import DamagedRecords, Found, SearchableSegment
+from barnabas.log.searchable_segment import DamagedRecords, FoundBatch, SearchableSegment
 from barnabas.log.settings import LogSettings
 from barnabas.log.time_index import TimeIndex
 from barnabas.log.transaction_index import TransactionIndex
@@ -29,7 +29,7 @@ TAIL_BATCHES_MAX: Final = 1024
 NO_TAIL: Final = 2**63
 
 
-class Placed(NamedTuple):
+class BatchPlacement(NamedTuple):
     """A batch's place in the log, known when it is appended."""
 
     base_offset: int
@@ -135,10 +135,10 @@ class Segment(SearchableSegment):
         self._tail_last_offsets.clear()
         self._tail_positions.clear()
 
-    def append(self, pieces: Sequence[Buffer], placed: Sequence[Placed]) -> None:
+    def append(self, pieces: Sequence[Buffer], placed: Sequence[BatchPlacement]) -> None:
         """Write batches at the end, in one call to the disk. OSError: nothing has changed but the file's tail."""
         (self._file or self.file).write_at(self.size, pieces)
-        self.note(placed)
+        self.add_batches(placed)
 
     def append_one(self, batch: Buffer, last_offset: int, max_timestamp: int) -> None:
         """The same, of one batch."""
@@ -146,16 +146,16 @@ class Segment(SearchableSegment):
         (self._file or self.file).write_at(position, (batch,))
         if position == 0:
             self.first_timestamp = max_timestamp
-        self._note_one(last_offset, max_timestamp, len(batch))
+        self._add_batch(last_offset, max_timestamp, len(batch))
 
-    def note(self, placed: Sequence[Placed]) -> None:
+    def add_batches(self, placed: Sequence[BatchPlacement]) -> None:
         """Account for batches that are in the file from `size` on."""
         if self.size == 0:
             self.first_timestamp = max([batch.max_timestamp for batch in placed])
         for _, last_offset, max_timestamp, size in placed:
-            self._note_one(last_offset, max_timestamp, size)
+            self._add_batch(last_offset, max_timestamp, size)
 
-    def _note_one(self, last_offset: int, max_timestamp: int, size: int) -> None:
+    def _add_batch(self, last_offset: int, max_timestamp: int, size: int) -> None:
         assert self.max_timestamp is not None
         position = self.size
         self.size = position + size
@@ -177,12 +177,12 @@ class Segment(SearchableSegment):
             self._tail_start = last_offsets[cut - 1] + 1
             del last_offsets[:cut], positions[:cut]
 
-    def cut_torn_tail(self) -> None:
+    def truncate_torn_write(self) -> None:
         """After a write that failed half-way: the file ends again where the last good write ended."""
         self.file.truncate(self.size)
 
-    def cut_at(self, position: int) -> None:
-        """End the segment behind its last sound batch."""
+    def truncate_at(self, position: int) -> None:
+        """End the segment behind its last valid batch."""
         self.file.truncate(position)
         self.size = self.trusted_from = position
         self.verified_to = min(self.verified_to, position)
@@ -197,7 +197,7 @@ class Segment(SearchableSegment):
         self._tail_last_offsets.clear()
         self._tail_positions.clear()
 
-    def takes(
+    def has_room_for(
         self, size: int, last_offset: int, timestamp: int, settings: LogSettings, *, open_ms_max: int, now_ms: int
     ) -> bool:
         """Batches of `size` bytes, up to this offset and this timestamp: there is room for them, and it is not too old.
@@ -241,7 +241,7 @@ class Segment(SearchableSegment):
 
         That is `offset`, or the first of the dropped batch that holds it. The segment must be activated afterwards.
         """
-        position = self.place_of(offset)
+        position = self.position_of(offset)
         end_offset = offset
         if position < self.size:
             damage = self.damage_of(offset)
@@ -269,8 +269,8 @@ class Segment(SearchableSegment):
                 self.max_timestamp, self.max_timestamp_offset = batch.header.max_timestamp, batch.header.last_offset
         return end_offset
 
-    def start_over(self) -> None:
-        """Forget what is known of its content; a recovery is about to `note` every batch it finds sound."""
+    def reset(self) -> None:
+        """Forget what is known of its content; a recovery is about to `add_batches` every batch it finds valid."""
         self._offset_index, self._time_index = OffsetIndex(), TimeIndex()
         self._transaction_index = TransactionIndex(replaces_file=self.has_aborted)
         self.has_aborted = False
@@ -282,7 +282,7 @@ class Segment(SearchableSegment):
 
     # Reading
 
-    def seek(self, offset: int) -> Found | None:
+    def seek(self, offset: int) -> FoundBatch | None:
         """The first batch that ends at or after `offset`; None: all end before. DamagedRecords: it cannot be read."""
         if offset >= self._tail_start:
             slot = bisect_left(self._tail_last_offsets, offset)
@@ -290,10 +290,10 @@ class Segment(SearchableSegment):
                 return None
             position = self._tail_positions[slot]
             end = self._tail_positions[slot + 1] if slot + 1 < len(self._tail_positions) else self.size
-            return Found(position, end - position, None)
+            return FoundBatch(position, end - position, None)
         return self.find(offset)
 
-    def place_of(self, offset: int) -> int:
+    def position_of(self, offset: int) -> int:
         """The position of the first batch, or of the damage, that ends at or after `offset`; or where all end."""
         try:
             found = self.seek(offset)
@@ -301,7 +301,7 @@ class Segment(SearchableSegment):
             return error.damage.position
         return self.size if found is None else found.position
 
-    def bounding_offset(self, position: int) -> int | None:
+    def upper_bound_offset(self, position: int) -> int | None:
         """An offset near to it that no batch before `position` reaches; None: only the segment's end is known."""
         if self._tail_positions and position >= self._tail_positions[0]:
             slot = bisect_left(self._tail_positions, position)

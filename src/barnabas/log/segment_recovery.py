@@ -1,10 +1,10 @@
 """After a crash: the segments that may not have reached the device are read, and what must be rebuilt is rebuilt.
 
-Beyond the recovery point the first batch that is not sound ends the log: it and everything after it is cut off, as
+Beyond the recovery point the first batch that is not valid ends the log: it and everything after it is cut off, as
 Kafka does, because a torn write is no record, and offsets must not have a hole. What was cut is logged.
 
 Below the recovery point all was synced. Damage there stays where it is, the batches behind it are kept, and the log
-has a hole that readers are told of. Indexes and leader epochs are rebuilt from the sound batches. What producers did
+has a hole that readers are told of. Indexes and leader epochs are rebuilt from the valid batches. What producers did
 in the hole is taken from where it was written down before: the next snapshot of the producers, and the segment's old
 transaction index.
 """
@@ -22,7 +22,7 @@ from barnabas.log.producer_rebuild import load_snapshot, replay_batch
 from barnabas.log.producer_snapshot import list_snapshots, write_snapshot
 from barnabas.log.producer_state import ProducerState
 from barnabas.log.searchable_segment import SegmentEnd
-from barnabas.log.segment import Placed, Segment
+from barnabas.log.segment import BatchPlacement, Segment
 from barnabas.log.transaction_index import AbortedTransaction
 
 logger = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ class SegmentRecovery:
         recovery_point: int | None,
         may_have_gaps: bool,
     ) -> None:
-        """`recovery_point` None: not known. Then only what follows the last sound batch is cut off."""
+        """`recovery_point` None: not known. Then only what follows the last valid batch is cut off."""
         self._disk = disk
         self._directory = directory
         self._epochs = epochs
@@ -59,18 +59,18 @@ class SegmentRecovery:
             is_last = slot + 1 == len(segments)
             if slot > first:
                 if not self._continues(segment, end):
-                    self._reach(end.next_offset)
+                    self._switch_to_snapshot(end.next_offset)
                     return segments[:slot], end
-                self._reach(segment.base_offset)
+                self._switch_to_snapshot(segment.base_offset)
                 write_snapshot(self._disk, self._directory, segment.base_offset, self.producers.producers)
             if not is_last and self._is_unflushed(segments[slot + 1].base_offset):
                 # Where that one begins proves nothing yet.
                 segment.offset_limit = segment.base_offset + RELATIVE_OFFSET_MAX + 1
-            end, was_cut = self._recover(segment, is_last=is_last)
-            if was_cut:
+            end, was_truncated = self._recover(segment, is_last=is_last)
+            if was_truncated:
                 segments = segments[: slot + 1]
                 break
-        self._reach(2**63)
+        self._switch_to_snapshot(2**63)
         return segments, end
 
     def _is_unflushed(self, offset: int) -> bool:
@@ -91,12 +91,12 @@ class SegmentRecovery:
     def _recover(self, segment: Segment, *, is_last: bool) -> tuple[SegmentEnd, bool]:
         """How it ends, and whether something was cut off there."""
         file_size = segment.size
-        noted_aborts = _noted_aborts(segment)
-        segment.start_over()
+        indexed_aborts = _indexed_aborts(segment)
+        segment.reset()
         self.producers.end_offset = max(self.producers.end_offset, segment.base_offset)
         next_offset = segment.base_offset
         damage: Damage | None = None
-        was_cut = False
+        was_truncated = False
         for found in scan_after_crash(
             segment.file,
             file_size,
@@ -106,33 +106,33 @@ class SegmentRecovery:
             is_last=is_last,
         ):
             if isinstance(found, PlacedBatch):
-                self._take(segment, found, noted_aborts)
+                self._add_batch(segment, found, indexed_aborts)
                 next_offset = found.batch.header.next_offset
                 damage = None
-            elif may_be_cut(found, self._recovery_point, is_last=is_last):
-                self._cut(segment, found, file_size)
-                was_cut = True
+            elif may_be_truncated(found, self._recovery_point, is_last=is_last):
+                self._truncate(segment, found, file_size)
+                was_truncated = True
                 break
             else:
                 damage = found
-                self._keep(segment, found, noted_aborts)
+                self._keep_damage(segment, found, indexed_aborts)
         segment.seal()
         segment.synced = False
-        return SegmentEnd(next_offset, damage), was_cut
+        return SegmentEnd(next_offset, damage), was_truncated
 
-    def _take(self, segment: Segment, found: PlacedBatch, noted_aborts: Sequence[AbortedTransaction]) -> None:
+    def _add_batch(self, segment: Segment, found: PlacedBatch, indexed_aborts: Sequence[AbortedTransaction]) -> None:
         header = found.batch.header
-        self._reach(header.base_offset)
-        segment.note([Placed(header.base_offset, header.last_offset, header.max_timestamp, header.size)])
+        self._switch_to_snapshot(header.base_offset)
+        segment.add_batches([BatchPlacement(header.base_offset, header.last_offset, header.max_timestamp, header.size)])
         note_epoch(self._epochs, header)
         producers = self.producers
         if header.has_producer_id and header.last_offset >= producers.end_offset:
             aborted = replay_batch(producers, found.batch)
             if aborted is not None:
-                segment.add_aborted(self._as_noted(aborted, noted_aborts))
+                segment.add_aborted(self._as_indexed(aborted, indexed_aborts))
         producers.end_offset = max(producers.end_offset, header.next_offset)
 
-    def _as_noted(self, aborted: AbortedTransaction, noted: Sequence[AbortedTransaction]) -> AbortedTransaction:
+    def _as_indexed(self, aborted: AbortedTransaction, noted: Sequence[AbortedTransaction]) -> AbortedTransaction:
         """Behind damage, the old index knows better where a transaction began: the damage may hide its first batch, or
         the marker that ended the producer's transaction before it."""
         if not self._passed_damage:
@@ -140,7 +140,7 @@ class SegmentRecovery:
         ends = (aborted.producer_id, aborted.last_offset)
         return next((each for each in noted if (each.producer_id, each.last_offset) == ends), aborted)
 
-    def _cut(self, segment: Segment, damage: Damage, file_size: int) -> None:
+    def _truncate(self, segment: Segment, damage: Damage, file_size: int) -> None:
         logger.warning(
             "%s; after the crash, %d unflushed bytes from there on are cut off, the log goes on at offset %d",
             damage,
@@ -150,7 +150,7 @@ class SegmentRecovery:
         segment.file.truncate(segment.size)
         segment.file.sync()  # else a second crash brings it back behind what is written next
 
-    def _keep(self, segment: Segment, damage: Damage, noted_aborts: Sequence[AbortedTransaction]) -> None:
+    def _keep_damage(self, segment: Segment, damage: Damage, indexed_aborts: Sequence[AbortedTransaction]) -> None:
         logger.error(
             "%s; it was synced, so it is kept: %s. Run `barnabas log verify %s` to see more",
             damage,
@@ -160,7 +160,7 @@ class SegmentRecovery:
         segment.keep_damage(damage)
         self._passed_damage = True
         end_offset = segment.offset_limit if damage.next_offset is None else damage.next_offset
-        for aborted in noted_aborts:
+        for aborted in indexed_aborts:
             if damage.first_offset <= aborted.last_offset < end_offset:
                 segment.add_aborted(aborted)
                 self.producers.note_aborted(aborted)
@@ -175,13 +175,13 @@ class SegmentRecovery:
     def _load_snapshot(self, offset: int) -> ProducerState | None:
         return load_snapshot(self._disk, self._directory, offset)
 
-    def _reach(self, offset: int) -> None:
+    def _switch_to_snapshot(self, offset: int) -> None:
         """From `offset` on a snapshot that was taken there, or before, knows more than we could read."""
         if self._snapshot is not None and self._snapshot.end_offset <= offset:
             self.producers, self._snapshot = self._snapshot, None
 
 
-def may_be_cut(damage: Damage, recovery_point: int | None, *, is_last: bool) -> bool:
+def may_be_truncated(damage: Damage, recovery_point: int | None, *, is_last: bool) -> bool:
     """Whether it lies beyond the recovery point, or may do so: None is a recovery point that is lost."""
     if recovery_point is None:
         return is_last and damage.next_offset is None
@@ -210,7 +210,7 @@ def scan_after_crash(
         yield found
 
 
-def _noted_aborts(segment: Segment) -> list[AbortedTransaction]:
+def _indexed_aborts(segment: Segment) -> list[AbortedTransaction]:
     """What its transaction index says, if anything."""
     try:
         return segment.transaction_index().entries() if segment.has_aborted else []

@@ -50,8 +50,8 @@ class Segments:
         self._segments.append(segment)
         self._changed()
 
-    def remove(self, doomed: Sequence[Segment]) -> None:
-        self._segments = [segment for segment in self._segments if segment not in doomed]
+    def remove(self, to_delete: Sequence[Segment]) -> None:
+        self._segments = [segment for segment in self._segments if segment not in to_delete]
         self._changed()
 
     def replace(self, old: Sequence[Segment], new: Sequence[Segment]) -> None:

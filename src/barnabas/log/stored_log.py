@@ -70,7 +70,7 @@ class StoredLog:
         self._roll_jitter_ms = self._jitter_of(self.segments.active)
         self._flushing = False
         self._directory_synced = False
-        self._unchanged_end = loaded.log_end_offset if clean_shutdown else -1
+        self._end_at_clean_close = loaded.log_end_offset if clean_shutdown else -1
         """Where the log ended at its last clean close, unless it was truncated since."""
         self._deletions: list[DeletionJob] = []
 
@@ -296,7 +296,7 @@ class StoredLog:
         """
         try:
             if clean and not self.health.is_offline:
-                if self.log_end_offset != self._unchanged_end or self.epochs.dirty:
+                if self.log_end_offset != self._end_at_clean_close or self.epochs.dirty:
                     self._write_everything(now_ms)
                 for job in self.due_deletions(2**63):
                     job.run()

@@ -43,7 +43,7 @@ class TrimmableLog(StoredLog):
         """Apply retention; returns how many segments went. Their files are removed by `due_deletions` later."""
         self.health.check()
         try:
-            doomed = retention.deletable_segments(
+            to_delete = retention.deletable_segments(
                 self.segments,
                 self.settings,
                 log_start_offset=self.log_start_offset,
@@ -53,28 +53,28 @@ class TrimmableLog(StoredLog):
             )
         except OSError as error:
             raise self.health.failure(error, f"looking for old segments of {self.topic_partition}") from error
-        if not doomed:
+        if not to_delete:
             return 0
-        if doomed[-1] is self.segments.active:
+        if to_delete[-1] is self.segments.active:
             self._roll_at(self.log_end_offset, now_ms)
-        self._raise_log_start(self.segments[len(doomed)].base_offset)
-        self.segments.remove(doomed)
-        self._delete_later(doomed, now_ms)
+        self._raise_log_start(self.segments[len(to_delete)].base_offset)
+        self.segments.remove(to_delete)
+        self._delete_later(to_delete, now_ms)
         logger.info(
-            "%s: deleted %d segments, it starts at %d now", self.topic_partition, len(doomed), self.log_start_offset
+            "%s: deleted %d segments, it starts at %d now", self.topic_partition, len(to_delete), self.log_start_offset
         )
-        return len(doomed)
+        return len(to_delete)
 
     def _raise_log_start(self, offset: int) -> None:
         if offset > self.log_start_offset:
             self.log_start_offset = offset
             self.epochs.truncate_from_start(offset)
 
-    def _delete_later(self, doomed: Sequence[Segment], now_ms: int, *, delay_ms: int | None = None) -> None:
+    def _delete_later(self, to_delete: Sequence[Segment], now_ms: int, *, delay_ms: int | None = None) -> None:
         files = []
         paths = []
         try:
-            for segment in doomed:
+            for segment in to_delete:
                 files += segment.mark_deleted()
                 paths += segment.existing_paths()
                 snapshot = snapshot_path(self.directory, segment.base_offset)
@@ -101,11 +101,11 @@ class TrimmableLog(StoredLog):
             self.truncate_fully_and_start_at(offset, now_ms)
             return True
         slot = self.segments.floor_slot(offset)
-        doomed = self.segments.from_slot(slot + 1)
+        to_delete = self.segments.from_slot(slot + 1)
         try:
-            if doomed:
-                self._delete_later(doomed[::-1], now_ms)
-                self.segments.remove(doomed)
+            if to_delete:
+                self._delete_later(to_delete[::-1], now_ms)
+                self.segments.remove(to_delete)
                 self._disk.sync_dir(self.directory)  # else a crash may bring them back behind a shorter segment
             active = self.segments.active
             self.log_end_offset = active.truncate_to(offset)
@@ -114,15 +114,15 @@ class TrimmableLog(StoredLog):
         except OSError as error:
             raise self.health.failure(error, f"truncating {self.topic_partition}") from error
         self.log_start_offset = min(self.log_start_offset, self.log_end_offset)
-        self._end_moved_back()
+        self._after_truncation()
         return True
 
     def truncate_fully_and_start_at(self, offset: int, now_ms: int) -> None:
         """Drop everything; the next append gets `offset`."""
         self.health.check()
-        doomed = list(self.segments)
+        to_delete = list(self.segments)
         try:
-            self._delete_later(doomed[::-1], now_ms)
+            self._delete_later(to_delete[::-1], now_ms)
             new = Segment.create(
                 self._disk,
                 self.directory,
@@ -139,11 +139,11 @@ class TrimmableLog(StoredLog):
         self.segments = Segments([new])
         self.log_start_offset = self.log_end_offset = offset
         self.epochs.clear()
-        self._end_moved_back()
+        self._after_truncation()
 
-    def _end_moved_back(self) -> None:
+    def _after_truncation(self) -> None:
         end_offset = self.log_end_offset
-        self._unchanged_end = -1
+        self._end_at_clean_close = -1
         self._directory_synced = False
         self.high_watermark = min(max(self.high_watermark, self.log_start_offset), end_offset)
         self.recovery_point = min(self.recovery_point, end_offset)

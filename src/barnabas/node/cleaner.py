@@ -65,7 +65,7 @@ class Cleaner:
                 await self._clean_in_process(compaction)
         except (CompactionAborted, KafkaError) as error:
             logger.warning("%s", error)
-        await self._workers.run(compaction.settle)
+        await self._workers.run(compaction.sync_and_clean_up)
         self._compactor.finish(compaction, self._clock.now_ms())
         return True
 
@@ -95,7 +95,7 @@ class Cleaner:
         process.stdin.write(compaction.input)
         process.stdin.close()
         async for line in process.stdout:
-            compaction.take(line, self._clock.now_ms())
+            compaction.handle(line, self._clock.now_ms())
 
 
 def cleaner_settings(configs: BrokerConfigs) -> CleanerSettings:

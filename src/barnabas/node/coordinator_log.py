@@ -84,7 +84,7 @@ class TopicCoordinatorLog:
                     partition,
                     error,
                 )
-                offset = log.offset_behind(error.damage)
+                offset = log.next_readable_offset(error.damage)
                 continue
             for batch in split_batches(data):
                 offset = batch.header.next_offset

@@ -41,7 +41,7 @@ NO_LEADER_EPOCH = -1
 
 HEADER_STRUCT = Struct(">qiibIhiqqqhii")
 _OFFSET_AND_EPOCH_STRUCT = Struct(">qii")
-pack_place_into = _OFFSET_AND_EPOCH_STRUCT.pack_into
+pack_offset_and_epoch_into = _OFFSET_AND_EPOCH_STRUCT.pack_into
 """Writes a batch's offset and epoch in place: (batch, 0, base_offset, batch_length, leader_epoch)."""
 
 

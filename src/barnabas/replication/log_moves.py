@@ -117,11 +117,11 @@ class LogMoves:
         rounds = 0
         while self._is_wanted(future, partition):
             log = partition.log
-            for segment in future.lacking(log):
+            for segment in future.segments_to_copy(log):
                 if not await self._copy(future, segment, partition):
                     break
             rounds += 1
-            if not self._is_wanted(future, partition) or future.lacking(log):
+            if not self._is_wanted(future, partition) or future.segments_to_copy(log):
                 continue
             if log.segments.active.size <= REST_BYTES * min(rounds, REST_GROWTH_MAX):
                 self._is_taking_over = True
@@ -139,7 +139,7 @@ class LogMoves:
     async def _copy(self, future: FutureLog, segment: Segment, partition: Partition) -> bool:
         """False if it was interrupted: the move was cancelled, or the segment was deleted."""
         try:
-            for job in future.jobs(segment):
+            for job in future.copy_jobs(segment):
                 await self._workers.run(job.run)
                 await self._throttle(job.size, future, partition)
                 if not self._is_wanted(future, partition):
@@ -163,7 +163,7 @@ class LogMoves:
     async def _take_over(self, future: FutureLog, partition: Partition, old: PartitionLog) -> None:
         topic_partition = future.topic_partition
         new = future.take_over(old, self._clock.now_ms())
-        self._store.adopt(topic_partition, future.directory, new)
+        self._store.finish_move(topic_partition, future.directory, new)
         partition.switch_log(new)
         del self._futures[topic_partition]
         logger.info("%s has moved to %s", topic_partition, future.directory.path)

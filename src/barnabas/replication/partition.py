@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
 from barnabas.env import Clock, Timer, Workers
-from barnabas.log.partition_log import Appended, PartitionLog
+from barnabas.log.partition_log import AppendResult, PartitionLog
 from barnabas.log.transactions import VerificationGuard
 from barnabas.model import TopicPartition
 from barnabas.records.admission import AdmissionRules
@@ -136,7 +136,7 @@ class Partition:
 
     # --- writing
 
-    def append(self, batches: Sequence[Batch], *, now_ms: int, guard: VerificationGuard | None = None) -> Appended:
+    def append(self, batches: Sequence[Batch], *, now_ms: int, guard: VerificationGuard | None = None) -> AppendResult:
         """The batches are written when this returns, and committed when `high_watermark` has passed them.
 
         A batch that opens a transaction needs a `guard` from `begin_verification`, after which the transaction
@@ -193,7 +193,7 @@ class Partition:
         commit: bool,
         now_ms: int,
         transaction_version: int,
-    ) -> Appended:
+    ) -> AppendResult:
         """End a producer's transaction with a control batch; committed when `high_watermark` has passed it.
 
         Raises InvalidProducerEpoch or TransactionCoordinatorFenced if a newer producer or coordinator wrote here.

@@ -25,7 +25,7 @@ ANSWER_LATE_SECONDS: Final = 0.05
 
 def ack_before_appending() -> None:
     """The answer has the offset that the record will get when it is appended."""
-    from barnabas.log.partition_log import Appended
+    from barnabas.log.partition_log import AppendResult
     from barnabas.replication.partition import Partition
     from barnabas.wire.errors import KafkaError
 
@@ -33,7 +33,7 @@ def ack_before_appending() -> None:
     announced: dict[Partition, int] = {}
     """The offset of the next answer, ahead of the log."""
 
-    def answer_first(self: Partition, batches: Any, **options: Any) -> Appended:
+    def answer_first(self: Partition, batches: Any, **options: Any) -> AppendResult:
         self.check_leader()
         if self.topic_partition.topic.startswith("__"):
             return append(self, batches, **options)
@@ -48,7 +48,7 @@ def ack_before_appending() -> None:
                 print(f"already acknowledged, and cannot be appended: {error}", file=sys.stderr)
 
         asyncio.get_running_loop().call_later(ACK_AHEAD_SECONDS, append_at_last)
-        return Appended(first, announced[self] - 1, -1, log.log_start_offset, self.leader_epoch, False)
+        return AppendResult(first, announced[self] - 1, -1, log.log_start_offset, self.leader_epoch, False)
 
     def is_committed(self: Partition, last_offset: int) -> bool:
         return True
