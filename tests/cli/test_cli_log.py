@@ -86,9 +86,9 @@ def test_every_damage_is_told(barnabas: Run, data: Path) -> None:
         "the CRC of the batch at offset 0 is wrong",
         "which it does not",
         "are left",
-        "no multiple of 12",
+        "not a multiple of 12",
         "not a producer snapshot",
-        "offsets 0 to 1 where it should end before 1",
+        "offsets 0 to 1 where all must be below 1",
     ):
         assert words in reasons
     assert "hint: " in verified.err
@@ -198,7 +198,7 @@ def test_a_transaction_index_must_tell_the_truth(barnabas: Run, transactions: Pa
     for wrong, reason in (
         (b"", "does not tell of the abort at offset 4"),
         (content[:9] + b"\x09" + content[10:], "producer 9 at offset 4, where none is"),
-        (content[:-1], "no multiple of 34"),
+        (content[:-1], "not a multiple of 34"),
         (b"\x00\x01" + content[2:], "other versions than 0"),
     ):
         index.write_bytes(wrong)

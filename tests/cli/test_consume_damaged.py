@@ -62,7 +62,7 @@ def test_all_that_can_be_read_before_it_is_printed(barnabas: Run, broker: Broker
     assert f"{FIRST} records read from t" in read.err
     assert (
         f"a batch of t partition 0 is damaged on the broker's disk: offsets {FIRST} to {NEXT - 1} cannot be read, "
-        f"{NEXT} is the next that can"
+        f"the next readable offset is {NEXT}"
     ) in read.err
     assert "barnabas log verify" in read.err
     assert f"run barnabas consume t --partition 0 --offset {NEXT};" in read.err

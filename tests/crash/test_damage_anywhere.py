@@ -95,7 +95,7 @@ def test_damage_takes_only_what_it_touches(
         check(broker, rng, origin, damage, readable)
         if was_met_by_a_reader(origin, damage):
             logged = [message for message in caplog.messages if str(data_dir / damage.path) in message]
-            assert any("byte" in line and ("log verify" in line or "cut off" in line) for line in logged), logged
+            assert any("byte" in line and ("log verify" in line or "truncated" in line) for line in logged), logged
         if rng.randrange(3) == 0:
             broker.restart()
             check(broker, rng, origin, damage, None)

@@ -316,7 +316,7 @@ def test_a_broker_says_where_the_damage_is_that_it_refuses(stopped_dir: Path, ca
     (logged,) = [message for message in caplog.messages if "CORRUPT_MESSAGE" in message]
     assert f"{TOPIC}-0" in logged
     assert f"{path} is damaged from byte {position} " in logged
-    assert "10 is the next that can" in logged
+    assert "the next readable offset is 10" in logged
     assert "barnabas log verify" in logged
 
 

@@ -61,7 +61,7 @@ def position_of(disk: SimulatedDisk, path: str, number: int) -> tuple[int, Batch
 
 
 def readable(log: PartitionLog) -> tuple[list[tuple[int, int]], list[Damage]]:
-    """What a reader gets from the log's start to its end, going on behind each damage as it is told."""
+    """What a reader gets from the log's start to its end, continuing after each damage at the next readable offset."""
     batches: list[tuple[int, int]] = []
     damages: list[Damage] = []
     offset = log.log_start_offset
@@ -148,7 +148,7 @@ def test_every_offset_of_a_damaged_batch_is_refused_and_says_what_to_do() -> Non
             log.locate(offset, max_bytes=1, end_offset=log.log_end_offset)
         message = str(refused.value)
         assert f"{path_of(0)} is damaged from byte {position} to {position + len(batch.data)}" in message
-        assert "offsets 60 to 62 cannot be read, 63 is the next that can" in message
+        assert "offsets 60 to 62 cannot be read, the next readable offset is 63" in message
         assert "barnabas log verify" in message
 
 
@@ -191,7 +191,7 @@ def test_only_what_lies_beyond_the_recovery_point_is_cut() -> None:
 
 
 @pytest.mark.parametrize("clean", [False, True])
-def test_damage_at_the_end_of_what_was_synced_is_kept_and_the_log_goes_on_behind_it(clean: bool) -> None:
+def test_damage_at_the_end_of_what_was_synced_is_kept_and_the_log_continues_after_it(clean: bool) -> None:
     disk = SimulatedDisk()
     log = killed(disk, extra=0)
     if clean:
@@ -259,8 +259,8 @@ def producer_batch(number: int, producer_id: int = 5) -> Batch:
     return make_batch(2, producer_id=producer_id, producer_epoch=0, base_sequence=number * 2, value=b"v" * 50)
 
 
-def test_a_producer_is_known_behind_its_damaged_batch() -> None:
-    """A snapshot of the producers was taken behind it, when all was sound."""
+def test_a_producer_is_known_after_its_damaged_batch() -> None:
+    """A producer snapshot was taken after it, before the damage."""
     disk = SimulatedDisk()
     log = open_log(disk, ONE_SEGMENT)
     for number in range(10):

@@ -91,7 +91,7 @@ def test_a_checkpoint_of_kafkas_is_believed_unless_it_cannot_be(caplog: pytest.L
     store.close()
     disk.replace_file("/logs/log-start-offset-checkpoint", b"0\n1\ntopic 0 72\n")
     assert open_store(disk).get(PARTITION).log_start_offset == 0
-    assert "says that topic-0 starts at offset 72, and its high watermark is 30" in caplog.text
+    assert "the log start offset of topic-0 is 72, but its high watermark is 30" in caplog.text
 
 
 @pytest.mark.parametrize("position", range(11, 60, 7))

@@ -129,7 +129,9 @@ def test_a_broken_header_in_flushed_data_is_reported_and_not_served() -> None:
     overwrite(disk, segment.file.path, found.position + 8, b"\xff\xff\xff\xff")
     (damage,) = log.verify()
     assert (damage.position, damage.size) == (found.position, found.size)
-    with pytest.raises(DamagedRecords, match=rf"byte {found.position} .*{bases[1] + 3} is the next.*log verify"):
+    with pytest.raises(
+        DamagedRecords, match=rf"byte {found.position} .*next readable offset is {bases[1] + 3}.*log verify"
+    ):
         log.locate(bases[1] + 2, max_bytes=10**6, end_offset=log.log_end_offset)
     after = log.locate(bases[1] + 3, max_bytes=1, end_offset=log.log_end_offset)
     assert after is not None
@@ -241,7 +243,7 @@ def test_a_log_start_past_the_end_removes_nothing() -> None:
     assert len(read_all(open_log(disk))) == 61
 
 
-def test_junk_behind_the_end_of_a_log_that_was_closed_is_cut_off() -> None:
+def test_junk_after_the_end_of_a_log_that_was_closed_is_truncated() -> None:
     disk = SimulatedDisk()
     path = path_of(closed(disk)[-1], ".log")
     size = disk.size(path)

@@ -29,10 +29,10 @@ class DamagedBatch(NamedTuple):
         if self.next_offset is None:
             refused = f"offset {self.offset} cannot be read"
         elif self.next_offset == self.offset + 1:
-            refused = f"offset {self.offset} cannot be read, {self.next_offset} is the next that can"
+            refused = f"offset {self.offset} cannot be read, the next readable offset is {self.next_offset}"
         else:
             last = self.next_offset - 1
-            refused = f"offsets {self.offset} to {last} cannot be read, {self.next_offset} is the next that can"
+            refused = f"offsets {self.offset} to {last} cannot be read, the next readable offset is {self.next_offset}"
         return f"a batch of {self.topic} partition {self.partition} is damaged on the broker's disk: {refused}"
 
     def how_to_go_on(self, group: str | None) -> str:

@@ -1,18 +1,18 @@
-"""Reading the batches of a segment file: by header only, or whole, with everything checked.
+"""Reads the batches of a segment file: headers only, or whole batches with all checks.
 
-`scan_headers` is for short walks through bytes that are most likely valid. It raises `DamagedBatch` where the bytes
-cannot be a batch of this segment: a wrong magic, an impossible length, offsets that go back.
+`scan_headers` is for short scans of bytes that are most likely valid. It raises `DamagedBatch` where the bytes cannot
+be a batch of this segment: a wrong magic, an impossible length, offsets that decrease.
 
-`scan_batches` reads everything, and goes on after damage. It yields the valid batches and, between them, one `Damage`
-for each run of bytes that is none. Everybody who must know what is readable uses it: recovery, reads of bytes that
-were not checked before, `barnabas log verify`. So they all agree.
+`scan_batches` reads everything, and continues after damage. It yields the valid batches and, between them, one `Damage`
+for each range of bytes that is not a valid batch. Recovery, reads of bytes that were not checked before, and
+`barnabas log verify` all use it, so they agree on what is readable.
 
-What makes a batch valid:
-- its header is possible and its CRC is right;
-- its offsets and its leader epoch, which the CRC does not cover, fit those of its neighbours. A batch that follows its
-  predecessor without a gap is right. Any other is right if its successor fits behind it; if not, whichever of the two
-  does not fit the rest is damaged. So a batch at the very end of a log may have a wrong epoch, or after a gap a wrong
-  offset, and nobody can tell.
+A batch is valid if
+- its header is plausible and its CRC is right;
+- its offsets and its leader epoch, which the CRC does not cover, are consistent with its neighbours. A batch that
+  follows its predecessor without a gap is valid. After a gap or with a new epoch, it is valid if the next batch can
+  follow it; if not, the one of the two that is inconsistent with the rest is damaged. So at the very end of a log, a
+  wrong epoch, or a wrong offset after a gap, cannot be detected.
 
 After damage the next batch is searched for byte by byte, as the length in a damaged header may be wrong.
 """
@@ -34,7 +34,7 @@ from barnabas.records.batch import (
 )
 from barnabas.wire.errors import CorruptMessage
 
-# Small batches come many to a window, of large ones only the header is read: one page serves both.
+# One page: it holds many small batches, and of large ones only the header is read.
 HEADER_WINDOW_BYTES: Final = 4096
 WHOLE_WINDOW_BYTES: Final = 1024 * 1024
 
@@ -46,7 +46,7 @@ _BATCH_LENGTH_MIN: Final = HEADER_SIZE - LOG_OVERHEAD
 
 
 class DamagedBatch(CorruptMessage):
-    """Bytes that should be a batch and are not."""
+    """Bytes that are not a valid batch where one should be."""
 
     def __init__(self, path: str, position: int, reason: str) -> None:
         super().__init__(f"{path} is damaged at byte {position}: {reason}")
@@ -56,7 +56,7 @@ class DamagedBatch(CorruptMessage):
 
 
 class Damage(NamedTuple):
-    """A run of bytes in a segment that holds no valid batch."""
+    """A range of bytes in a segment without a valid batch."""
 
     path: str
     position: int
@@ -64,7 +64,7 @@ class Damage(NamedTuple):
     first_offset: int
     """The first offset that cannot be read."""
     next_offset: int | None
-    """The first one after it that can; None: nothing valid follows in this segment."""
+    """The next offset that can be read; None: no valid batch follows in this segment."""
     reason: str
 
     @property
@@ -76,11 +76,11 @@ class Damage(NamedTuple):
 
     @property
     def consequence(self) -> str:
-        """What readers can still have."""
+        """Which offsets cannot be read, and from where on reading continues."""
         if self.next_offset is None:
-            return f"from offset {self.first_offset} on, nothing in this file can be read"
+            return f"nothing in this file can be read from offset {self.first_offset} on"
         offsets = "offset" if self.next_offset == self.first_offset + 1 else f"offsets {self.first_offset} to"
-        return f"{offsets} {self.next_offset - 1} cannot be read, {self.next_offset} is the next that can"
+        return f"{offsets} {self.next_offset - 1} cannot be read, the next readable offset is {self.next_offset}"
 
 
 class PlacedBatch(NamedTuple):
@@ -93,7 +93,7 @@ class PlacedBatch(NamedTuple):
 
 
 def scan_headers(file: File, position: int, end: int, *, next_offset: int = 0) -> Iterator[tuple[int, BatchHeader]]:
-    """(position, header) of each batch in [position, end); no batch may hold an offset below `next_offset`."""
+    """(position, header) of each batch in [position, end); a batch with an offset below `next_offset` is damaged."""
     window = b""
     window_start = position
     while position < end:
@@ -115,9 +115,9 @@ def scan_headers(file: File, position: int, end: int, *, next_offset: int = 0) -
 def scan_batches(
     file: File, position: int, end: int, *, next_offset: int, offset_limit: int
 ) -> Iterator[PlacedBatch | Damage]:
-    """All of [position, end): valid batches and what is damaged between them.
+    """All of [position, end): the valid batches, and the damage between them.
 
-    A batch or damage begins at `position`. Offsets are from `next_offset` on and below `offset_limit`.
+    `position` is where a batch or damage begins. Valid offsets are at least `next_offset` and below `offset_limit`.
     """
     return _Scan(file, position, end, next_offset, offset_limit).run()
 
@@ -128,14 +128,14 @@ class _Scan:
         self._start = position
         self._end = end
         self._offset_limit = offset_limit
-        # Of the last batch that was found valid:
+        # After the last valid batch:
         self._valid_end = position
         self._next_offset = next_offset
         self._epoch = NO_LEADER_EPOCH
         self._pending: PlacedBatch | None = None
-        """Intact, but there is a gap or a new epoch before it: the batch that follows decides."""
+        """Its CRC is right, but it comes after a gap or has a new epoch: the next batch decides whether it is valid."""
         self._reason = ""
-        """What is wrong with the first bytes behind the last valid batch, and below: behind the one that is pending."""
+        """What is wrong with the first bytes after the last valid batch; `_pending_reason`: after the pending one."""
         self._pending_reason = ""
         self._window = memoryview(b"")
         self._window_start = position
@@ -154,7 +154,7 @@ class _Scan:
                 and header.base_offset == self._next_offset
                 and header.leader_epoch == self._epoch
                 and header.last_offset < self._offset_limit
-            ):  # as nearly always: it follows the last one as closely as can be
+            ):  # the usual case: no gap, and the same epoch
                 self._valid_end = position + len(found.data)
                 self._next_offset = header.next_offset
                 yield PlacedBatch(position, found)
@@ -174,7 +174,7 @@ class _Scan:
             if _follows(header, before.next_offset, before.leader_epoch):
                 yield from self._accept(pending)
             elif _follows(header, self._next_offset + before.last_offset_delta + 1, self._epoch):
-                # Without the pending batch everything fits: it is the one with a wrong place.
+                # Without the pending batch everything is consistent: its offsets or its epoch are wrong.
                 self._pending = None
                 self._set_reason(_unexpected_offsets(before, self._next_offset))
             else:
@@ -184,7 +184,7 @@ class _Scan:
             self._set_reason(_unexpected_offsets(header, self._next_offset))
         elif header.last_offset >= self._offset_limit:
             limit = self._offset_limit
-            self._set_reason(f"offsets {header.base_offset} to {header.last_offset} where it should end before {limit}")
+            self._set_reason(f"offsets {header.base_offset} to {header.last_offset} where all must be below {limit}")
         elif header.base_offset == self._next_offset and header.leader_epoch == self._epoch:
             yield from self._accept(found)
         else:
@@ -212,7 +212,7 @@ class _Scan:
         return Damage(self._file.path, position, end - position, self._next_offset, next_offset, self._reason)
 
     def _read_batch(self, position: int) -> Batch | str:
-        """The batch that begins there, its CRC checked; or why there is none."""
+        """The batch that begins there, if its CRC is right; else what is wrong."""
         header = _parse_header(self._bytes_at(position, HEADER_SIZE), self._end - position)
         if isinstance(header, str):
             return header
@@ -222,7 +222,7 @@ class _Scan:
         return batch
 
     def _search(self, position: int) -> int:
-        """Where the next batch begins whose CRC is right and whose offsets are possible; or the end."""
+        """The position of the next batch with a right CRC and plausible offsets; the end if there is none."""
         while position < self._end:
             window = self._bytes_at(position, WHOLE_WINDOW_BYTES)
             content = window.tobytes()
@@ -232,7 +232,7 @@ class _Scan:
                 if self._is_batch_at(position + at, content[at : at + HEADER_SIZE]):
                     return position + at
                 magic = content.find(_MAGIC_BYTE, magic + 1)
-            if len(window) < WHOLE_WINDOW_BYTES:  # that was the end, or the file is shorter than it should be
+            if len(window) < WHOLE_WINDOW_BYTES:  # the end, or the file is shorter than expected
                 return self._end
             position += len(window) - HEADER_SIZE
         return self._end
@@ -247,7 +247,7 @@ class _Scan:
         )
 
     def _bytes_at(self, position: int, size: int) -> memoryview:
-        """Fewer where the segment ends."""
+        """Fewer bytes at the end of the segment."""
         at = position - self._window_start
         size = min(size, self._end - position)
         if at < 0 or at + size > len(self._window):
@@ -258,21 +258,21 @@ class _Scan:
 
 
 def _parse_header(head: bytes | memoryview, bytes_left: int) -> BatchHeader | str:
-    """The header, or why it is none."""
+    """The header; or what is wrong with it."""
     if len(head) < HEADER_SIZE:
-        return f"{len(head)} bytes are left, too few for a batch"
+        return f"{len(head)} bytes are left, a batch has at least {HEADER_SIZE}"
     header = read_header(head)
     if header.magic != MAGIC:
-        return f"magic {header.magic} is none of a batch"
+        return f"magic {header.magic} instead of {MAGIC}"
     if not _BATCH_LENGTH_MIN <= header.batch_length <= bytes_left - LOG_OVERHEAD:
-        return f"a batch of {header.size} bytes, {bytes_left} are left"
+        return f"a batch of {header.size} bytes where {bytes_left} are left"
     if header.base_offset < 0 or header.last_offset_delta < 0:
-        return f"offsets {header.base_offset} to {header.last_offset} cannot be"
+        return f"impossible offsets {header.base_offset} to {header.last_offset}"
     return header
 
 
 def _follows(header: BatchHeader, next_offset: int, epoch: int) -> bool:
-    """A batch that does not know its epoch, as Kafka has some, is of any."""
+    """Kafka's logs may have batches without a leader epoch, which may follow any other."""
     return header.base_offset >= next_offset and (
         header.leader_epoch >= epoch or header.leader_epoch == NO_LEADER_EPOCH
     )
@@ -281,5 +281,5 @@ def _follows(header: BatchHeader, next_offset: int, epoch: int) -> bool:
 def _unexpected_offsets(header: BatchHeader, next_offset: int) -> str:
     return (
         f"offsets {header.base_offset} to {header.last_offset} of epoch {header.leader_epoch} "
-        f"where {next_offset} is the next"
+        f"where offset {next_offset} was expected"
     )

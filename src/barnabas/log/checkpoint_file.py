@@ -1,11 +1,11 @@
-"""Kafka's checkpoint files: a version line, a line with the count of entries, one line per entry, replaced as a whole.
+"""Kafka's checkpoint files: a version line, a line with the count of entries, one line per entry.
 
-Several hold an offset per partition (`recovery-point-offset-checkpoint` and its like in each log directory); the leader
-epochs of a partition are kept in the same shape.
+Most hold an offset per partition (`recovery-point-offset-checkpoint` and others in each log directory). The leader
+epochs of a partition are stored in the same format. A file is always replaced as a whole.
 
-A damaged digit makes another offset, and a wrong log start offset would have records deleted. So files with offsets
-have a checksum, as the offset of a topic that does not exist: Kafka reads such an entry and ignores it. A file without
-one is Kafka's, and is believed.
+A damaged digit makes another offset, and a wrong log start offset would delete records. So files with offsets have a
+checksum, written as the offset of a topic that does not exist: Kafka reads such an entry and ignores it. A file without
+a checksum was written by Kafka, and is accepted.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,7 +21,7 @@ CHECKSUM: Final = TopicPartition("__barnabas_checksum", 0)
 
 
 class CorruptCheckpoint(Exception):
-    """The file is not a checkpoint of this kind, or was cut short."""
+    """The file is not a checkpoint of this kind, or is truncated."""
 
 
 def encode_entries(entries: Iterable[str]) -> bytes:
@@ -30,21 +30,21 @@ def encode_entries(entries: Iterable[str]) -> bytes:
 
 
 def decode_entries(content: bytes) -> list[list[str]]:
-    """The entries, each split at its blanks. An empty file has none: Kafka creates it so."""
+    """The entries, each split at whitespace. An empty file, as Kafka creates it, has none."""
     try:
         lines = content.decode().split("\n")
         if lines == [""]:
             return []
         if lines[-1]:
-            raise CorruptCheckpoint("the last line is cut off")
+            raise CorruptCheckpoint("the last line is truncated")
         if int(lines[0]) != VERSION:
-            raise CorruptCheckpoint(f"version {lines[0]} is unknown, {VERSION} was expected")
+            raise CorruptCheckpoint(f"its version is {lines[0]}, not {VERSION}")
         entries = [line.split() for line in lines[2:] if line]
         expected = int(lines[1])
     except (ValueError, IndexError) as error:
         raise CorruptCheckpoint(f"malformed: {error}") from error
     if len(entries) != expected:
-        raise CorruptCheckpoint(f"{expected} entries were announced, {len(entries)} are there")
+        raise CorruptCheckpoint(f"it should have {expected} entries and has {len(entries)}")
     return entries
 
 
@@ -77,5 +77,5 @@ def _checksum(lines: Iterable[str]) -> int:
 
 
 def read_offsets(disk: Disk, path: str) -> dict[TopicPartition, int]:
-    """No file, no offsets."""
+    """Empty if the file does not exist."""
     return decode_offsets(disk.read_file(path)) if disk.exists(path) else {}

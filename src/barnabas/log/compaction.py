@@ -1,18 +1,18 @@
-"""Log compaction, the broker's side: choose a log, have it cleaned by a worker process, swap the cleaned segments in.
+"""Log compaction in the broker: choose a log, let a worker process clean it, swap the cleaned segments in.
 
     compactor = Compactor(disk, store, CleanerSettings())
-    compaction = compactor.begin(now_ms)        every `log.cleaner.backoff.ms`; None: nothing is dirty enough
+    compaction = compactor.begin(now_ms)        every `log.cleaner.backoff.ms`; None: no log is dirty enough
     run compaction.command with compaction.input on its stdin, then for each line of its stdout:
-        compaction.handle(line, now_ms)           swaps a cleaned segment in; if it raises, kill the process
-    compaction.sync_and_clean_up()  on a worker thread, however the process ended: syncs and tidies up
+        compaction.handle(line, now_ms)         swaps a cleaned segment in; if it raises, kill the process
+    compaction.sync_and_clean_up()              on a worker thread, however the process ended
     compactor.finish(compaction, now_ms)        then begin again at once: another log may be dirty too
 
-One compaction at a time. Everything but `sync_and_clean_up` belongs to the loop and waits for no device.
+One compaction runs at a time. Everything but `sync_and_clean_up` runs on the event loop and never waits for the device.
 
-The log lives on while it is cleaned. What was planned holds only if its segments are still the same objects in the
-same log when a cleaned one comes in: a log that was deleted, cut back, or has lost segments to retention meanwhile is
-left as it is, and the next round plans anew. The cleaner offset moves only after the renames are on the device. Moved
-earlier, a power cut could bring back records that no later round would look at again.
+The log stays in use while it is cleaned. A cleaned segment is swapped in only if the planned segments are still the
+same objects in the same log. If the log was deleted or truncated meanwhile, or retention removed segments, it is left
+unchanged and planned again in the next round. The cleaner offset moves only after the renames are on disk: otherwise, a
+power cut could bring back records that no later round would read again.
 """
 
 import logging
@@ -36,12 +36,12 @@ from barnabas.model import TopicPartition
 logger = logging.getLogger(__name__)
 
 FAILURE_PAUSE_MS: Final = 10 * 60 * 1000
-"""A log whose cleaning failed (damage, a full disk) is left in peace so long; the others go on."""
+"""How long a log is not cleaned again after a failure (damage, a full disk); others are cleaned meanwhile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanerSettings:
-    """The broker's `log.cleaner.*` as far as they act here."""
+    """The `log.cleaner.*` configs of the broker that apply here."""
 
     enable: bool = True
     backoff_ms: int = 15_000
@@ -50,7 +50,7 @@ class CleanerSettings:
 
 
 class CompactionAborted(Exception):
-    """The log is no longer what the plan was made for, or the worker failed. Nothing is lost."""
+    """The log has changed since it was planned, or the worker failed. Nothing is lost."""
 
 
 class Compactor:
@@ -61,7 +61,7 @@ class Compactor:
         self._paused_until_ms: dict[TopicPartition, int] = {}
 
     def begin(self, now_ms: int) -> "Compaction | None":
-        """Plan the cleaning of the dirtiest of the open logs."""
+        """Plan the compaction of the dirtiest open log."""
         self._paused_until_ms = {log: until for log, until in self._paused_until_ms.items() if until > now_ms}
         logs = [log for log in self._store.opened() if log.topic_partition not in self._paused_until_ms]
         dirtiest = choose_dirtiest(logs, self._cleaner_offsets(), now_ms)
@@ -70,17 +70,17 @@ class Compactor:
         return Compaction(self._disk, self._store, dirtiest, plan(dirtiest, self.settings, now_ms))
 
     def finish(self, compaction: "Compaction", now_ms: int) -> None:
-        """Take note of how it ended; the cleaner offset reaches the disk with the next round of checkpoints."""
+        """Record the result; the cleaner offset is written with the next checkpoints."""
         partition = compaction.topic_partition
         finished = compaction.finished
         directory = self._store.directory_of(partition)
         if finished is None or directory is None or not compaction.is_current:
             self._paused_until_ms[partition] = now_ms + FAILURE_PAUSE_MS
-            logger.warning("%s was not compacted to the end; trying again later", partition)
+            logger.warning("compaction of %s did not finish; it will be retried later", partition)
             return
         directory.cleaner_offsets[partition] = finished.end_offset
         logger.info(
-            "compacted %s up to offset %d: %d of %d records are left, %d of %d bytes",
+            "compacted %s up to offset %d: kept %d of %d records, %d of %d bytes",
             partition,
             finished.end_offset,
             finished.records_kept,
@@ -125,7 +125,7 @@ def plan(chosen: LogToClean, cleaner: CleanerSettings, now_ms: int) -> Compactio
 
 
 class Compaction:
-    """One cleaning of one log, from the plan to the last swap."""
+    """One compaction of one log, from the plan to the last swap."""
 
     def __init__(self, disk: Disk, store: LogStore, chosen: LogToClean, job: CompactionJob) -> None:
         self._disk = disk
@@ -146,12 +146,12 @@ class Compaction:
 
     @property
     def is_current(self) -> bool:
-        """Whether the log is still there, open, and to be compacted."""
+        """Whether the log is still open, online and configured to be compacted."""
         log = self._log
         return self._store.find(self.topic_partition) is log and log.settings.compact and not log.health.is_offline
 
     def handle(self, line: bytes, now_ms: int) -> None:
-        """Act on one line of the worker's output. CompactionAborted, KafkaStorageError: there is no use in going on."""
+        """Process one line of the worker's output. Raises CompactionAborted or KafkaStorageError if it must stop."""
         message: Message = json.decode(line, type=Message)
         match message:
             case CleanedGroup():
@@ -164,7 +164,9 @@ class Compaction:
     def swap_in(self, group: CleanedGroup, now_ms: int) -> None:
         log = self._log
         if not self.is_current or not self._is_unchanged(group.sources[0]):
-            raise CompactionAborted(f"{self.topic_partition} has changed since its compaction was planned")
+            raise CompactionAborted(
+                f"compacting {self.topic_partition} was aborted: the log has changed since it was planned"
+            )
         cleaned = Segment(
             self._disk,
             log.directory,
@@ -178,14 +180,14 @@ class Compaction:
         cleaned.has_aborted = self._disk.exists(cleaned.path(TXN_INDEX))
         path = cleaned.path(LOG)
         if not self._disk.exists(path) or self._disk.size(path) != group.size:
-            raise CompactionAborted(f"{path} is not what the worker said it wrote")
+            raise CompactionAborted(f"{path} is missing or does not have the size that the worker reported")
         log.replace_segments([cleaned], [self._segments[base_offset] for base_offset in group.sources], now_ms)
 
     def _is_unchanged(self, base_offset: int) -> bool:
-        """Whether all planned segments from `base_offset` on are in place.
+        """Whether all planned segments from `base_offset` on are still in the log.
 
-        The later ones count as much as those to be replaced: if the log was cut back, a record in them that made others
-        superfluous may be gone.
+        Including the ones after those to replace: if the log was truncated, a record that superseded older ones may be
+        gone.
         """
         segments = self._log.segments
         first = max(segments.floor_slot(base_offset), 0)
@@ -197,11 +199,11 @@ class Compaction:
         )
 
     def sync_and_clean_up(self) -> None:
-        """Make the swaps durable and remove what was not swapped in. Waits for the device; never raises."""
+        """Sync the swaps and remove segments that were not swapped in. Waits for the device; never raises."""
         try:
             if self._disk.exists(self.job.directory):
                 remove_cleaned(self._disk, self.job.directory)
                 self._disk.sync_dir(self.job.directory)
         except OSError as error:
-            logger.warning("after compacting %s: %s", self.topic_partition, error)
+            logger.warning("the compaction of %s could not be synced: %s", self.topic_partition, error)
             self.finished = None

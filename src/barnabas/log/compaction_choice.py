@@ -1,9 +1,9 @@
-"""Which log is to be compacted next, and how far: the one with the largest share of dirty bytes.
+"""Chooses the next log to compact, and how far: the one with the highest ratio of dirty bytes.
 
-A log's dirty section begins where the last cleaning ended (its cleaner offset). It ends before the first segment that
-may not be cleaned yet: the active one, one with records that are not committed or within an open transaction, or one
-with records younger than `min.compaction.lag.ms`. Between two cleanings a log must have become dirty enough
-(`min.cleanable.dirty.ratio`), or hold dirty records older than `max.compaction.lag.ms`.
+A log's dirty section begins where the last compaction ended (its cleaner offset). It ends before the first segment that
+cannot be cleaned yet: the active one, one with records that are uncommitted or in an open transaction, or one with
+records younger than `min.compaction.lag.ms`. A log is compacted when it is dirty enough (`min.cleanable.dirty.ratio`),
+or has dirty records older than `max.compaction.lag.ms`.
 """
 
 import logging
@@ -23,13 +23,13 @@ logger = logging.getLogger(__name__)
 class LogToClean(NamedTuple):
     log: PartitionLog
     segments: Sequence[Segment]
-    """All that may be cleaned, clean ones included."""
+    """All that can be cleaned, including those that are clean already."""
     first_dirty_offset: int
     end_offset: int
     dirty_bytes: int
     total_bytes: int
     is_overdue: bool
-    """It holds a dirty record older than `max.compaction.lag.ms`."""
+    """It has a dirty record older than `max.compaction.lag.ms`."""
 
     @property
     def ratio(self) -> float:
@@ -60,7 +60,7 @@ def choose_dirtiest(
 def measure(log: PartitionLog, cleaner_offset: int | None, now_ms: int) -> LogToClean:
     first_dirty_offset = cleaner_offset if cleaner_offset is not None else log.log_start_offset
     if not log.log_start_offset <= first_dirty_offset <= log.log_end_offset:
-        # Retention has passed it, or the log was cut back below it: whatever is there counts as dirty.
+        # Retention deleted records beyond it, or the log was truncated below it: all records count as dirty.
         first_dirty_offset = log.log_start_offset
     sealed = [(segment, following.base_offset) for segment, following in pairwise(log.segments)]
     dirty = [segment for segment, next_base in sealed if next_base > first_dirty_offset]
@@ -79,7 +79,7 @@ def measure(log: PartitionLog, cleaner_offset: int | None, now_ms: int) -> LogTo
 
 
 def _first_uncleanable_offset(log: PartitionLog, dirty: Sequence[Segment], now_ms: int) -> int:
-    """The base offset of the first segment to leave alone."""
+    """The base offset of the first segment that must not be cleaned."""
     end_offset = log.segments[max(log.segments.floor_slot(log.last_stable_offset), 0)].base_offset
     lag_ms = log.settings.min_compaction_lag_ms
     if lag_ms > 0:

@@ -1,12 +1,12 @@
-"""Compaction itself: read a job's segments, write cleaned ones beside them. Same job, same disk, same bytes.
+"""Compaction itself: reads a job's segments and writes cleaned ones next to them. The result is deterministic.
 
-First the dirty section is read for the latest offset of each key. If its keys are too many for the map, only what was
-read so far counts as dirty, and the rest waits for the next round. Then all segments up to there are rewritten in
-groups of neighbours that fit into one segment together, so that segments do not shrink to crumbs over time.
+First the dirty section is read for the latest offset of each key. If it has too many keys for the map, only what was
+read so far is compacted, and the rest waits for the next round. Then all segments up to there are rewritten. Adjacent
+segments that fit into one are merged, so that segments do not become ever smaller.
 
-Groups come out front to back, and must be swapped in so: a tombstone may only outrun its delete horizon where
-everything older with its key is gone. The originals are only read. Whoever dies here leaves `.cleaned` files, which
-the next round or the next opening of the log removes.
+Groups are yielded in order of their offsets and must be swapped in in that order: a tombstone may be dropped only after
+all older records with its key. The originals are only read. A crash leaves `.cleaned` files, which are removed by the
+next round, or when the log is opened.
 """
 
 import errno
@@ -29,12 +29,12 @@ from barnabas.records.record import decode_records
 WRITE_BYTES = 1024 * 1024
 
 Throttle = Callable[[int], None]
-"""Told of every batch read or written, in bytes; may sleep, or end the process."""
+"""Called with the size of every batch read or written; may sleep, or end the process."""
 
 
 def compact(job: CompactionJob, disk: Disk, throttle: Throttle = lambda _: None) -> Iterator[Step]:
-    """Each group is on the device when it is yielded; from then on it belongs to the caller."""
-    throttle(0)  # starting up takes a while, and what lies there may belong to the next broker's worker by now
+    """Each group has been synced when it is yielded; the caller owns it from then on."""
+    throttle(0)  # the broker may have died while this process started: the files may be another worker's
     remove_cleaned(disk, job.directory)
     latest = LatestOffsets(job.map_bytes_max)
     end_offset = _map_dirty_section(job, disk, latest, throttle)
@@ -59,7 +59,7 @@ def compact(job: CompactionJob, disk: Disk, throttle: Throttle = lambda _: None)
 
 
 def remove_cleaned(disk: Disk, directory: str) -> None:
-    """Remove what a cleaning has left that was not swapped in."""
+    """Remove `.cleaned` files that were not swapped in."""
     for name in disk.list_dir(directory):
         parsed = parse_file_name(name)
         if parsed is not None and parsed.suffix == CLEANED:
@@ -67,7 +67,7 @@ def remove_cleaned(disk: Disk, directory: str) -> None:
 
 
 def group_segments(job: CompactionJob, disk: Disk, end_offset: int) -> list[list[SourceSegment]]:
-    """Runs of segments below `end_offset` that fit into one: by bytes, by index entries, by range of offsets."""
+    """Groups of adjacent segments below `end_offset` that fit into one: by size, index entries and offset range."""
     next_bases = [*(source.base_offset for source in job.sources[1:]), job.end_offset]
     groups: list[list[SourceSegment]] = []
     room = room_offsets = room_times = 0
@@ -97,7 +97,7 @@ def _index_size(job: CompactionJob, disk: Disk, source: SourceSegment, kind: str
 
 
 def _map_dirty_section(job: CompactionJob, disk: Disk, latest: LatestOffsets, throttle: Throttle) -> int:
-    """Returns the offset up to which all keys found room."""
+    """Returns the offset up to which all keys are in the map."""
     start_offset = job.first_dirty_offset
     next_bases = [*(source.base_offset for source in job.sources[1:]), job.end_offset]
     transactions = TransactionTracker(job.aborted)
@@ -119,9 +119,9 @@ def _map_dirty_section(job: CompactionJob, disk: Disk, latest: LatestOffsets, th
 def _clean_group(
     job: CompactionJob, disk: Disk, group: Sequence[SourceSegment], batches: BatchFilter, throttle: Throttle
 ) -> CleanedGroup | None:
-    """None: it is one segment, and stays as it is."""
+    """None: it is a single segment that does not change."""
     if disk.free_bytes(job.directory) < sum(source.size for source in group):
-        # Better no cleaning than one that takes the producers' last room.
+        # Leave the remaining space to producers.
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), job.directory)
     target = Segment.create(
         disk,
@@ -156,7 +156,7 @@ def _write_kept(
     throttle: Throttle,
     target: Segment,
 ) -> bool:
-    """Write what the filter leaves of a group; returns whether that differs from what was there."""
+    """Write what the filter keeps of a group; returns whether anything changed."""
     last = max((source for source in group if source.size), default=None, key=lambda source: source.base_offset)
     changed = False
     pieces: list[Buffer] = []
@@ -183,7 +183,7 @@ def _write_kept(
 
 
 def _finish(disk: Disk, target: Segment) -> None:
-    """All files of the segment, and their names, are on the device."""
+    """Seal the segment and sync its files and their names."""
     target.seal()
     for path in target.existing_paths():
         file = disk.open(path)
@@ -195,7 +195,7 @@ def _finish(disk: Disk, target: Segment) -> None:
 
 
 def _read_batches(job: CompactionJob, disk: Disk, source: SourceSegment, throttle: Throttle) -> Iterator[PlacedBatch]:
-    """DamagedBatch: the segment stays as it is. What is damaged must not be lost, and nobody knows what it replaces."""
+    """Raises DamagedBatch: a damaged segment is not compacted, as the keys in the damaged batch are unknown."""
     following = [other.base_offset for other in job.sources if other.base_offset > source.base_offset]
     file = disk.open(f"{job.directory}/{file_name(source.base_offset, LOG)}", readonly=True)
     try:

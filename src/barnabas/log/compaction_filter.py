@@ -1,17 +1,18 @@
-"""Which records of a batch outlive compaction, and the batch that holds what is left.
+"""Decides which records of a batch survive compaction, and builds the batch with the remaining ones.
 
-A record stays if no later record of the dirty section has its key. A tombstone that stays marks its batch: the header
-gets a delete horizon, `delete.retention.ms` from the moment it was first cleaned, and a later cleaning drops the
-tombstone once the horizon has passed. By then everything older with that key is gone, because the cleaning that set
-the horizon removed it.
+A record is kept if no later record in the dirty section has its key. For a tombstone that is kept, the batch header
+gets a delete horizon, `delete.retention.ms` after the first compaction, and a later compaction drops the tombstone
+after that time. By then all older records with that key are gone, because the compaction that set the horizon removed
+them.
 
-Batches keep their base and last offset, codec, producer and sequence, whatever they lose. A batch that loses
-everything goes, unless it is the newest of its producer (its sequence number is needed to recognise retries after a
-restart; of a producer without records, the marker that holds its epoch) or the last of its segment (it says up to where
-the segment reaches); of those the header stays.
+Batches keep their base and last offset, codec, producer and sequence. A batch without remaining records is dropped,
+except for the header of these two:
+- the newest batch of its producer, whose sequence number is needed to detect retries after a restart (of a producer
+  without records, the marker with its epoch);
+- the last batch of its segment, which shows where the segment ends.
 
-Records of aborted transactions go at once. A marker that no record is left for gets a delete horizon as a tombstone
-does (`compaction_transactions.py`). Control batches of other kinds stay as they are.
+Records of aborted transactions are dropped at once. A marker whose transaction has no records left gets a delete
+horizon like a tombstone (`compaction_transactions.py`). Other control batches do not change.
 """
 
 from collections.abc import Mapping, Sequence
@@ -53,7 +54,7 @@ class BatchFilter:
         self.records_kept = 0
 
     def apply(self, batch: Batch, *, is_last: bool) -> Buffer | None:
-        """The batch's own bytes if it stays as it is, new ones if it changes, None if it goes."""
+        """The batch's own bytes if it is unchanged, new ones if it changes, None if it is dropped."""
         header = batch.header
         self.records_read += header.record_count
         if header.is_control:

@@ -1,9 +1,8 @@
-"""What passes between the broker and the process that compacts: one job in, a line of JSON for each step out.
+"""Messages between the broker and the compaction worker: the broker sends a job, the worker a line of JSON per step.
 
 The job names sealed segments by base offset and size, so the worker reads nothing that the broker may still write.
-Each `CleanedGroup` tells of one finished `.cleaned` segment, front to back; the broker swaps it in as soon as it
-hears of it, so that a cleaning never needs more room than a segment. `Finished` ends a job that went well, `Failed`
-one that did not.
+Each `CleanedGroup` reports one finished `.cleaned` segment, in order of offsets; the broker swaps it in at once, so
+that compaction never needs more extra space than a segment. `Finished` ends a successful job, `Failed` one that failed.
 """
 
 from msgspec import Struct
@@ -19,30 +18,30 @@ class SourceSegment(Struct, frozen=True):
 class CompactionJob(Struct, frozen=True, kw_only=True):
     directory: str
     sources: list[SourceSegment]
-    """Every sealed segment from the start of the log to the first that may not be cleaned yet, ascending."""
+    """Every sealed segment from the start of the log to the first that cannot be cleaned yet, ascending."""
     first_dirty_offset: int
-    """Below this, each key is known to have one record."""
+    """Below it, each key has one record at most."""
     end_offset: int
-    """The base offset of the first segment that is left alone."""
+    """The base offset of the first segment that is not cleaned."""
     last_offsets: dict[int, int]
-    """By producer id: the last offset of its newest batch, which must survive with its sequence number."""
+    """By producer id: the last offset of its newest batch, whose sequence number must be kept."""
     marker_epochs: dict[int, int]
-    """By id of a producer whose records are not known any more: its epoch, which must survive in a marker."""
+    """By producer id, for producers without known records: the epoch, which must be kept in a marker."""
     aborted: list[AbortedTransaction]
-    """All that reach into the segments."""
+    """All aborted transactions with offsets in the segments."""
     now_ms: int
     delete_retention_ms: int
     segment_bytes: int
     segment_index_bytes: int
     index_interval_bytes: int
     map_bytes_max: int
-    """Memory for the keys of the dirty section; if they are more, a part of it is cleaned."""
+    """Memory for the keys of the dirty section; if it is not enough, only a part of the section is cleaned."""
     io_bytes_per_second: float | None = None
 
 
 class CleanedGroup(Struct, frozen=True, tag=True):
     sources: list[int]
-    """Base offsets of the segments to replace; the cleaned one has the first of them."""
+    """Base offsets of the segments to replace; the first is also the base offset of the cleaned one."""
     size: int
 
 

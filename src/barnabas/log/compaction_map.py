@@ -1,7 +1,7 @@
-"""The latest offset of each key in the dirty section of a log, within a bound of memory.
+"""The latest offset of each key in the dirty section of a log, within a memory limit.
 
-Long keys are kept as a digest: at 264 bits no two keys share one, and since digests are longer than any key that is
-kept as it is, no key can pass for a digest either.
+Long keys are stored as a digest of 264 bits, which makes collisions practically impossible. Digests are longer than
+every key that is stored directly, so a key cannot be mistaken for a digest.
 """
 
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from barnabas.records.record import Record
 RAW_KEY_BYTES_MAX: Final = 32
 DIGEST_BYTES: Final = RAW_KEY_BYTES_MAX + 1
 ENTRY_OVERHEAD_BYTES: Final = 160
-"""Of a `bytes` key, an `int` and a place in a dict that has just grown, as measured on CPython 3.11 to 3.14."""
+"""For a `bytes` key, an `int` and an entry in a dict that has just grown, as measured on CPython 3.11 to 3.14."""
 
 
 class LatestOffsets:
@@ -29,9 +29,9 @@ class LatestOffsets:
         return len(self._offsets)
 
     def add(self, records: Iterable[Record], *, start_offset: int) -> bool:
-        """Take in the records of one batch; False: there was no room for all of its keys.
+        """Add the keys of one batch; False if there is not enough memory for all of them.
 
-        The first batch always has room, or a log with a batch of very many keys could never be cleaned.
+        The first batch is always added, or a log with a batch of very many keys could never be cleaned.
         """
         offsets = self._offsets
         for record in records:

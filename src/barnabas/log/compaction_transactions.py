@@ -1,10 +1,9 @@
-"""Transactions as compaction meets them, batch by batch: which records were aborted, which markers are still needed.
+"""Tracks transactions during compaction: which records were aborted, and which markers are still needed.
 
-What was aborted is known from the transaction indexes. Records of aborted transactions go, and supersede nothing. A
-marker is needed as long as a record of its transaction is there to be judged by it: once compaction comes upon a marker
-without having seen any, it gets a delete horizon, and goes when that has passed. Readers that began before must find it
-meanwhile, to know that the transaction has ended. The entries of the markers that are needed make up the transaction
-index of the cleaned segment.
+The transaction indexes list the aborted transactions. Their records are dropped, and do not supersede others. A marker
+is needed as long as records of its transaction remain. If compaction finds a marker without any, the marker gets a
+delete horizon and is dropped after that time: until then, readers that are in the middle of the transaction can see
+that it has ended. The aborts whose markers are needed become the transaction index of the cleaned segment.
 """
 
 from collections.abc import Iterable
@@ -16,18 +15,18 @@ from barnabas.records.control import read_marker
 
 class TransactionTracker:
     def __init__(self, aborted: Iterable[AbortedTransaction]) -> None:
-        self._ahead = sorted(aborted, key=lambda transaction: transaction.first_offset, reverse=True)
-        """Those that begin behind what was read so far, the next one last."""
+        self._upcoming = sorted(aborted, key=lambda transaction: transaction.first_offset, reverse=True)
+        """Aborted transactions that begin after the current batch, the next one last."""
         self._aborted: dict[int, AbortedTransaction] = {}
-        """By producer id: the aborted transaction that is open where we are."""
+        """By producer id: the aborted transaction that the current batch may belong to."""
         self._seen_aborted: set[int] = set()
-        """Producers of whose aborted transaction a batch was met."""
+        """Producers with a batch in their current aborted transaction."""
         self._seen_committed: set[int] = set()
         self.still_needed: list[AbortedTransaction] = []
-        """Entries for the transaction index of the segment that is being written."""
+        """The transaction index of the segment that is being written."""
 
     def is_aborted(self, header: BatchHeader) -> bool:
-        """Of a data batch. Every batch must be told of, in order."""
+        """Whether a data batch was aborted. Call this or `is_obsolete_marker` for every batch, in order."""
         self._advance_to(header)
         if not header.is_transactional:
             return False
@@ -38,7 +37,7 @@ class TransactionTracker:
         return False
 
     def is_obsolete_marker(self, batch: Batch) -> bool:
-        """Of a control batch: nothing is left of the transaction that it ended."""
+        """Whether no record is left of the transaction that a control batch ended."""
         header = batch.header
         self._advance_to(header)
         marker = read_marker(batch)
@@ -57,7 +56,7 @@ class TransactionTracker:
         return False
 
     def _advance_to(self, header: BatchHeader) -> None:
-        while self._ahead and self._ahead[-1].first_offset <= header.last_offset:
-            transaction = self._ahead.pop()
+        while self._upcoming and self._upcoming[-1].first_offset <= header.last_offset:
+            transaction = self._upcoming.pop()
             if transaction.last_offset >= header.base_offset:
                 self._aborted.setdefault(transaction.producer_id, transaction)

@@ -1,11 +1,11 @@
-"""The process that compacts: `python -m barnabas.log.compaction_worker <pid of the broker>`, a job on its stdin.
+"""The compaction worker process: `python -m barnabas.log.compaction_worker <pid of the broker>`, with a job on stdin.
 
-Compaction is Python at work for seconds, so it must not share an interpreter with the event loop. Each job gets a
-process of its own: it starts in a tenth of a second, gives its memory back when it ends, and may be killed at any
-moment. It writes its messages to stdout, one JSON document per line, and exits with 0 if all went well.
+Compaction keeps Python busy for seconds, so it must not share an interpreter with the event loop. Each job gets its own
+process, which starts in a tenth of a second, returns its memory when it ends, and can be killed at any time. It writes
+its messages to stdout, one JSON document per line, and exits with 0 on success.
 
-A broker that dies takes its worker with it: before each batch the worker makes sure that its parent is still the
-broker, because the next broker may be cleaning the same log soon.
+The worker ends when the broker dies: before each batch it checks that its parent is still the broker, because the next
+broker may clean the same log soon.
 """
 
 import os
@@ -21,7 +21,7 @@ from barnabas.log.compaction_job import CompactionJob, Failed, Message
 from barnabas.wire.errors import KafkaError
 
 NICENESS = 10
-"""Clients come first where cores are few."""
+"""Give the broker priority on machines with few cores."""
 
 SLEEP_SECONDS_MAX = 1.0
 ORPHANED = 3
@@ -43,7 +43,7 @@ def main() -> int:
 
 def end_if_orphaned(broker_pid: int) -> None:
     if os.getppid() != broker_pid:
-        os._exit(ORPHANED)  # at once, touching nothing: the files may be another worker's by now
+        os._exit(ORPHANED)  # at once, without cleaning up: the files may be another worker's by now
 
 
 def make_throttle(
@@ -53,7 +53,7 @@ def make_throttle(
     now: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Throttle:
-    """A throttle that holds reading and writing together to `bytes_per_second`, and checks before each batch."""
+    """A throttle that limits reads plus writes to `bytes_per_second`, and calls `check` before each batch."""
     started = now()
     done_bytes = 0
 

@@ -1,8 +1,8 @@
-"""Whether a log directory still works, shared by everything that writes below it.
+"""Whether a log directory is online, shared by everything that writes to it.
 
-A full disk is no damage: the write is undone, the client is told, and the next write may succeed. Any other error of
-the device takes the directory offline: what is in memory and what is on disk may differ from then on, so nothing
-below it is read or written again until the broker restarts.
+On a full disk, the write is undone, the client gets an error, and the next write may succeed. Any other I/O error takes
+the directory offline: memory and disk may differ from then on, so nothing in it is read or written until the broker
+restarts.
 """
 
 import errno
@@ -21,7 +21,7 @@ class DirectoryHealth:
     def __init__(self, path: str) -> None:
         self.path = path
         self.error: OSError | None = None
-        """What took the directory offline."""
+        """The error that took the directory offline."""
 
     @property
     def is_offline(self) -> bool:
@@ -30,20 +30,23 @@ class DirectoryHealth:
     def check(self) -> None:
         if self.error is not None:
             raise KafkaStorageError(
-                f"log directory {self.path} is offline since {self.error}. Repair or replace the disk, then restart"
+                f"log directory {self.path} is offline: {self.error}. "
+                "Repair or replace the disk, then restart the broker"
             )
 
     def take_offline(self, error: OSError, doing: str) -> None:
         if self.error is None:
             self.error = error
-            logger.error("log directory %s goes offline: %s (%s)", self.path, error, doing)
+            logger.error(
+                "log directory %s is offline until the broker restarts: %s (while %s)", self.path, error, doing
+            )
 
     def failure(self, error: OSError, doing: str) -> KafkaStorageError:
-        """The error to raise for `error`; unless the disk is just full, the directory is offline from now on."""
+        """The error to raise for `error`. Unless the disk is just full, this takes the directory offline."""
         if error.errno in DISK_FULL:
             return KafkaStorageError(
-                f"the disk of log directory {self.path} is full ({doing}). Nothing was written; "
-                "free some space, shorten retention, or add a log directory, and retry"
+                f"the disk of log directory {self.path} is full (while {doing}). Nothing was written. "
+                "Free some space, shorten retention, or add a log directory, then retry"
             )
         self.take_offline(error, doing)
-        return KafkaStorageError(f"log directory {self.path} failed: {error} ({doing})")
+        return KafkaStorageError(f"log directory {self.path} failed: {error} (while {doing})")

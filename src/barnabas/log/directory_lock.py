@@ -1,4 +1,4 @@
-"""One process per log directory: a lock on its `.lock` file, as Kafka takes it, so that nobody opens another's logs."""
+"""Locks the `.lock` file of a log directory, as Kafka does, so that only one process uses the directory."""
 
 import fcntl
 import os

@@ -1,7 +1,7 @@
-"""Two directories of one partition: what a crash leaves when it interrupts the end of a move (`future_log`).
+"""Resolves a partition with two directories, which a crash leaves at the end of a move (`future_log`).
 
-The log that ends later is the partition; both hold the same up to there. The other one is set aside, not removed: who
-copied a directory by hand may want to look at it.
+The log with the higher end offset is kept: the other has the same records up to its own end. The other is renamed to a
+stray, not deleted: the directory may have been copied by hand.
 """
 
 import logging
@@ -30,14 +30,14 @@ def resolve_duplicate(
     now_ms: int,
     unique: uuid.UUID,
 ) -> LogDirectory:
-    """The directory that holds the partition. The other one's is set aside as a stray."""
+    """Returns the log directory with the log that is kept. The other log is renamed to a stray."""
     ids = {read_topic_id(disk, f"{directory.path}/{partition}") for directory in (one, other)}
     if len(ids - {None}) > 1:
         raise KafkaStorageError(
             f"{partition} is in {one.path} and in {other.path}, as two different topics. "
-            "Move one of them out of the way"
+            "Move one of the two directories elsewhere, then restart"
         )
-    # Whether the topic is compacted is not known yet: gaps must not be taken for damage.
+    # It is not known yet whether the topic is compacted, so gaps must not count as damage.
     settings = replace(settings_of(partition), compact=True)
     ends = {each.path: _end_offset(disk, partition, each, settings, now_ms) for each in (one, other)}
     kept, aside = (one, other) if ends[one.path] >= ends[other.path] else (other, one)
@@ -45,7 +45,7 @@ def resolve_duplicate(
     disk.rename(f"{aside.path}/{partition}", target)
     aside.forget(partition)
     logger.warning(
-        "%s is in %s up to offset %d and in %s up to %d: going on with the former; the latter is kept as %s",
+        "%s is in %s up to offset %d and in %s up to %d: using the former; the latter was renamed to %s",
         partition,
         kept.path,
         ends[kept.path],

@@ -1,8 +1,7 @@
-"""Which leader epoch wrote from which offset on: what followers and consumers compare to find where logs diverge.
+"""The start offset of each leader epoch, which followers and consumers compare to find where logs diverge.
 
-Kept in `leader-epoch-checkpoint`. Epochs and start offsets both strictly increase. The file is written when the
-segments it speaks of are flushed, not on each new epoch: until then a recovery reads the epochs from the batches
-themselves.
+Stored in `leader-epoch-checkpoint`. Epochs and start offsets both strictly increase. The file is written when the
+segments are flushed, not on each new epoch: until then, recovery reads the epochs from the batches.
 """
 
 from bisect import bisect_right
@@ -28,7 +27,7 @@ class EpochCache:
         self.entries = entries if entries is not None else []
         self.latest_epoch = self.entries[-1].epoch if self.entries else UNDEFINED_EPOCH
         self.dirty = dirty
-        """The file does not say what `entries` says."""
+        """The file differs from `entries`."""
 
     @classmethod
     def load(cls, disk: Disk, directory: str) -> "EpochCache":
@@ -48,7 +47,7 @@ class EpochCache:
         return cls(entries, dirty=False)
 
     def assign(self, epoch: int, start_offset: int) -> None:
-        """`epoch` writes from `start_offset` on. Entries that contradict this are dropped: they never took effect."""
+        """`epoch` starts at `start_offset`. Entries that contradict this are dropped: they have no records."""
         if epoch < 0:
             return
         if self.entries:
@@ -61,7 +60,7 @@ class EpochCache:
         self._changed()
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
-        """The greatest known epoch at or below the one asked for, and where it ended; (-1, -1) if that is unknown."""
+        """The largest known epoch at or below `epoch`, and its end offset; (-1, -1) if unknown."""
         if epoch < 0 or epoch > self.latest_epoch:
             return UNDEFINED_EPOCH, UNDEFINED_OFFSET
         if epoch == self.latest_epoch:
@@ -71,7 +70,7 @@ class EpochCache:
         return floor, self.entries[higher].start_offset
 
     def epoch_at(self, offset: int) -> int:
-        """The epoch that wrote the offset; -1 if it is not known."""
+        """The leader epoch of an offset; -1 if unknown."""
         slot = bisect_right(self.entries, offset, key=lambda entry: entry.start_offset) - 1
         return self.entries[slot].epoch if slot >= 0 else UNDEFINED_EPOCH
 
@@ -82,7 +81,7 @@ class EpochCache:
             self._changed()
 
     def truncate_from_start(self, start_offset: int) -> None:
-        """Forget epochs that ended before; the one that covers `start_offset` now begins there."""
+        """Drop epochs that end before `start_offset`; the one that includes it now starts there."""
         covering = bisect_right(self.entries, start_offset, key=lambda entry: entry.start_offset) - 1
         if covering > 0 or (covering == 0 and self.entries[0].start_offset < start_offset):
             self.entries[: covering + 1] = [EpochEntry(self.entries[covering].epoch, start_offset)]
@@ -93,7 +92,7 @@ class EpochCache:
         self._changed()
 
     def persist(self, disk: Disk, directory: str) -> None:
-        """Replace the file if it is out of date; syncing it is the flush's part."""
+        """Replace the file if it is out of date. A flush syncs it."""
         if not self.dirty:
             return
         path = f"{directory}/{FILE_NAME}"

@@ -1,7 +1,7 @@
-"""Leader epochs and the batches that they are about: noted from batches, and compared with them.
+"""Reads leader epochs from batches, and compares the epoch cache with the batches.
 
-`leader-epoch-checkpoint` has no checksum, and a wrong entry makes a consumer believe that records were replaced. The
-entries for the active segment are compared with its batches when a log is opened; older ones when somebody asks.
+`leader-epoch-checkpoint` has no checksum, and with a wrong entry a consumer would think that records were replaced. The
+entries for the last segment are compared with its batches when a log is opened, older ones when they are requested.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,7 +27,7 @@ def read_epochs(segments: Iterable[Segment]) -> EpochCache:
 
 
 def epochs_match_last_segment(epochs: EpochCache, segments: Sequence[Segment], log_end_offset: int) -> bool:
-    """Whether the epochs are those of the batches in the last segment that has any."""
+    """Whether the epochs match the batches in the last segment that is not empty."""
     base_offset = next((each.base_offset for each in reversed(segments) if each.size), log_end_offset)
     starts = [entry.start_offset for entry in epochs.entries if base_offset < entry.start_offset < log_end_offset]
     offsets = {base_offset, *starts, *(start - 1 for start in starts), log_end_offset - 1}
@@ -37,7 +37,7 @@ def epochs_match_last_segment(epochs: EpochCache, segments: Sequence[Segment], l
 
 
 def epoch_matches_batch(epochs: EpochCache, segments: Sequence[Segment], offset: int) -> bool:
-    """True as well if the batch is damaged, or not there any more."""
+    """Whether the cache has the epoch of the batch at `offset`. Also True if that batch is damaged or gone."""
     segment = next((each for each in reversed(segments) if each.base_offset <= offset), None)
     if segment is None:
         return True

@@ -1,7 +1,7 @@
-"""How Kafka names the files of a partition: the base offset in twenty digits, then what the file holds.
+"""Kafka's names for the files of a partition: the base offset in twenty digits, then the kind of file.
 
-A suffix after that says which step of a two-step change the file is in: `.deleted` waits for its removal, `.cleaned` is
-being written by the cleaner, `.swap` is complete and about to replace the segments it was cleaned from.
+A suffix marks a change in progress: a `.deleted` file will be removed, a `.cleaned` one is being written by the
+cleaner, and a `.swap` one is complete and about to replace the segments from which it was made.
 """
 
 import re
@@ -12,7 +12,7 @@ OFFSET_INDEX: Final = ".index"
 TIME_INDEX: Final = ".timeindex"
 TXN_INDEX: Final = ".txnindex"
 TXN_CHECKSUM: Final = ".txnchecksum"
-"""Ours, of the transaction index: its format has no room for one. Kafka leaves files of other names alone."""
+"""Only in Barnabas: the transaction index format has no checksum. Kafka ignores files with other names."""
 PRODUCER_SNAPSHOT: Final = ".snapshot"
 
 DELETED: Final = ".deleted"
@@ -39,6 +39,6 @@ def file_name(offset: int, kind: str, suffix: str = "") -> str:
 
 
 def parse_file_name(name: str) -> FileName | None:
-    """None for everything that is not part of a segment: checkpoints, metadata, raft snapshots."""
+    """None for files that do not belong to a segment: checkpoints, metadata, raft snapshots."""
     match = _NAME.fullmatch(name)
     return None if match is None else FileName(int(match["offset"]), match["kind"], match["suffix"])

@@ -1,13 +1,13 @@
-"""A partition's log on its way into another log directory: a copy that catches up with a log that is written to.
+"""The future log of a partition that moves to another log directory: a copy that catches up with the current log.
 
-As with Kafka the copy lies in `<topic>-<partition>.<id>-future` until it takes over. It is made of sealed segments,
-which nobody changes any more: the active one is sealed whenever it has grown, so that a round copies what came since
-the last one. What retention or the cleaner took meanwhile is taken from the copy too. When little is left, the rest is
-written in one turn of the loop, the directory gets the partition's name, and the log is opened there.
+As in Kafka, the copy is in `<topic>-<partition>.<id>-future` until it takes over. Only sealed segments are copied, as
+they no longer change: the active one is sealed whenever it has grown, so each round copies what was appended since the
+last. Segments that retention or the cleaner removed are removed from the copy too. When little is left, the rest is
+written without a pause, the directory is renamed to the partition's name, and the log is opened there.
 
-From then on there are two directories of that name, until the new one is synced and the old one goes. A crash in
-between leaves both, and the next start keeps the one whose log ends later (`duplicates`): the new one once it is
-synced, the old one if some of the rest was lost. Before the new one has the name, a crash leaves the old one as it was.
+Then two directories have that name, until the new one is synced and the old one is removed. After a crash in between,
+the next start keeps the one with the higher end offset (`duplicates`): the new one if it was synced, the old one if
+the new one lost some of the rest. A crash before the rename does not affect the old one.
 """
 
 import uuid
@@ -25,13 +25,13 @@ from barnabas.model import TopicPartition
 from barnabas.wire.errors import InvalidTopic, KafkaStorageError
 
 COPY_BYTES: Final = 16 * 1024 * 1024
-"""At a time: then others get their turn at the worker."""
+"""Per job, so that other jobs can use the worker in between."""
 _PIECE_BYTES: Final = 1024 * 1024
 DIRECTORY_NAME_MAX: Final = 255
 
 
 class CopyJob:
-    """A part of one file. `run` on a worker; OSError is for who waits for it."""
+    """Copies a part of one file. Call `run` on a worker; it may raise OSError."""
 
     def __init__(self, disk: Disk, source: str, target: str, position: int, size: int) -> None:
         self._disk = disk
@@ -66,11 +66,11 @@ class FutureLog:
         self.path = f"{directory.path}/{name}"
         self._copied: dict[int, Segment] = {}
         self.size = 0
-        """Bytes that were copied."""
+        """In bytes, as far as it was copied."""
 
     @property
     def end_offset(self) -> int:
-        """All below it was copied, at least."""
+        """Everything below was copied, and possibly more."""
         return max(self._copied, default=0)
 
     def begin(self) -> None:
@@ -82,14 +82,14 @@ class FutureLog:
             self._disk.remove_tree(self.path)
 
     def segments_to_copy(self, log: PartitionLog) -> list[Segment]:
-        """The sealed segments that are yet to be copied. What is not in the log any more leaves the copy."""
+        """The sealed segments that are not copied yet. Removes copies of segments that the log no longer has."""
         sealed = {segment.base_offset: segment for segment in log.segments if segment is not log.segments.active}
         for base_offset, segment in list(self._copied.items()):
             if sealed.get(base_offset) is not segment:
-                self._forget(base_offset, segment)
+                self._remove_copy(base_offset, segment)
         return [segment for base_offset, segment in sealed.items() if base_offset not in self._copied]
 
-    def _forget(self, base_offset: int, segment: Segment) -> None:
+    def _remove_copy(self, base_offset: int, segment: Segment) -> None:
         del self._copied[base_offset]
         self.size -= segment.size
         for path in self._paths(base_offset):
@@ -101,7 +101,7 @@ class FutureLog:
         return [*names, snapshot_path(self.path, base_offset)]
 
     def copy_jobs(self, segment: Segment) -> Iterator[CopyJob]:
-        """The segment's files, the records last: then, after `finish`, all of it is there."""
+        """Jobs that copy the files of a segment, the `.log` last. Call `finish` after all have run."""
         base_offset, directory = segment.base_offset, segment.path(LOG).rpartition("/")[0]
         sources = [segment.path(kind) for kind in INDEX_KINDS]
         sources.append(snapshot_path(directory, base_offset))
@@ -118,9 +118,9 @@ class FutureLog:
         self.size += segment.size
 
     def take_over(self, log: PartitionLog, now_ms: int) -> PartitionLog:
-        """Write what is left, take the partition's name, and open: the log from now on.
+        """Copy the rest, rename the directory, and open it: returns the partition's new log.
 
-        Everything but the active segment must have been copied, and that one must be small. A failure changes nothing.
+        Every sealed segment must have been copied, and the active one must be small. On failure nothing has changed.
         """
         active = log.segments.active
         snapshot = snapshot_path(log.directory, active.base_offset)
@@ -134,7 +134,7 @@ class FutureLog:
         except BaseException:
             self._disk.rename(path, self.path)
             raise
-        # They know more than can be read: transactions that are being verified, epochs without records.
+        # These hold more than is on disk: transactions that are being verified, epochs without records.
         new.producers = log.producers
         new.epochs = log.epochs
         new.epochs.dirty = True
@@ -149,7 +149,7 @@ class FutureLog:
             log.settings,
             now_ms=now_ms,
             clean_shutdown=False,
-            recovery_point=log.log_end_offset,  # nothing was lost on the way: what is damaged was so before
+            recovery_point=log.log_end_offset,  # there was no crash: damage in the copy is in the original too
             log_start_offset=log.log_start_offset,
             high_watermark=log.high_watermark,
             topic_id=log.topic_id,

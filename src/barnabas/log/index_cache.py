@@ -1,14 +1,14 @@
-"""Indexes of sealed segments in memory, the least recently used dropped first.
+"""An LRU cache for the indexes of sealed segments.
 
-The active segment of a log keeps its indexes for itself; those of older segments are loaded when a lookup needs them,
-and count against one bound for all logs of a broker.
+The active segment of a log keeps its indexes in memory. Those of older segments are loaded when a lookup needs them,
+and share one memory limit for all logs of a broker.
 """
 
 from collections import OrderedDict
 from typing import Final, Protocol
 
 BYTES_MAX: Final = 64 * 1024 * 1024
-"""About thirteen full segments of 1 GiB at Kafka's defaults, whose two indexes have 5 MiB at most."""
+"""Enough for about thirteen full segments of 1 GiB at Kafka's defaults, each with up to 5 MiB of indexes."""
 
 
 class Droppable(Protocol):

@@ -1,8 +1,8 @@
-"""What the two sparse indexes share: entries live in memory and are appended to their file when a segment is sealed.
+"""Shared by the two sparse indexes: entries are in memory, and are appended to the file when a segment is sealed.
 
-Kafka maps its index files and preallocates them; ours simply grow. They are written when a segment is rolled and when
-the log is closed, not on each append: after a crash, every segment that may miss entries is scanned and its indexes
-rebuilt anyway, so that writing them earlier would buy nothing.
+Kafka preallocates its index files and maps them into memory; ours simply grow. They are written when a segment is
+rolled and when the log is closed, not on each append: after a crash, every segment that may lack entries is scanned
+and its indexes are rebuilt anyway.
 """
 
 from array import array
@@ -15,14 +15,14 @@ class CorruptIndex(Exception):
 
 
 def check_increasing(values: "array[int]") -> None:
-    """Entries must increase. Neighbours that are equal pass: an index full of zeros, as a crash leaves it, does not."""
+    """Entries must not decrease. An index full of equal entries, like the zeros that a crash may leave, is corrupt."""
     numbers = values.tolist()
     if numbers and (numbers[0] < 0 or (len(numbers) > 1 and numbers[0] == numbers[-1]) or numbers != sorted(numbers)):
         raise CorruptIndex("entries are not in increasing order")
 
 
 def write_entries(disk: Disk, path: str, *, position: int, entries: bytes) -> None:
-    """Make the file end with `entries` at `position`: what was there before stays, what was after it goes."""
+    """Write `entries` at `position` and truncate the file after them."""
     file = disk.open(path, create=True)
     try:
         if entries:

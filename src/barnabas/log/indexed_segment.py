@@ -1,10 +1,10 @@
-"""A segment's files: the `.log`, its two sparse indexes, its aborted transactions, and their names.
+"""A segment's files: the `.log`, its two sparse indexes, its transaction index, and their names.
 
-The indexes of a sealed segment are loaded when they are needed, each on its own, and dropped when memory is short.
-One that is missing or damaged is rebuilt from the batches. An index can also be wrong without looking wrong; whoever
-uses an entry compares it with the batch that it points to (`Segment.seek`, `timestamp_lookup`).
+The indexes of a sealed segment are loaded one by one when they are needed, and dropped when the cache is full. A
+missing or damaged index is rebuilt from the batches. As an index can also be wrong without looking wrong, each entry is
+compared with the batch that it points to when it is used (`Segment.seek`, `timestamp_lookup`).
 
-Damage in the `.log` is remembered where it was found, and passed over from then on. Its bytes stay where they are.
+Damage that is found in the `.log` is remembered, and skipped from then on. The damaged bytes stay in the file.
 """
 
 import logging
@@ -79,21 +79,21 @@ class IndexedSegment:
         self.suffix = suffix
         self.size = size
         self.offset_limit = base_offset + RELATIVE_OFFSET_MAX + 1
-        """No offset of it reaches this: where the next segment begins, if there is one."""
+        """All its offsets are below: the base offset of the next segment, if there is one."""
         self.damages: tuple[Damage, ...] = ()
-        """What is known to be damaged in the `.log`, front to back."""
+        """The known damage in the `.log`, in order of position."""
         self.sealed = True
         self.max_timestamp: int | None = None
         """None: not read yet. -1: no batch has a timestamp."""
         self.max_timestamp_offset = base_offset
         self.is_time_checked = False
-        """Whether `max_timestamp` was compared with the batches, and not only read from the index."""
+        """Whether `max_timestamp` was compared with the batch, not only read from the index."""
         self._file: File | None = None
         self._offset_index: OffsetIndex | None = None
         self._time_index: TimeIndex | None = None
         self._transaction_index: TransactionIndex | None = None
         self.has_aborted = False
-        """Whether an ABORT marker in it ended a transaction: then it has a transaction index, in memory or a file."""
+        """Whether the segment has ABORT markers: then it has a transaction index, in memory or as a file."""
         self._cache = cache
         self._index_interval_bytes = index_interval_bytes
 
@@ -112,9 +112,9 @@ class IndexedSegment:
     # Batches
 
     def headers(self, position: int = 0) -> Iterator[tuple[int, BatchHeader]]:
-        """(position, header) of the batches from `position` on, without a look at their CRC.
+        """(position, header) of the batches from `position` on, without checking their CRC.
 
-        What is known to be damaged is passed over. DamagedBatch: there is more of it.
+        Known damage is skipped. Raises DamagedBatch if there is more.
         """
         next_offset = self.base_offset
         for damage in (*(each for each in self.damages if each.end > position), None):
@@ -126,7 +126,7 @@ class IndexedSegment:
                 position = damage.end
 
     def scan(self, position: int = 0, *, next_offset: int | None = None) -> Iterator[PlacedBatch | Damage]:
-        """Every batch from `position` on, checked; the damage among them is remembered."""
+        """Every batch from `position` on, checked, and the damage between them, which is remembered."""
         for found in scan_batches(
             self.file,
             position,
@@ -139,31 +139,31 @@ class IndexedSegment:
             yield found
 
     def batches(self, position: int = 0, *, next_offset: int | None = None) -> Iterator[PlacedBatch]:
-        """The valid ones of `scan`."""
+        """Like `scan`, but only the valid batches."""
         return (found for found in self.scan(position, next_offset=next_offset) if isinstance(found, PlacedBatch))
 
     def first_header(self) -> BatchHeader | None:
-        """Of the first batch that is valid; None: there is none."""
+        """The header of the first valid batch; None: there is none."""
         try:
             return next((header for _, header in self.headers()), None)
         except DamagedBatch:
             return next((found.batch.header for found in self.batches()), None)
 
     def remember_damage(self, damage: Damage) -> None:
-        """A worker may call it, too: two at a time would find the same damage, or find one of them again."""
+        """Workers may call it at the same time: at worst, damage is forgotten and found again."""
         if damage not in self.damages:
             apart = [known for known in self.damages if known.end <= damage.position or known.position >= damage.end]
             self.damages = tuple(sorted([*apart, damage], key=lambda each: each.position))
 
     def largest_timestamp(self) -> int:
-        """The largest timestamp of its batches; -1: none has one."""
+        """The largest timestamp of its batches; -1: no batch has a timestamp."""
         if self.max_timestamp is None:
             self.max_timestamp, relative = self._last_time_entry()
             self.max_timestamp_offset = self.base_offset + relative
         return self.max_timestamp
 
     def _last_time_entry(self) -> tuple[int, int]:
-        """Of a sealed segment: the end of the file says it, the rest need not be loaded."""
+        """The last entry of the time index; of a sealed segment, only the ends of the file are read for it."""
         if self._time_index is None:
             path = self.path(TIME_INDEX)
             size = self._disk.size(path) if self._disk.exists(path) else 0
@@ -206,7 +206,7 @@ class IndexedSegment:
         return self._time_index
 
     def transaction_index(self) -> TransactionIndex:
-        """CorruptIndex: only a look at all batches since some earlier snapshot of the producers can mend it."""
+        """Raises CorruptIndex: `producer_rebuild` can rebuild it, as that needs the producer state."""
         if self._transaction_index is None:
             content = self._disk.read_file(self.path(TXN_INDEX)) if self.has_aborted else b""
             path = self.path(TXN_CHECKSUM)
@@ -217,7 +217,7 @@ class IndexedSegment:
         return self._transaction_index
 
     def replace_transaction_index(self, entries: Iterable[AbortedTransaction]) -> None:
-        """For one that was found damaged."""
+        """Replace a damaged index."""
         self._transaction_index = TransactionIndex(replaces_file=True)
         self.has_aborted = False
         for entry in entries:
@@ -229,7 +229,7 @@ class IndexedSegment:
         self.has_aborted = True
 
     def _rebuild_because(self, error: Exception) -> None:
-        logger.warning("an index of %s is missing or damaged (%s): rebuilding both", self.path(LOG), error)
+        logger.warning("an index of %s is missing or damaged (%s): rebuilding its indexes", self.path(LOG), error)
         self.rebuild_indexes()
 
     def _account(self) -> None:
@@ -249,7 +249,7 @@ class IndexedSegment:
         return index
 
     def join_cache(self, cache: IndexCache) -> None:
-        """Let another cache count its indexes: it was opened apart and joins the others now."""
+        """Move its indexes to the shared cache, after it was opened with a separate one."""
         self._cache = cache
         if self.sealed:
             self._account()
@@ -258,7 +258,7 @@ class IndexedSegment:
         self._offset_index = self._time_index = self._transaction_index = None
 
     def rebuild_indexes(self) -> None:
-        """From the batches, all of which are read and checked: afterwards all damage is known."""
+        """Rebuild both from the batches, all of which are read and checked: this finds all damage."""
         offset_index, time_index = OffsetIndex(), TimeIndex()
         self.max_timestamp, self.max_timestamp_offset = -1, self.base_offset
         self.damages = ()
@@ -277,11 +277,11 @@ class IndexedSegment:
         try:
             self.persist_indexes()
         except OSError as error:
-            # A full disk must not keep anybody from reading: they are in memory, and rebuilt again when dropped.
+            # A full disk must not prevent reads: the indexes are in memory, and rebuilt again if they are dropped.
             logger.warning("the indexes of %s could not be written: %s", self.path(LOG), error)
 
     def finish_time_index(self) -> None:
-        """The time index ends with the largest timestamp."""
+        """Append the largest timestamp, which is the last entry of every time index."""
         _, time_index = self.indexes()
         time_index.append(self.largest_timestamp(), self.max_timestamp_offset - self.base_offset)
 
@@ -298,7 +298,7 @@ class IndexedSegment:
         return [self.path(kind) for kind in SEGMENT_KINDS if self._disk.exists(self.path(kind))]
 
     def change_suffix(self, suffix: str) -> None:
-        """Rename its files. The open file stays valid, so do slices of it."""
+        """Rename its files. The open file and slices of it stay usable."""
         old_paths = self.existing_paths()
         old_suffix, self.suffix = self.suffix, suffix
         for path in old_paths:
@@ -307,12 +307,12 @@ class IndexedSegment:
             self._file.moved_to(self.path(LOG))
 
     def mark_deleted(self) -> list[File]:
-        """Rename its files; who removes them later closes the file that is returned, if it was open."""
+        """Rename its files. Returns the open file, if any, to be closed when the files are removed."""
         self.change_suffix(self.suffix + DELETED)
         return self.detach()
 
     def detach(self) -> list[File]:
-        """Give up the file, if it is open, for the caller to close."""
+        """Return the file, if it is open, for the caller to close."""
         self._cache.forget(self)
         files = [self._file] if self._file is not None else []
         self._file = None

@@ -1,4 +1,4 @@
-"""A look at a log that nobody has opened: which batches are valid, and where it ends. Nothing is changed."""
+"""Inspects a log without opening it: its valid batches, its damage and its end. Changes nothing."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Work for a worker thread: fsyncs and removals. A job touches no state of the log, which takes note afterwards."""
+"""Jobs for a worker thread: fsyncs and deletions. A job does not change the log, which is updated afterwards."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from barnabas.log.segment import Segment
 
 
 class FlushJob:
-    """Syncs what a log held when the job was made. `run` on a worker, then `PartitionLog.finish_flush`."""
+    """Syncs what was in a log when the job was created. Call `run` on a worker, then `PartitionLog.finish_flush`."""
 
     __slots__ = ("_directories", "_disk", "_files", "_paths", "error", "now_ms", "sealed", "target_offset")
 
@@ -26,7 +26,7 @@ class FlushJob:
     ) -> None:
         self._disk = disk
         self.target_offset = target_offset
-        """Everything below is on the device once the job has run."""
+        """Everything below is synced once the job has run."""
         self.sealed = sealed
         self.now_ms = now_ms
         self._files = files
@@ -35,7 +35,7 @@ class FlushJob:
         self.error: OSError | None = None
 
     def run(self) -> None:
-        """Never raises: `finish_flush` deals with what went wrong."""
+        """Never raises: `finish_flush` handles the error."""
         try:
             for file in self._files:
                 self._sync_file(file)
@@ -52,13 +52,13 @@ class FlushJob:
         except OSError:
             if not file.path.endswith(DELETED):
                 raise
-            # Retention took it meanwhile, and its removal has closed it: nobody needs it on the device any more.
+            # Retention deleted it meanwhile, and the deletion closed it: it need not be synced any more.
 
     def _sync_path(self, path: str) -> None:
         try:
             file = self._disk.open(path)
         except FileNotFoundError:
-            return  # retention took it meanwhile
+            return  # retention deleted it meanwhile
         try:
             file.sync()
         finally:
@@ -73,7 +73,7 @@ class DeletionJob(NamedTuple):
     files: Sequence[File]
     paths: Sequence[str]
     synced_directory: str | None = None
-    """Synced before anything is removed: what replaced the files must be there for good."""
+    """Synced before anything is removed, so that the files' replacements are durable first."""
 
     def run(self) -> None:
         for file in self.files:

@@ -1,11 +1,11 @@
-"""One log directory: its identity, its partitions by name, its checkpoints, and whether it was closed cleanly.
+"""One log directory: its identity, the names of its partitions, its checkpoints, and whether it was closed cleanly.
 
-At start only names are read; logs are opened when they are first asked for. `.kafka_cleanshutdown` is removed at
-start and written at a clean close. Logs that nobody touched since an unclean shutdown are still unchecked then, so
-the mark is left out until every log of the directory has been recovered: the next start treats all as unclean again,
-which costs a scan of the newest segment of each log when it is first touched, and never a wrong trust.
+At start only names are read; logs are opened on first use. `.kafka_cleanshutdown` is removed at start and written after
+a clean shutdown. But logs that were not used since an unclean shutdown have not been recovered yet, so the file is not
+written until every log of the directory has been recovered. Until then every start counts as unclean, which is safe: it
+only costs a scan of the newest segment of each log when it is first used.
 
-The checkpoints name every partition of the directory; those that are not open keep the offsets they had.
+The checkpoints contain every partition of the directory; those that are not open keep their offsets.
 """
 
 import logging
@@ -33,11 +33,11 @@ DELETE_SUFFIX: Final = "-delete"
 STRAY_SUFFIX: Final = "-stray"
 FUTURE_SUFFIX: Final = "-future"
 _DASH: Final = 62
-"""The value of '-' among the digits of URL-safe base 64."""
+"""The value of '-' in URL-safe base64."""
 
 
 class CheckpointJob:
-    """Writes a directory's checkpoints. `run` on a worker, then `LogDirectory.finish_checkpoint`."""
+    """Writes a directory's checkpoints. Call `run` on a worker, then `LogDirectory.finish_checkpoint`."""
 
     def __init__(self, disk: Disk, changed: dict[str, dict[TopicPartition, int]]) -> None:
         self._disk = disk
@@ -47,7 +47,7 @@ class CheckpointJob:
     def run(self) -> None:
         try:
             for path, offsets in self.changed.items():
-                # Kafka takes the cleaner offsets of all directories together, and no two entries may be the same.
+                # Kafka merges the cleaner offsets of all directories, and a partition must not occur twice.
                 content = encode_offsets(offsets, checksum=not path.endswith(CLEANER_OFFSETS))
                 self._disk.replace_file(path, content)
         except OSError as error:
@@ -69,14 +69,14 @@ class LogDirectory:
         """Partitions that were being moved into this directory."""
         self.recovery_points: dict[TopicPartition, int] = {}
         self.recovery_points_are_lost = False
-        """They were written down, and cannot be read any more."""
+        """Their checkpoint exists, but is damaged."""
         self.log_starts: dict[TopicPartition, int] = {}
         self.high_watermarks: dict[TopicPartition, int] = {}
         self.cleaner_offsets: dict[TopicPartition, int] = {}
         self._written: dict[str, dict[TopicPartition, int]] = {}
 
     def load(self, *, cluster_id: str, node_id: int, random: random.Random) -> None:
-        """Read names and checkpoints. An error takes the directory offline; a foreign directory is refused."""
+        """Read names and checkpoints. An I/O error takes the directory offline; another node's directory is refused."""
         try:
             self._disk.make_dirs(self.path)
             self.properties = self._identify(cluster_id, node_id, random)
@@ -87,9 +87,9 @@ class LogDirectory:
             for name in self._disk.list_dir(self.path):
                 if name.endswith(DELETE_SUFFIX):
                     self.to_remove.append(name)
-                elif (coming := parse_future_name(name)) is not None:
+                elif (moving := parse_future_name(name)) is not None:
                     self.to_remove.append(name)
-                    self.interrupted_moves.append(coming)
+                    self.interrupted_moves.append(moving)
                 elif (partition := parse_partition_name(name)) is not None:
                     self.partitions.add(partition)
             self.unclean = set() if clean else set(self.partitions)
@@ -97,7 +97,7 @@ class LogDirectory:
                 offsets.update(self._read_checkpoint(name))
             self._drop_impossible_log_starts()
         except OSError as error:
-            # Also if it is only full: without its identity and its checkpoints there is nothing to go on with.
+            # Even if it is only full: it cannot be used without its identity and its checkpoints.
             self.health.take_offline(error, "reading the log directory")
 
     def _identify(self, cluster_id: str, node_id: int, random: random.Random) -> MetaProperties:
@@ -113,13 +113,13 @@ class LogDirectory:
         return found
 
     def _drop_impossible_log_starts(self) -> None:
-        """Records are deleted up to the high watermark at most, and that is written first."""
+        """A log start offset is never above the high watermark, whose checkpoint is written first."""
         for partition, log_start in list(self.log_starts.items()):
             high_watermark = self.high_watermarks.get(partition)
             if high_watermark is not None and log_start > high_watermark:
                 logger.warning(
-                    "%s/%s says that %s starts at offset %d, and its high watermark is %d: starting it at its first "
-                    "record. Records that were deleted may be back; delete them again with kafka-delete-records",
+                    "%s/%s is wrong: the log start offset of %s is %d, but its high watermark is %d. The log starts at "
+                    "its first record instead. If deleted records are back, delete them with kafka-delete-records",
                     self.path,
                     LOG_STARTS,
                     partition,
@@ -129,7 +129,7 @@ class LogDirectory:
                 del self.log_starts[partition]
 
     def _checkpoints(self) -> dict[str, dict[TopicPartition, int]]:
-        """In the order in which they are written."""
+        """By file name, in the order in which they are written."""
         return {
             RECOVERY_POINTS: self.recovery_points,
             HIGH_WATERMARKS: self.high_watermarks,
@@ -145,8 +145,8 @@ class LogDirectory:
         try:
             offsets = decode_offsets(content)
         except CorruptCheckpoint as error:
-            # Each has a safe default: recover from the start, start at the first segment, commit anew, clean anew.
-            logger.warning("%s is damaged (%s): going on without it; it is written anew", path, error)
+            # Each has a safe default: recover everything, start at the first segment, commit again, clean again.
+            logger.warning("%s is damaged (%s): using defaults; the file will be written again", path, error)
             self.recovery_points_are_lost = self.recovery_points_are_lost or name == RECOVERY_POINTS
             return {}
         self._written[path] = offsets
@@ -159,7 +159,7 @@ class LogDirectory:
             offsets.pop(partition, None)
 
     def note_offsets(self, logs: Iterable[PartitionLog]) -> None:
-        """What the next checkpoint says of these open logs."""
+        """Take the offsets of these open logs for the next checkpoint."""
         for log in logs:
             partition = log.topic_partition
             self.recovery_points[partition] = log.checkpointed_recovery_point
@@ -167,7 +167,7 @@ class LogDirectory:
             if log.log_start_offset > log.segments[0].base_offset:
                 self.log_starts[partition] = log.log_start_offset
             else:
-                self.log_starts.pop(partition, None)  # as Kafka: the first segment's name says it already
+                self.log_starts.pop(partition, None)  # as in Kafka: it follows from the name of the first segment
 
     def begin_checkpoint(self) -> CheckpointJob | None:
         """A job that writes the checkpoints that differ from those on disk."""
@@ -186,7 +186,7 @@ class LogDirectory:
         self._written.update(job.changed)
 
     def volume_bytes(self) -> tuple[int, int]:
-        """Total and free bytes of the volume; (-1, -1) if it cannot be asked."""
+        """Total and free bytes of the volume; (-1, -1) if unknown."""
         try:
             return self._disk.total_bytes(self.path), self._disk.free_bytes(self.path)
         except OSError:
@@ -207,7 +207,7 @@ def parse_future_name(name: str) -> TopicPartition | None:
 
 
 def _new_id(random: random.Random) -> uuid.UUID:
-    """Kafka's tools take one that begins with a dash, as they write it in base 64, for a flag."""
+    """An id that does not begin with a dash in base64: Kafka's tools would take it for a flag."""
     while True:
         new = uuid.UUID(int=random.getrandbits(128), version=4)
         if new.bytes[0] >> 2 != _DASH:

@@ -1,8 +1,8 @@
-"""A run of batches in one segment, ready to be read: from the page cache at once, or from the device on a worker.
+"""A range of batches in one segment, ready to be read: from the page cache at once, or from the device on a worker.
 
-A damaged batch is never served. What this process wrote or has checked before is read without a check. Older bytes are
-checked when they are first read, on the worker, so that the loop never pays for it: valid batches before a damaged one
-are served, and a read that begins at the damaged one raises DamagedRecords.
+A damaged batch is never served. What this process wrote or checked before is read without a check. Other bytes are
+checked when they are first read, on the worker, so that this never blocks the event loop. Valid batches before a
+damaged one are served, and a read that begins at the damaged one raises DamagedRecords.
 """
 
 import errno
@@ -29,25 +29,25 @@ class LogSlice:
         size: int,
         expected_epoch: int = NO_LEADER_EPOCH,
     ) -> None:
-        """`expected_epoch`: of the first batch; needed only where it was not written by this process."""
+        """`expected_epoch`: the leader epoch of the first batch; needed unless this process wrote it."""
         self._segment = segment
         self._found = found
         self._expected_epoch = expected_epoch
         self._file: File = segment.file
         self._health = health
         self.offset = offset
-        """The offset that was asked for; the first batch holds it, or the first offset after it that exists."""
+        """The requested offset; the first batch contains it, or the first offset after it that exists."""
         self.position = found.position
         self.size = size
         """In bytes. The last batch may be cut off, the first never is."""
 
     @property
     def upper_bound_offset(self) -> int | None:
-        """No record of it lies at or past this offset; None: not known, any that its reader may have."""
+        """All its records are below this offset; None: only the reader's own limit is known."""
         return self._segment.upper_bound_offset(self.position + self.size)
 
     def try_read(self) -> bytes | None:
-        """The bytes, if they can be had without waiting for the device and need no check; else None: call `read`."""
+        """The bytes, if they are in the page cache and need no check; else None: call `read`."""
         if self._needs_check():
             return None
         try:
@@ -67,7 +67,7 @@ class LogSlice:
                 return self._read_checked()
         except OSError as error:
             raise self._failure(error) from error
-        # Two workers may come here at once: the smaller of their marks then costs a second check, no more.
+        # Two workers may race here: if the smaller value wins, some bytes are checked twice.
         if self.position <= segment.verified_to < self.position + valid:
             segment.verified_to = self.position + valid
         return data[:valid]
@@ -82,7 +82,7 @@ class LogSlice:
         return self._health.failure(error, f"reading {self._file.path}")
 
     def _quick_check(self, data: bytes) -> int | None:
-        """Length of the whole batches at the front if all are valid and of one epoch, without a gap; else None."""
+        """The size of the complete batches, if all are valid, have the expected epoch and no gaps; else None."""
         valid = 0
         expected_offset = self._found.expected_offset
         try:
@@ -101,7 +101,7 @@ class LogSlice:
         return valid or None
 
     def _read_checked(self) -> bytes:
-        """As many valid batches as there are, from the offset that was asked for on."""
+        """All valid batches from the requested offset up to the next damage."""
         end = self.position + self.size
         pieces: list[memoryview] = []
         for found in self._segment.scan_from(self._found.entry_before):
@@ -111,7 +111,7 @@ class LogSlice:
                 if found.next_offset is None or found.next_offset > self.offset:
                     raise DamagedRecords(found)
             elif found.end > end and (pieces or found.position > self.position):
-                break  # the rest, or all of it where damage had hidden the right place, is for the next fetch
+                break  # the rest is for the next fetch; all of it, if damage hid the right position
             elif found.batch.header.last_offset >= self.offset:
                 pieces.append(found.batch.data)
         return b"".join(pieces)

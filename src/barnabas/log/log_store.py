@@ -1,7 +1,6 @@
-"""All partitions of a broker, over its log directories. Logs are opened when they are first asked for.
+"""All partitions of a broker in its log directories. Logs are opened on first use.
 
-A directory that fails takes its partitions offline and leaves the others alone: operations on its logs raise
-KafkaStorageError from then on.
+A directory that fails takes only its own partitions offline: operations on their logs raise KafkaStorageError.
 """
 
 import logging
@@ -42,7 +41,7 @@ class StoredPartition(NamedTuple):
 
 
 class OpenJob:
-    """Opens one log, which may take long after a crash. `run` on a worker, then `LogStore.finish_open`."""
+    """Opens one log, which may take long after a crash. Call `run` on a worker, then `LogStore.finish_open`."""
 
     def __init__(self, topic_partition: TopicPartition, open_log: Callable[[], PartitionLog]) -> None:
         self.topic_partition = topic_partition
@@ -54,7 +53,7 @@ class OpenJob:
         """Never raises: `finish_open` does."""
         try:
             self.log = self._open_log()
-        except Exception as error:  # whatever it is belongs to who waits for the log
+        except Exception as error:  # for the caller of `finish_open`
             self.error = error
 
 
@@ -72,9 +71,9 @@ class LogStore:
         lock: Callable[[str], Lock] | None = None,
         inspect: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """Reads the names of what is in the directories. `lock` is `DirectoryLock` on a real disk.
+        """Reads the names of the partitions in the directories. `lock` is `DirectoryLock` on a real disk.
 
-        `inspect` gets each directory once it is locked, and may refuse it before anything is changed.
+        `inspect` is called with each directory once it is locked, and may refuse it before anything is changed.
         """
         self._disk = disk
         self._settings_of = settings_of
@@ -130,7 +129,7 @@ class LogStore:
     def _unique(self) -> uuid.UUID:
         return uuid.UUID(int=self._random.getrandbits(128), version=4)
 
-    # What is there
+    # Looking up
 
     def __contains__(self, topic_partition: TopicPartition) -> bool:
         return topic_partition in self._partition_dirs
@@ -140,7 +139,7 @@ class LogStore:
             yield StoredPartition(topic_partition, directory)
 
     def topic_id_of(self, topic_partition: TopicPartition) -> TopicId | None:
-        """From its metadata file; the log is not opened for it."""
+        """From its metadata file if the log is not open."""
         log = self._logs.get(topic_partition)
         if log is not None:
             return log.topic_id
@@ -160,7 +159,7 @@ class LogStore:
         return self._logs.get(topic_partition)
 
     def get(self, topic_partition: TopicPartition) -> PartitionLog:
-        """The log, opened now if it was not."""
+        """The log, which is opened if necessary."""
         log = self._logs.get(topic_partition)
         if log is None:
             job = self.begin_open(topic_partition)
@@ -169,12 +168,12 @@ class LogStore:
         return log
 
     def needs_recovery(self, topic_partition: TopicPartition) -> bool:
-        """Whether opening it means scanning segments: better done on a worker, by `begin_open`."""
+        """Whether opening the log scans segments: then use `begin_open` and a worker."""
         directory = self._partition_dirs.get(topic_partition)
         return directory is not None and topic_partition in directory.unclean
 
     def bytes_to_scan(self, topic_partition: TopicPartition) -> int:
-        """How much opening it would read after an unclean shutdown, by the sizes of its files."""
+        """How many bytes recovery has to read to open the log, by the sizes of its files."""
         directory = self._partition_dirs.get(topic_partition)
         if directory is None or topic_partition not in directory.unclean:
             return 0
@@ -238,16 +237,16 @@ class LogStore:
     def create(
         self, topic_partition: TopicPartition, topic_id: TopicId, settings: LogSettings | None = None
     ) -> PartitionLog:
-        """The log of a new partition, or the one that is there already for the same topic id."""
+        """The log of a new partition, or the existing one if it has the same topic id."""
         if topic_partition in self._partition_dirs:
             log = self.get(topic_partition)
             if log.topic_id is None:
                 log.assign_topic_id(topic_id)
             elif log.topic_id != topic_id:
                 raise InconsistentTopicId(
-                    f"{log.directory}/partition.metadata says that the directory belongs to topic id {log.topic_id}, "
-                    f"and {topic_partition.topic} has {topic_id}. If it is of an older topic of that name, move the "
-                    "directory away; if the file is damaged, remove the file; then restart"
+                    f"{log.directory}/partition.metadata has topic id {log.topic_id}, but {topic_partition.topic} has "
+                    f"{topic_id}. If the directory belongs to an older topic of that name, move the directory away; "
+                    "if the file is damaged, remove the file; then restart"
                 )
             return log
         directory = self._least_loaded()
@@ -261,11 +260,13 @@ class LogStore:
     def _least_loaded(self) -> LogDirectory:
         online = [directory for directory in self.directories if not directory.health.is_offline]
         if not online:
-            raise KafkaStorageError("every log directory is offline. Repair or replace a disk, then restart")
+            raise KafkaStorageError(
+                "all log directories are offline. Repair or replace a disk, then restart the broker"
+            )
         return min(online, key=lambda directory: len(directory.partitions))
 
     def delete(self, topic_partition: TopicPartition) -> None:
-        """Take the partition away. Its directory is renamed now and removed later, by `due_deletions`."""
+        """Delete the partition. Its directory is renamed now and removed later, by `due_deletions`."""
         log = self._logs.get(topic_partition)
         target = self._rename_away(topic_partition, DELETE_SUFFIX)
         if target is not None:
@@ -274,9 +275,9 @@ class LogStore:
             self._deletions.append(DeletionJob(self._disk, self._now_ms() + delay_ms, files, [target]))
 
     def set_aside(self, topic_partition: TopicPartition) -> str | None:
-        """Take a partition that belongs to no topic out of the way, and keep its files, as Kafka does with strays.
+        """Rename the directory of a partition that belongs to no topic to a stray, as Kafka does, and keep its files.
 
-        Returns the new path. It must not be open.
+        Returns the new path. The log must not be open.
         """
         return self._rename_away(topic_partition, STRAY_SUFFIX)
 
@@ -305,7 +306,7 @@ class LogStore:
         return FutureLog(self._disk, directory, topic_partition, self._unique())
 
     def finish_move(self, topic_partition: TopicPartition, directory: LogDirectory, log: PartitionLog) -> None:
-        """From now on the partition is in `directory`, which holds `log`."""
+        """Use `log` in `directory` for the partition from now on."""
         self._partition_dirs[topic_partition].forget(topic_partition)
         directory.partitions.add(topic_partition)
         self._partition_dirs[topic_partition] = directory
@@ -314,7 +315,7 @@ class LogStore:
         self._logs[topic_partition] = log
 
     def remove_later(self, log: PartitionLog) -> None:
-        """Remove what a partition has left behind when it moved."""
+        """Remove the old log of a partition that was moved."""
         target = f"{log.directory}.{self._unique().hex}{DELETE_SUFFIX}"
         try:
             self._disk.rename(log.directory, target)
@@ -324,7 +325,7 @@ class LogStore:
         self._deletions.append(DeletionJob(self._disk, due_ms, log.detach(), [target]))
 
     def due_deletions(self) -> list[DeletionJob]:
-        """Jobs for a worker, each to be run once: of deleted partitions, and of old segments of the open ones."""
+        """Jobs for a worker, to be run once each: for deleted partitions, and for deleted segments of open ones."""
         now_ms = self._now_ms()
         due = [job for job in self._deletions if job.due_ms <= now_ms]
         self._deletions = [job for job in self._deletions if job.due_ms > now_ms]
@@ -332,10 +333,10 @@ class LogStore:
             due += log.due_deletions(now_ms)
         return due
 
-    # Checkpoints and the end
+    # Checkpointing and closing
 
     def note_offsets(self, logs: Iterable[PartitionLog]) -> None:
-        """For the next checkpoint; all open logs before each round, some at a time where they are many."""
+        """Take the offsets of logs for the next checkpoint. Call it first, for all open logs."""
         for log in logs:
             directory = self._partition_dirs.get(log.topic_partition)
             if directory is not None and self._logs.get(log.topic_partition) is log:
@@ -347,7 +348,7 @@ class LogStore:
         return [(directory, job) for directory, job in jobs if job is not None]
 
     def checkpoint(self) -> None:
-        """All checkpoint files that have changed, here and now."""
+        """Write all checkpoint files that have changed, in this thread."""
         for directory in self.directories:
             self._checkpoint(directory)
 
@@ -362,10 +363,10 @@ class LogStore:
         return [log for log in self._logs.values() if self._partition_dirs[log.topic_partition] is directory]
 
     def close(self, run_all: RunAll = map, *, broker_epoch: int = -1) -> None:
-        """Close every log cleanly, write the checkpoints, and mark each valid directory as cleanly shut down.
+        """Close every log cleanly, write the checkpoints, and mark each healthy directory as cleanly shut down.
 
-        The mark names the epoch of the broker that closed them: Apache Kafka takes a clean stop of any other run for an
-        unclean one of the last (KIP-966). `run_all` may close several logs at a time: each touches its own files only.
+        The mark contains the broker epoch: Apache Kafka ignores a mark that is not from the broker's last run
+        (KIP-966). `run_all` may close several logs at a time, as each uses only its own files.
         """
         for _ in run_all(self._close_log, list(self._logs.values())):
             pass

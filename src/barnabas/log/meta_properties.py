@@ -1,4 +1,4 @@
-"""`meta.properties`: to which cluster and node a log directory belongs, in Java's properties format (version 1)."""
+"""`meta.properties`: the cluster and node that a log directory belongs to, in Java's properties format (version 1)."""
 
 import uuid
 from typing import Final, NamedTuple
@@ -13,16 +13,16 @@ VERSION: Final = "1"
 
 
 _CHECKSUM: Final = b"# crc32c of the lines below: "
-"""To others a comment. Nothing else could tell a cluster's id from one with a wrong letter."""
+"""A comment to Kafka. Without it, a wrong letter in the cluster id could not be detected."""
 
 
 class CorruptMetaProperties(Exception):
-    """The directory holds a file by that name which is not ours nor Kafka's."""
+    """The file is damaged, or not in Kafka's format."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(
-            f"{path} is damaged: {reason}. It says which cluster, node and directory this is, and nothing was changed. "
-            "Restore this file from a backup of the directory"
+            f"{path} is damaged: {reason}. The file identifies the cluster, the node and the directory. "
+            "Nothing was changed. Restore this file from a backup of the directory"
         )
 
 
@@ -33,7 +33,7 @@ class MetaProperties(NamedTuple):
 
 
 def read_meta_properties(disk: Disk, directory: str) -> MetaProperties | None:
-    """None: the directory was not formatted yet."""
+    """None: the directory is not formatted yet."""
     path = f"{directory}/{FILE_NAME}"
     if not disk.exists(path):
         return None
@@ -55,7 +55,7 @@ def read_meta_properties(disk: Disk, directory: str) -> MetaProperties | None:
 
 
 def _check(content: bytes) -> None:
-    """If the first line has a checksum: Kafka's does not."""
+    """Check the checksum in the first line, if any. Files that Kafka wrote have none."""
     first, _, rest = content.partition(b"\n")
     if first.startswith(_CHECKSUM) and first != _CHECKSUM + b"%08x" % iscsi(rest):
         raise ValueError("its checksum is wrong")

@@ -1,7 +1,7 @@
-"""Offset to file position, one entry of (relative offset i32, position i32) per `index.interval.bytes` of batches.
+"""The offset index: maps offsets to file positions. One entry per `index.interval.bytes`: (offset i32, position i32).
 
-An entry names the last offset of the batch that starts at the position, as in Kafka. A lookup gives the greatest entry
-at or below an offset; the batch that holds the offset is there or after it.
+An entry has the relative last offset of the batch that starts at the position, as in Kafka. A lookup finds the last
+entry at or below an offset; the batch with that offset is at this position or after it.
 """
 
 import sys
@@ -24,12 +24,12 @@ class OffsetIndex:
         self._on_disk = 0
         """How many leading entries the file holds."""
         self._dirty = True
-        """The file does not exist, or lacks entries, or has entries too many."""
+        """The file does not exist, lacks entries, or has too many."""
 
     @classmethod
     def load(cls, content: bytes) -> "OffsetIndex":
         if len(content) % ENTRY_BYTES:
-            raise CorruptIndex(f"{len(content)} bytes are no multiple of {ENTRY_BYTES}")
+            raise CorruptIndex(f"its size of {len(content)} bytes is not a multiple of {ENTRY_BYTES}")
         numbers = array("i", content)
         if sys.byteorder == "little":
             numbers.byteswap()
@@ -56,12 +56,12 @@ class OffsetIndex:
             self._dirty = True
 
     def lookup(self, relative_offset: int) -> tuple[int, int]:
-        """The greatest (relative offset, position) at or below; (-1, 0), the segment's start, if there is none."""
+        """The last (relative offset, position) at or below; (-1, 0), the segment's start, if there is none."""
         slot = bisect_right(self.offsets, relative_offset) - 1
         return (self.offsets[slot], self.positions[slot]) if slot >= 0 else (-1, 0)
 
     def offset_at_or_after(self, position: int) -> int | None:
-        """The relative offset of the first entry whose batch does not begin before `position`; None: there is none."""
+        """The relative offset of the first entry at or after `position`; None: there is none."""
         slot = bisect_left(self.positions, position)
         return self.offsets[slot] if slot < len(self.positions) else None
 
@@ -69,7 +69,7 @@ class OffsetIndex:
         return (self.offsets[-1], self.positions[-1]) if self.offsets else (-1, 0)
 
     def truncate_to(self, relative_offset: int) -> None:
-        """Forget entries at or past the offset."""
+        """Drop entries at or after the offset."""
         count = bisect_left(self.offsets, relative_offset)
         if count < len(self.offsets):
             del self.offsets[count:], self.positions[count:]

@@ -1,11 +1,11 @@
-"""One partition on disk: appended to by its leader or from its leader, read by consumers and followers.
+"""The log of one partition: appends as a leader or a follower, reads for consumers and followers.
 
-Offsets: `log_start_offset <= last_stable_offset <= high_watermark <= log_end_offset`. What lies below the log start is
-gone for readers even where its segment is still there; what lies at or above the high watermark is not committed yet,
-and readers are kept from it, or from records of open transactions, by the `end_offset` they pass.
+Offsets: `log_start_offset <= last_stable_offset <= high_watermark <= log_end_offset`. Records below the log start
+offset cannot be read, even if their segment still exists. Records from the high watermark on are not committed yet; the
+`end_offset` of a read keeps them from consumers, and records of open transactions as well.
 
-Batches stay opaque: an append is arithmetic on headers and one vectored write. The log belongs to the loop; anything
-that waits for the device comes out as a job (`begin_flush`, `due_deletions`, `LogSlice.read`).
+Batches are not decoded: an append only needs their headers, and one vectored write. Call the log on the event loop
+only; work that waits for the device is returned as a job (`begin_flush`, `due_deletions`, `LogSlice.read`).
 """
 
 from collections.abc import Sequence
@@ -33,11 +33,11 @@ class AppendResult(NamedTuple):
     base_offset: int
     last_offset: int
     log_append_time: int
-    """-1 unless the topic stamps records itself."""
+    """-1 unless the topic uses LogAppendTime."""
     log_start_offset: int
     leader_epoch: int
     duplicate: bool
-    """A retry of a batch that is in the log already, at these offsets; nothing was written."""
+    """A retry of a batch that is in the log at these offsets; nothing was written."""
 
 
 class PartitionLog(TrimmableLog):
@@ -46,9 +46,9 @@ class PartitionLog(TrimmableLog):
     def append(
         self, batches: Sequence[Batch], *, leader_epoch: int, now_ms: int, guard: VerificationGuard | None = None
     ) -> AppendResult:
-        """Append as the leader: offsets are assigned, retries of idempotent producers recognised, gaps refused.
+        """Append as the leader: assigns offsets, detects retries of idempotent producers and refuses gaps in sequences.
 
-        A batch that opens a transaction needs the `guard` that `begin_verification` gave.
+        The first batch of a transaction needs the `guard` that `begin_verification` returned.
         """
         if self.health.error is not None:
             self.health.check()
@@ -74,7 +74,7 @@ class PartitionLog(TrimmableLog):
     def append_marker(
         self, batch: Batch, marker: EndTransactionMarker, *, leader_epoch: int, now_ms: int, transaction_version: int
     ) -> AppendResult:
-        """End a producer's transaction, if one is open. `batch` is the control batch that holds `marker`."""
+        """End a producer's transaction, if one is open. `batch` is the control batch with `marker`."""
         self.health.check()
         self.producers.check_marker(batch.header, marker, transaction_version)
         return self._append([batch], leader_epoch, now_ms, marker)
@@ -82,7 +82,7 @@ class PartitionLog(TrimmableLog):
     def begin_verification(
         self, producer_id: int, epoch: int, sequence: int, *, supports_epoch_bump: bool, now_ms: int
     ) -> VerificationGuard | None:
-        """Called before the coordinator is asked about a batch; None: its transaction is open here already."""
+        """Call before asking the coordinator about a batch. None: its transaction is already open here."""
         return self.producers.begin_verification(
             producer_id, epoch, sequence, supports_epoch_bump=supports_epoch_bump, now_ms=now_ms
         )
@@ -104,7 +104,8 @@ class PartitionLog(TrimmableLog):
             offset = last_offset + 1
         if size > self.settings.segment_bytes:
             raise RecordListTooLarge(
-                f"{size} bytes in one append to {self.topic_partition}, a segment holds {self.settings.segment_bytes}"
+                f"{size} bytes in one append to {self.topic_partition}, "
+                f"more than a segment holds (segment.bytes={self.settings.segment_bytes})"
             )
         self._write(pieces, placed, size, now_ms)
         if leader_epoch > self.epochs.latest_epoch:
@@ -121,11 +122,11 @@ class PartitionLog(TrimmableLog):
         return AppendResult(base_offset, offset - 1, log_append_time, self.log_start_offset, leader_epoch, False)
 
     def append_in_place(self, header: BatchHeader, batch: memoryview, *, leader_epoch: int, now_ms: int) -> bool:
-        """As `append`, for one ordinary batch that may be changed where it lies: as short a way as there is.
+        """The fast path of `append`, for one ordinary batch whose buffer may be changed.
 
-        Ordinary: in no transaction, the next one of its producer if that is idempotent, of the epoch of the last one,
-        and for the active segment. False if it is not, or if the disk refuses it: nothing has changed then, and
-        `append` does it or says why not.
+        Ordinary: not in a transaction, the next batch of an idempotent producer or from a non-idempotent one, in the
+        latest leader epoch, and with room in the active segment. False if it is not, or if the write fails: nothing has
+        changed then, and `append` handles it or raises the error.
         """
         settings = self.settings
         segment = self.segments.active
@@ -158,15 +159,15 @@ class PartitionLog(TrimmableLog):
         return True
 
     def append_replicated(self, batches: Sequence[Batch], *, now_ms: int) -> AppendResult:
-        """Append batches as their leader wrote them, with its offsets and epochs."""
+        """Append batches from the leader, with its offsets and epochs."""
         self.health.check()
         first = batches[0].header
         for batch in batches:  # one by one: together they may be larger than a segment
             header = batch.header
             if header.base_offset < self.log_end_offset:
                 raise InvalidRequest(
-                    f"{self.topic_partition} ends at offset {self.log_end_offset}, "
-                    f"a replicated batch begins at {header.base_offset}"
+                    f"a replicated batch begins at offset {header.base_offset}, "
+                    f"but {self.topic_partition} ends at {self.log_end_offset}"
                 )
             placed = BatchPlacement(header.base_offset, header.last_offset, header.max_timestamp, header.size)
             self._write([batch.data], [placed], placed.size, now_ms)
@@ -179,7 +180,7 @@ class PartitionLog(TrimmableLog):
         )
 
     def _write(self, pieces: Sequence[Buffer], placed: Sequence[BatchPlacement], size: int, now_ms: int) -> None:
-        """Write to the active segment, or to a new one if it is time for it. On failure nothing has changed."""
+        """Write to the active segment, or roll a new one if it is full or too old. On failure nothing has changed."""
         segment = self.segments.active
         last_offset = placed[-1].last_offset
         newest = placed[0].max_timestamp if len(placed) == 1 else max(each.max_timestamp for each in placed)
@@ -194,7 +195,7 @@ class PartitionLog(TrimmableLog):
             try:
                 segment.truncate_torn_write()
             except OSError as second:
-                self.health.failure(second, f"cutting off a torn write to {self.topic_partition}")
+                self.health.failure(second, f"truncating a torn write to {self.topic_partition}")
             raise failure from error
         self.log_end_offset = last_offset + 1
 
@@ -208,15 +209,15 @@ class PartitionLog(TrimmableLog):
     def locate(
         self, offset: int, *, max_bytes: int, end_offset: int, at_least_one_batch: bool = True
     ) -> LogSlice | None:
-        """The batches from the one that holds `offset` on, as far as they lie in its segment and below `end_offset`.
+        """The batches from the one with `offset` on that are in its segment and below `end_offset`.
 
-        None: there is nothing below `end_offset`, or the first batch has more than `max_bytes` and need not be given.
+        None: there are none below `end_offset`, or the first is larger than `max_bytes` and not `at_least_one_batch`.
         """
         self.health.check()
         if not self.log_start_offset <= offset <= self.log_end_offset:
             raise OffsetOutOfRange(
-                f"offset {offset} of {self.topic_partition} is not within "
-                f"{self.log_start_offset} to {self.log_end_offset}"
+                f"offset {offset} of {self.topic_partition} is out of range: "
+                f"the log starts at {self.log_start_offset} and ends at {self.log_end_offset}"
             )
         end_offset = min(end_offset, self.log_end_offset)
         if offset >= end_offset:
@@ -240,7 +241,7 @@ class PartitionLog(TrimmableLog):
         return LogSlice(segment, self.health, offset=offset, found=found, size=size, expected_epoch=epoch)
 
     def _find(self, offset: int, end_offset: int) -> tuple[int, FoundBatch | None]:
-        """The batch that holds `offset` or the first offset after it, and its segment's slot."""
+        """The slot of a segment, and its batch with `offset` or the first offset after it."""
         slot = self.segments.floor_slot(offset)
         found: FoundBatch | None = None
         for candidate in range(slot, len(self.segments)):
@@ -256,21 +257,21 @@ class PartitionLog(TrimmableLog):
             if sought is None:
                 continue
             slot, found = candidate, sought
-            # A segment may end in a batch that compaction has emptied. A reader who was given many of those, one at
-            # a time, might think that a record is too large for it; so it is led on to what follows.
+            # A segment may end in a batch that compaction emptied. Clients that get one empty batch after another might
+            # conclude that a record is too large for their buffer, so such batches are skipped.
             if found.size > HEADER_SIZE or found.position + found.size < segment.size:
                 break
         return slot, found
 
     def next_readable_offset(self, damage: Damage) -> int:
-        """Where a reader may go on."""
+        """The next offset after damage from which a reader can continue."""
         if damage.next_offset is not None:
             return damage.next_offset
-        behind = (segment.base_offset for segment in self.segments if segment.base_offset > damage.first_offset)
-        return next(behind, self.log_end_offset)
+        later = (segment.base_offset for segment in self.segments if segment.base_offset > damage.first_offset)
+        return next(later, self.log_end_offset)
 
     def aborted_transactions(self, start_offset: int, end_offset: int) -> list[AbortedTransaction]:
-        """The aborted ones that reach into `[start_offset, end_offset)`, for a reader that wants committed records."""
+        """Aborted transactions with offsets in `[start_offset, end_offset)`, for read_committed consumers."""
         found: list[AbortedTransaction] = []
         if not self.segments.has_aborted:
             return found
@@ -283,8 +284,8 @@ class PartitionLog(TrimmableLog):
             raise self.health.failure(error, f"reading the aborted transactions of {self.topic_partition}") from error
         except CorruptIndex as error:
             raise CorruptMessage(
-                f"the aborted transactions of {self.topic_partition} are damaged ({error}). "
-                "They are read from the batches when the broker is started again"
+                f"the transaction index of {self.topic_partition} is damaged ({error}). "
+                "Restart the broker, which rebuilds it from the batches"
             ) from error
         return found
 
@@ -298,7 +299,7 @@ class PartitionLog(TrimmableLog):
         return timestamp_lookup.of_max_timestamp(self.segments)
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
-        """(epoch, end offset) of the greatest epoch at or below the one asked for; (-1, -1): not known."""
+        """(epoch, end offset) of the largest epoch at or below `epoch`; (-1, -1): unknown."""
         floor, end_offset = self.epochs.end_offset_for(epoch, self.log_end_offset)
         if self.log_start_offset < end_offset < self.log_end_offset:
             segments = list(self.segments)
@@ -309,5 +310,5 @@ class PartitionLog(TrimmableLog):
         return floor, end_offset
 
     def verify(self) -> list[Damage]:
-        """Read every batch and check it; takes as long as the log is large, so run it on a worker or offline."""
+        """Read and check every batch. The time depends on the size of the log: run it on a worker or offline."""
         return verify_segments(list(self.segments))

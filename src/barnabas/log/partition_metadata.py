@@ -1,7 +1,7 @@
-"""`partition.metadata`: which topic (by id) a partition's directory belongs to.
+"""`partition.metadata`: the id of the topic that a partition's directory belongs to.
 
-A topic that was deleted and created again has the same name and another id; the id tells a stray directory from a
-live one. A line with a checksum tells an id from a damaged one; Kafka does not read that far.
+A topic that was deleted and created again has the same name but another id, by which a stray directory is detected. An
+additional line has a checksum of the id; Kafka ignores it.
 """
 
 import base64
@@ -20,7 +20,7 @@ FILE_NAME: Final = "partition.metadata"
 
 
 def format_uuid(value: uuid.UUID) -> str:
-    """As Kafka prints ids: base64 with the URL alphabet, without padding."""
+    """As Kafka prints ids: URL-safe base64 without padding."""
     return base64.urlsafe_b64encode(value.bytes).rstrip(b"=").decode()
 
 
@@ -29,7 +29,7 @@ def parse_uuid(text: str) -> uuid.UUID:
 
 
 def write_topic_id(disk: Disk, directory: str, topic_id: uuid.UUID) -> None:
-    """Left to the next flush to sync: a thousand new partitions must not wait for a thousand fsyncs."""
+    """The next flush syncs it: a thousand new partitions must not wait for a thousand fsyncs."""
     content = f"version: 0\ntopic_id: {format_uuid(topic_id)}\nchecksum: {_checksum(topic_id)}\n".encode()
     file = disk.open(f"{directory}/{FILE_NAME}", create=True)
     try:
@@ -51,7 +51,7 @@ def read_topic_id(disk: Disk, directory: str) -> uuid.UUID | None:
             return topic_id
     except (ValueError, KeyError, binascii.Error):
         pass
-    logger.warning("%s is damaged: the cluster's metadata says which topic the directory belongs to", path)
+    logger.warning("%s is damaged: using the topic id in the cluster metadata", path)
     return None
 
 

@@ -1,7 +1,7 @@
-"""The producer state as of an offset: the newest valid snapshot at or below it, and the batches after that snapshot.
+"""Rebuilds the producer state at an offset from the newest valid snapshot at or below it and the batches after that.
 
-A transaction index that is damaged is made anew the same way: which transactions a segment's markers aborted follows
-from those that were open where it begins.
+A damaged transaction index is rebuilt the same way: the producer state at the start of the segment has the transactions
+that its markers end.
 """
 
 import logging
@@ -30,7 +30,7 @@ def rebuild_producers(
     log_start_offset: int,
     end_offset: int,
 ) -> ProducerState:
-    """Snapshots past `end_offset` and damaged ones are removed on the way."""
+    """The state at `end_offset`. Removes snapshots after it, and damaged ones."""
     remove_snapshots_after(disk, directory, end_offset)
     state = newest_snapshot(disk, directory, log_start_offset, end_offset)
     replay_until(state, segments, end_offset)
@@ -40,7 +40,7 @@ def rebuild_producers(
 def rebuild_transaction_index(
     disk: Disk, directory: str, segments: Sequence[Segment], *, log_start_offset: int
 ) -> None:
-    """Make the transaction index of the last of the segments anew."""
+    """Rebuild the transaction index of the last of the segments."""
     damaged = segments[-1]
     state = newest_snapshot(disk, directory, log_start_offset, damaged.base_offset)
     replay_until(state, segments[:-1], damaged.base_offset)
@@ -48,13 +48,15 @@ def rebuild_transaction_index(
 
 
 def replay_batch(state: ProducerState, batch: Batch) -> AbortedTransaction | None:
-    """Account for a batch that is in the log; what it aborted belongs into its segment's index."""
+    """Update the state with a batch that is in the log. Returns the transaction that it aborted, for the index."""
     header = batch.header
     if header.is_control:
         try:
             marker = read_marker(batch)
         except InvalidRecord as error:
-            logger.warning("the control batch at offset %d says nothing: %s", header.base_offset, error)
+            logger.warning(
+                "the control batch at offset %d cannot be decoded, ignoring it: %s", header.base_offset, error
+            )
             return None
         return state.remember_marker(header, header.base_offset, marker)
     state.remember(header, header.base_offset)
@@ -62,7 +64,7 @@ def replay_batch(state: ProducerState, batch: Batch) -> AbortedTransaction | Non
 
 
 def replay_until(state: ProducerState, segments: Sequence[Segment], end_offset: int) -> None:
-    """Bring a state up to `end_offset` by the batches."""
+    """Update the state with the batches up to `end_offset`."""
     if state.end_offset < end_offset:
         ends = [*(following.base_offset for _, following in pairwise(segments)), end_offset]
         for segment, next_base in zip(segments, ends, strict=False):
@@ -81,12 +83,14 @@ def newest_snapshot(disk: Disk, directory: str, log_start_offset: int, end_offse
 
 
 def load_snapshot(disk: Disk, directory: str, offset: int) -> ProducerState | None:
-    """None, and it is removed, if it is damaged."""
+    """None if the snapshot is damaged; it is removed then."""
     path = snapshot_path(directory, offset)
     try:
         return ProducerState(offset, decode_snapshot(disk.read_file(path)))
     except CorruptSnapshot as error:
-        logger.warning("%s is damaged (%s): trying an older one, then reading the batches", path, error)
+        logger.warning(
+            "%s is damaged (%s): rebuilding the producer state from another snapshot, or from all batches", path, error
+        )
         disk.remove(path)
         return None
 
@@ -96,7 +100,7 @@ def _read_segment(segment: Segment, state: ProducerState, end_offset: int) -> li
     start_offset = max(state.end_offset, segment.base_offset)
     for found in _scan_from(segment, start_offset):
         if isinstance(found, Damage):
-            logger.warning("%s: what producers wrote there is not known any more", found)
+            logger.warning("%s: the producer state does not include these batches", found)
             continue
         header = found.batch.header
         if header.base_offset >= end_offset:
@@ -123,7 +127,7 @@ def remove_snapshots_after(disk: Disk, directory: str, offset: int) -> None:
 
 
 def remove_stray_snapshots(disk: Disk, directory: str, segments: Sequence[Segment]) -> None:
-    """Keep those at the base offset of a segment, and the newest: it may be of a clean close."""
+    """Keep those at the base offset of a segment, and the newest: it may be from a clean shutdown."""
     wanted = {segment.base_offset for segment in segments}
     for offset in list_snapshots(disk, directory)[:-1]:
         if offset not in wanted:

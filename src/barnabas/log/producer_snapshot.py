@@ -1,11 +1,11 @@
-"""The producer state of a partition as of one offset, in Kafka's `<offset>.snapshot` files (version 1).
+"""Snapshots of the producer state of a partition at an offset: Kafka's `<offset>.snapshot` files (version 1).
 
-    version i16 | crc u32 (CRC32C of all that follows) | count i32 | per producer: id i64, epoch i16, last sequence i32,
+    version i16 | crc u32 (CRC32C of the rest) | count i32 | per producer: id i64, epoch i16, last sequence i32,
     last offset i64, offset delta i32, timestamp i64, coordinator epoch i32, first offset of its open transaction i64
 
-Only the last batch of each producer is kept: after a restart a retry of that one is still recognised. Snapshots stand
-at the base offset of each segment, so that a segment can be recovered from its own beginning, and at the end of a log
-that was closed cleanly.
+Only the last batch of each producer is stored: after a restart, only a retry of that one is detected. There are
+snapshots at the base offset of each segment, so that recovery can begin at any segment, and at the end of a log that
+was closed cleanly.
 """
 
 import struct
@@ -25,7 +25,7 @@ _ENTRY: Final = struct.Struct(">qhiqiqiq")
 
 
 class CorruptSnapshot(Exception):
-    """Not a snapshot, or damaged: an older one and the batches after it must do."""
+    """Not a snapshot, or damaged: use an older one and the batches after it."""
 
 
 def encode_snapshot(producers: Mapping[int, ProducerEntry]) -> bytes:
@@ -51,9 +51,9 @@ def decode_snapshot(content: bytes) -> dict[int, ProducerEntry]:
         version, crc = _PREFIX.unpack_from(content)
         (count,) = _COUNT.unpack_from(body)
     except struct.error as error:
-        raise CorruptSnapshot(f"{len(content)} bytes are too few") from error
+        raise CorruptSnapshot(f"it has only {len(content)} bytes") from error
     if version != VERSION:
-        raise CorruptSnapshot(f"version {version} is unknown")
+        raise CorruptSnapshot(f"its version is {version}, not {VERSION}")
     if crc != iscsi(body) or len(body) != _COUNT.size + count * _ENTRY.size:
         raise CorruptSnapshot("its CRC or its length is wrong")
     producers = {}
@@ -69,7 +69,7 @@ def snapshot_path(directory: str, offset: int) -> str:
 
 
 def write_snapshot(disk: Disk, directory: str, offset: int, producers: Mapping[int, ProducerEntry]) -> None:
-    """Not synced here: the flush of the segment before it does that. A torn one fails its CRC."""
+    """Flushing the segment before it syncs it. A torn one is detected by its CRC."""
     content = encode_snapshot(producers)
     file = disk.open(snapshot_path(directory, offset), create=True)
     try:

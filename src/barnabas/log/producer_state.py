@@ -1,21 +1,22 @@
-"""Idempotence and transactions: what each producer wrote last to a partition, so that retries are recognised, gaps and
-zombies refused, and open transactions known.
+"""The producer state of a partition: the last batches of each producer, to detect retries, refuse gaps and zombies, and
+track open transactions.
 
-Rules, as Kafka 4.3 has them:
-- a producer id that is not known here (new, expired, or its records gone) may start with any sequence;
-- a batch with an older epoch than the last seen is fenced; a newer epoch starts at sequence 0;
-- within an epoch sequences follow one another, wrapping from 2^31-1 to 0;
+Rules, as in Kafka 4.3:
+- an unknown producer id (new, expired, or without remaining records) may start with any sequence;
+- a batch with an older producer epoch is fenced; a newer epoch starts at sequence 0;
+- within an epoch sequences are consecutive, wrapping from 2^31-1 to 0;
 - a batch with exactly the sequences of one of the last five is a retry, answered with the offsets of the original;
 - a producer's first transactional batch opens a transaction and needs a verification guard (`transactions.py`); until a
-  marker ends it, the producer writes transactional batches only. With transaction.version 2 that first batch has
-  sequence 0 if nothing is known of the epoch yet;
-- a marker is fenced by a newer coordinator epoch, and by a newer producer epoch. With transaction.version 2 every
-  transaction ends with a raised epoch, so a marker of the producer's own epoch is late: it is refused while a
-  transaction is open, and let pass as a repetition if none is. The marker's epoch becomes the producer's.
+  marker ends it, all batches of the producer must be transactional. With transaction.version 2 that first batch must
+  have sequence 0 if the epoch is new here;
+- a marker with an older coordinator epoch or an older producer epoch is fenced. With transaction.version 2 every
+  transaction ends with a bumped epoch, so a marker with the producer's current epoch is from an earlier transaction: it
+  is refused while a transaction is open, and accepted as a repetition if none is. The marker's epoch becomes the
+  producer's.
 
 Batches are checked before they are written (`find_duplicate`, `check`, `check_marker`) and remembered after
-(`remember`, `remember_marker`). Batches from a leader or from our own log are remembered unchecked: somebody accepted
-them. Batches without a sequence are a coordinator's own: nobody repeats those.
+(`remember`, `remember_marker`). Batches from a leader or from our own log are remembered without checks: they were
+accepted before. Batches without a sequence are written by a coordinator, which never retries them.
 """
 
 from collections.abc import Iterable
@@ -33,14 +34,14 @@ from barnabas.wire.errors import (
 )
 
 BATCHES_KEPT: Final = 5
-"""As many as a client may have in flight."""
+"""The number that a client may have in flight."""
 
 SEQUENCE_MASK: Final = 0x7FFFFFFF
 EPOCH_MAX: Final = 2**15 - 1
 TRANSACTION_VERSION_2: Final = 2
 
 GUARDS_MAX: Final = 10_000
-"""Clients may make up producer ids, each of which is asked about. Who loses its guard is refused, and begins anew."""
+"""A limit, as clients can invent producer ids. A producer whose guard was dropped gets an error, and starts again."""
 
 
 class BatchMetadata(NamedTuple):
@@ -74,7 +75,7 @@ class ProducerEntry:
         """Oldest first, at most BATCHES_KEPT, all of `epoch`."""
         self.last_timestamp = last_timestamp
         self.coordinator_epoch = coordinator_epoch
-        """Of the coordinator that ended its last transaction here; -1: none did."""
+        """Of the coordinator that ended its last transaction here; -1: there was none."""
         self.txn_first_offset = txn_first_offset
         """Where its open transaction began; -1: none is open."""
 
@@ -92,12 +93,12 @@ class ProducerState:
     def __init__(self, end_offset: int = 0, producers: dict[int, ProducerEntry] | None = None) -> None:
         self.producers = producers if producers is not None else {}
         self.end_offset = end_offset
-        """The state covers every batch below."""
+        """The state includes every batch below."""
         self.transactions = OpenTransactions()
         self.guards: dict[int, VerificationGuard] = {}
-        """By producer id: whose partition is being verified, or was and its first batch has not come."""
+        """By producer id, from the start of the verification until the first batch is appended."""
         self._seen: dict[int, int] = {}
-        """Producers of old records at the last look, and the last offset of each."""
+        """The last offset of each producer that `expire` found old the last time."""
         began = sorted((entry.txn_first_offset, producer_id) for producer_id, entry in self.producers.items())
         for first_offset, producer_id in began:
             if first_offset >= 0:
@@ -106,9 +107,9 @@ class ProducerState:
     # Data batches
 
     def expects(self, header: BatchHeader) -> bool:
-        """The common case in one look: the next batch of its producer, in the transaction that is open or in none.
+        """A fast check for the usual case: the next batch of its producer, in the open transaction or in none.
 
-        True: it is no retry, and `check` has nothing against it.
+        True: it is not a retry, and `check` would accept it.
         """
         entry = self.producers.get(header.producer_id)
         return (
@@ -132,7 +133,7 @@ class ProducerState:
     def check(
         self, headers: Iterable[BatchHeader], guard: VerificationGuard | None = None, *, must_verify: bool = True
     ) -> None:
-        """Raise if batches that a client wants to append, in this order, are fenced, out of sequence or unverified."""
+        """Raise if these batches of a client, in this order, are fenced, out of sequence or unverified."""
         ahead: dict[int, tuple[int, int]] = {}
         for header in headers:
             producer_id = header.producer_id
@@ -157,11 +158,13 @@ class ProducerState:
                 if epoch >= 0:
                     _check_sequence(header, epoch, last_sequence)
             if entry.txn_first_offset >= 0 and not header.is_transactional:
-                raise InvalidTxnState(f"producer {producer_id} has a transaction open and sent a batch outside of it")
+                raise InvalidTxnState(
+                    f"producer {producer_id} has an open transaction and sent a batch that is not transactional"
+                )
             ahead[producer_id] = (header.producer_epoch, header.last_sequence)
 
     def is_next(self, header: BatchHeader) -> bool:
-        """The batch follows the last one of its producer, and no transaction is near: neither retry nor refused."""
+        """The batch is the next one of its producer, and there is no transaction: not a retry, and not refused."""
         entry = self.producers.get(header.producer_id)
         return (
             entry is not None
@@ -173,7 +176,7 @@ class ProducerState:
         )
 
     def remember(self, header: BatchHeader, base_offset: int) -> None:
-        """Account for a data batch with a producer id that is now in the log at `base_offset`."""
+        """Update the state with a data batch that is now in the log at `base_offset`."""
         entry = self._entry(header)
         entry.last_timestamp = header.max_timestamp
         last_offset = base_offset + header.last_offset_delta
@@ -203,11 +206,11 @@ class ProducerState:
     def begin_verification(
         self, producer_id: int, epoch: int, sequence: int, *, supports_epoch_bump: bool, now_ms: int
     ) -> VerificationGuard | None:
-        """None: a transaction of the producer is open here, so there is nothing to ask."""
+        """None: a transaction of the producer is already open here, so no verification is needed."""
         entry = self.producers.get(producer_id, UNKNOWN)
         if epoch < entry.epoch:
             raise InvalidProducerEpoch(
-                f"producer {producer_id} has epoch {epoch}, epoch {entry.epoch} was seen already"
+                f"producer {producer_id} is fenced: its epoch {epoch} is older than {entry.epoch}"
             )
         if entry.txn_first_offset >= 0 and entry.epoch == epoch:
             return None
@@ -223,33 +226,33 @@ class ProducerState:
         return guard
 
     def check_marker(self, header: BatchHeader, marker: EndTransactionMarker, transaction_version: int) -> None:
-        """Raise if a marker that a coordinator wants to append is a zombie's."""
+        """Raise if a marker comes from a fenced coordinator, or belongs to an earlier transaction."""
         entry = self.producers.get(header.producer_id, UNKNOWN)
         epoch = header.producer_epoch
         if transaction_version >= TRANSACTION_VERSION_2 and epoch == entry.epoch:
             if entry.txn_first_offset >= 0 and epoch != EPOCH_MAX:
                 raise InvalidProducerEpoch(
-                    f"a marker of epoch {epoch} of producer {header.producer_id} is of an earlier transaction: "
-                    "one that begins in an epoch ends in the next"
+                    f"a marker of producer {header.producer_id} with epoch {epoch} is from an earlier transaction: "
+                    "the marker of the open one has a higher epoch"
                 )
         elif epoch < entry.epoch:
             _check_epoch(header, entry.epoch)
         if marker.coordinator_epoch < entry.coordinator_epoch:
             raise TransactionCoordinatorFenced(
-                f"coordinator epoch {marker.coordinator_epoch} ends a transaction of producer {header.producer_id}, "
-                f"epoch {entry.coordinator_epoch} was seen already"
+                f"a marker for producer {header.producer_id} has coordinator epoch {marker.coordinator_epoch}, "
+                f"which is older than {entry.coordinator_epoch}"
             )
 
     def remember_marker(
         self, header: BatchHeader, base_offset: int, marker: EndTransactionMarker | None
     ) -> AbortedTransaction | None:
-        """Account for a control batch that is in the log; what it aborted belongs into the segment's index."""
+        """Update the state with a control batch in the log. Returns the transaction that it aborted, for the index."""
         guard = self.guards.get(header.producer_id)
-        # With transaction.version 2 the next transaction may have begun to verify before this one's marker came.
+        # With transaction.version 2 the verification of the next transaction may begin before this one's marker.
         if guard is not None and not (guard.supports_epoch_bump and guard.epoch == header.producer_epoch):
             del self.guards[header.producer_id]
         entry = self._entry(header)
-        if marker is None:  # emptied by compaction: it stands for the epoch only
+        if marker is None:  # emptied by compaction: only its epoch is left
             return None
         entry.last_timestamp = header.max_timestamp
         entry.coordinator_epoch = marker.coordinator_epoch
@@ -262,17 +265,17 @@ class ProducerState:
         )
 
     def note_aborted(self, aborted: AbortedTransaction) -> None:
-        """Account for an abort whose marker cannot be read."""
+        """Update the state for an abort whose marker cannot be read."""
         entry = self.producers.get(aborted.producer_id)
         if entry is not None and entry.txn_first_offset == aborted.first_offset:
             entry.txn_first_offset = -1
             self.transactions.end(aborted.first_offset, aborted.last_offset)
 
     def expire(self, now_ms: int, expiration_ms: int) -> None:
-        """Forget producers that wrote nothing for so long, unless a transaction of theirs is open.
+        """Drop producers without records in this time, unless they have an open transaction.
 
-        The time is that of their records, and a producer that is busy now may write records of last year. So only one
-        that has also written nothing since the last look is forgotten.
+        Record timestamps decide, but an active producer may write records with old timestamps. So only producers that
+        have also written nothing since the previous call are dropped.
         """
         seen, self._seen = self._seen, {}
         for producer_id, entry in list(self.producers.items()):
@@ -291,7 +294,7 @@ class ProducerState:
 def _check_epoch(header: BatchHeader, epoch: int) -> None:
     if header.producer_epoch < epoch:
         raise InvalidProducerEpoch(
-            f"producer {header.producer_id} has epoch {header.producer_epoch}, epoch {epoch} was seen already"
+            f"producer {header.producer_id} is fenced: its epoch {header.producer_epoch} is older than {epoch}"
         )
 
 
@@ -303,7 +306,7 @@ def _check_first_sequence(header: BatchHeader, entry: ProducerEntry, guard: Veri
     if header.base_sequence > guard.lowest_sequence:
         raise OutOfOrderSequenceNumber(
             f"producer {header.producer_id} sent sequence {header.base_sequence}, "
-            f"{guard.lowest_sequence} came before it and waits"
+            f"but {guard.lowest_sequence} was sent before it and is not appended yet"
         )
 
 
@@ -317,5 +320,5 @@ def _check_sequence(header: BatchHeader, epoch: int, last_sequence: int) -> None
     elif header.base_sequence != (last_sequence + 1) & SEQUENCE_MASK:
         raise OutOfOrderSequenceNumber(
             f"producer {header.producer_id} sent sequence {header.base_sequence}, "
-            f"{(last_sequence + 1) & SEQUENCE_MASK} comes next"
+            f"but {(last_sequence + 1) & SEQUENCE_MASK} was expected"
         )

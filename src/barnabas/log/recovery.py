@@ -1,12 +1,12 @@
-"""Opening a log: after a clean shutdown nothing is scanned, after a crash only what may not have reached the device.
+"""Opens a log: after a clean shutdown nothing is scanned, after a crash only what may not have been synced.
 
-The recovery point is the offset below which everything was synced. After a crash, the segment that holds it and all
-later ones are read whole and every batch is checked (`segment_recovery`). What lies beyond the recovery point ends at
-its first torn batch. Below it, and after a clean shutdown, nothing is ever cut: no crash causes damage there, and
-truncating synced, acknowledged data would turn a bad sector into the loss of everything after it. Damaged bytes stay
-where they are, and their offsets are refused to readers. If they are at the very end, the log goes on in a new segment.
+The recovery point is the offset below which everything was synced. After a crash, the segment that contains it and all
+later ones are read, and every batch is checked (`segment_recovery`). After the recovery point, the log is truncated at
+the first torn batch. Below it, and after a clean shutdown, nothing is ever truncated: no crash causes damage there, and
+truncating synced, acknowledged data would turn a bad sector into the loss of everything after it. Damaged bytes stay in
+the file, and readers get an error for their offsets. If they are at the very end, the log continues in a new segment.
 
-In segments that are not scanned, damage is found when it is read, or by `PartitionLog.verify`.
+In segments that are not scanned, damage is found by reads, or by `PartitionLog.verify`.
 """
 
 import logging
@@ -62,9 +62,9 @@ def load_log(
     log_start_offset: int,
     cache: IndexCache,
 ) -> LoadedLog:
-    """`recovery_point` None: it was not written down yet. Everything is scanned then.
+    """`recovery_point` None: it is not in the checkpoint, so everything is scanned.
 
-    If it was, and is lost, anything may have been synced: nothing is cut off but what follows the last valid batch.
+    If its checkpoint is lost, anything may have been synced: only what follows the last valid batch is truncated.
     """
     segments = load_segments(
         disk, directory, index_interval_bytes=settings.index_interval_bytes, now_ms=now_ms, cache=cache
@@ -82,7 +82,7 @@ def load_log(
         remove_snapshots_after(disk, directory, max(recovery_point or 0, base_offset))
         producers = newest_snapshot(disk, directory, log_start, base_offset)
         replay_until(producers, segments[:first_unflushed], max(base_offset, log_start))
-        epochs.truncate_from_end(base_offset)  # what began later is read from the batches
+        epochs.truncate_from_end(base_offset)  # later epochs are read from the batches
         recovery = SegmentRecovery(
             disk,
             directory,
@@ -101,9 +101,9 @@ def load_log(
     else:
         end, log_end_offset = SegmentEnd(log_start_offset, None), log_start_offset
     if log_end_offset < log_start_offset:
-        # Its records up to the log start offset were deleted, then some of the last ones were lost in a crash.
+        # The records up to the log start offset were deleted, then the last ones were lost in a crash.
         logger.warning(
-            "%s ends at offset %d, below its log start offset: going on at %d",
+            "%s ends at offset %d, below its log start offset: continuing at %d",
             directory,
             log_end_offset,
             log_start_offset,
@@ -125,7 +125,9 @@ def load_log(
     limit_offsets(segments)
     log_start_offset = max(log_start_offset, segments[0].base_offset)
     if not epochs_match_last_segment(epochs, segments, log_end_offset):
-        logger.warning("%s/%s contradicts the batches: reading the epochs from them", directory, EPOCH_FILE_NAME)
+        logger.warning(
+            "%s/%s does not match the batches: reading the leader epochs from the batches", directory, EPOCH_FILE_NAME
+        )
         epochs = read_epochs(segments)
     epochs.truncate_from_end(log_end_offset)
     epochs.truncate_from_start(log_start_offset)
@@ -150,21 +152,20 @@ def load_log(
 
 
 def _check_transaction_index(disk: Disk, directory: str, segments: Sequence[Segment], log_start_offset: int) -> None:
-    """Of the last of the segments. A wrong one would pass aborted records for committed ones."""
+    """Check the index of the last of the segments. With a wrong one, consumers would get aborted records."""
     try:
         segments[-1].transaction_index()
     except CorruptIndex as error:
-        logger.warning("the aborted transactions of %s are damaged (%s): reading the batches", segments[-1], error)
+        logger.warning("the transaction index of %s is damaged (%s): rebuilding it", segments[-1], error)
         rebuild_transaction_index(
             disk, directory, segments, log_start_offset=max(log_start_offset, segments[0].base_offset)
         )
 
 
 def end_offset_at_close(recovery_point: int | None, snapshots: Sequence[int]) -> int | None:
-    """Where a log ended that was closed cleanly; None: not known.
+    """The end offset of a log that was closed cleanly; None: unknown.
 
-    Two files tell: the recovery point, and the name of the newest snapshot of the producers. If they agree, they are
-    right.
+    It is both the recovery point and the offset of the newest producer snapshot: known if the two agree.
     """
     return recovery_point if snapshots and snapshots[-1] == recovery_point else None
 
@@ -172,19 +173,20 @@ def end_offset_at_close(recovery_point: int | None, snapshots: Sequence[int]) ->
 def _end_after_clean_shutdown(
     active: Segment, recovery_point: int | None, snapshots: Sequence[int]
 ) -> tuple[SegmentEnd, int]:
-    """What was found at the end of a log that was closed cleanly, and where the log goes on."""
+    """How the last segment of a cleanly closed log ends, and the log end offset."""
     closed_at = end_offset_at_close(recovery_point, snapshots)
     if closed_at is not None and closed_at > active.base_offset:
         active.offset_limit = closed_at
     end = active.find_end()
     limit_offsets([active])
     if end.damage is not None and end.next_offset == closed_at:
-        logger.warning("%s; the log was closed before it, so it is cut off", end.damage)
+        logger.warning("%s; it comes after the end of the log when it was closed, so it is truncated", end.damage)
         active.truncate_at(end.damage.position)
         return SegmentEnd(closed_at, None), closed_at
     if end.damage is None and closed_at is not None and end.next_offset < closed_at:
         logger.error(
-            "%s ends at offset %d, and was closed at %d: what lies between is lost, the log goes on behind it",
+            "%s ends at offset %d, but the log ended at %d when it was closed: the records in between are lost, "
+            "the log continues after them",
             active,
             end.next_offset,
             closed_at,
@@ -194,14 +196,14 @@ def _end_after_clean_shutdown(
 
 
 def _log_end_after(end: SegmentEnd, active: Segment, known_ends: Sequence[int]) -> int:
-    """Where the log goes on; behind damage at its end, as far as is known that it reached."""
+    """The log end offset. If the log ends with damage, the highest end offset that is known."""
     if end.damage is None:
         return end.next_offset
     possible = [offset for offset in known_ends if offset <= active.base_offset + RELATIVE_OFFSET_MAX]
     log_end_offset = max(end.next_offset + 1, *possible)
     logger.error(
-        "%s; it was synced, so it is kept, and the log goes on behind it, at offset %d. "
-        "Run `barnabas log verify %s` to see more",
+        "%s; it was synced, so it is kept, and the log continues after it, at offset %d. "
+        "Run `barnabas log verify %s` for details",
         end.damage,
         log_end_offset,
         active.directory,
@@ -222,16 +224,18 @@ def _load_epochs(disk: Disk, directory: str, segments: Sequence[Segment]) -> Epo
     except FileNotFoundError:
         pass
     except CorruptCheckpoint as error:
-        logger.warning("%s/%s is damaged (%s): reading the epochs from the batches", directory, EPOCH_FILE_NAME, error)
+        logger.warning(
+            "%s/%s is damaged (%s): reading the leader epochs from the batches", directory, EPOCH_FILE_NAME, error
+        )
     return read_epochs(segments)
 
 
 def _remove_segments(disk: Disk, directory: str, segments: Sequence[Segment]) -> None:
-    """For good, and newest first: a crash in between leaves no hole."""
+    """Remove their files at once, newest first, so that a crash in between leaves no gap."""
     if not segments:
         return
     logger.warning(
-        "removing the segments from there on: %s",
+        "removing the segments after that: %s",
         ", ".join(f"{segment} of {segment.size} bytes" for segment in segments),
     )
     for segment in reversed(segments):

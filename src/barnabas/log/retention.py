@@ -1,7 +1,7 @@
-"""Which of the oldest segments may go: past the log start offset, too old, or more than the size allowed.
+"""Finds the segments to delete: below the log start offset, too old, or in excess of the size limit.
 
-Only whole segments go, oldest first, and none that holds offsets at or above the high watermark. An active segment
-whose records are all too old goes too; the log then continues in a new one.
+Only whole segments are deleted, oldest first, and none with offsets at or above the high watermark. The active segment
+is deleted too if all its records are too old; the log then continues in a new one.
 """
 
 from collections.abc import Callable

@@ -1,8 +1,8 @@
-"""Finding batches in a segment by its sparse index, and what to do where the index and the batches disagree.
+"""Finds batches in a segment by its sparse indexes, and handles indexes that do not match the batches.
 
-An index entry is compared with the batch that it points to, and the batches from there on with each other, by their
-headers only. If something does not fit, the batches from the last good place on are read and checked. That finds the
-damage, which is remembered; or the batches are valid and the index is wrong: then it is rebuilt.
+An index entry is compared with the batch that it points to, and the headers of the batches from there on with each
+other. If they are inconsistent, the batches from the last good position on are read and checked. Either that finds
+damage, which is remembered; or the batches are valid and the index is wrong, so it is rebuilt.
 """
 
 import logging
@@ -21,24 +21,24 @@ logger = logging.getLogger(__name__)
 IndexEntry = tuple[int, int]
 """The relative offset of the last record in a batch, and the batch's position."""
 START: Final[IndexEntry] = (-1, 0)
-"""Stands for the beginning of the segment, for which there is no entry."""
+"""The beginning of the segment, for which there is no entry."""
 
 
 class DamagedRecords(CorruptMessage):
-    """What a reader wants cannot be read, and never will be from this file."""
+    """The requested records are damaged. A retry does not help."""
 
     def __init__(self, damage: Damage) -> None:
-        super().__init__(f"{damage}; {damage.consequence}. Run `barnabas log verify {damage.path}` to see more")
+        super().__init__(f"{damage}; {damage.consequence}. Run `barnabas log verify {damage.path}` for details")
         self.damage = damage
 
 
 class FoundBatch(NamedTuple):
-    """A batch, by its header."""
+    """The position of a batch, found by its header."""
 
     position: int
     size: int
     expected_offset: int | None
-    """Where it begins if no offset is missing before it; None: its place is known to be right."""
+    """Its base offset if there is no gap before it; None: its position is already confirmed."""
     entry_before: IndexEntry = START
     """The last index entry for an earlier batch."""
 
@@ -47,14 +47,14 @@ class SegmentEnd(NamedTuple):
     next_offset: int
     """After the last valid batch."""
     damage: Damage | None
-    """What follows that batch."""
+    """The damage after that batch, if any."""
 
 
 class SearchableSegment(IndexedSegment):
     __slots__ = ()
 
     def find(self, offset: int) -> FoundBatch | None:
-        """The first batch that ends at or after `offset`; None: all end before. DamagedRecords: it cannot be read."""
+        """The first batch that ends at or after `offset`, or None. Raises DamagedRecords if `offset` is damaged."""
         rebuilt = False
         while True:
             damage = self.damage_of(offset)
@@ -68,7 +68,7 @@ class SearchableSegment(IndexedSegment):
                     continue
                 if rebuilt:
                     raise
-                logger.warning("%s; rebuilding the indexes, one of them may be wrong", error)
+                logger.warning("%s; an index may be wrong: rebuilding the indexes", error)
                 self.rebuild_indexes()
                 rebuilt = True
 
@@ -83,7 +83,7 @@ class SearchableSegment(IndexedSegment):
         return None
 
     def valid_end_after(self, position: int) -> int:
-        """Where the next damage that is known begins; the segment's end if there is none from `position` on."""
+        """The position of the next known damage from `position` on; the segment's end if there is none."""
         return next((damage.position for damage in self.damages if damage.position >= position), self.size)
 
     def _find_from(self, offset: int, entry: IndexEntry) -> FoundBatch | None:
@@ -100,7 +100,7 @@ class SearchableSegment(IndexedSegment):
         return None
 
     def _find_damage(self, entry: IndexEntry) -> bool:
-        """Look for damage from an index entry on; False: the entry is wrong, or all that there is was known."""
+        """Look for damage from an index entry on; False: the entry is wrong, or there is no new damage."""
         if self._first_offset_at(entry) is None:
             return False
         known = self.damages
@@ -110,46 +110,46 @@ class SearchableSegment(IndexedSegment):
         return self.damages != known
 
     def scan_from(self, entry: IndexEntry) -> Iterator[PlacedBatch | Damage]:
-        """As `scan`, from the batch of an index entry on; or from the beginning, if the entry is wrong."""
+        """Like `scan`, from the batch of an index entry on; or from the beginning, if the entry is wrong."""
         next_offset = self._first_offset_at(entry)
         if next_offset is None:
             return self.scan()
         return self.scan(entry[1], next_offset=next_offset)
 
     def valid_headers(self) -> list[BatchHeader]:
-        """Of all batches. Unless something looks odd, their CRC is not checked."""
+        """The headers of all valid batches. Their CRC is checked only if a header looks wrong."""
         try:
             return [header for _, header in self.headers()]
         except DamagedBatch:
             return [found.batch.header for found in self.batches()]
 
-    # Times
+    # Timestamps
 
     def checked_largest_timestamp(self) -> int:
-        """As `largest_timestamp`, once the index entry that says it was compared with the batch that it names."""
+        """Like `largest_timestamp`, after comparing the index entry with the batch that it points to."""
         largest = self.largest_timestamp()
         if not self.is_time_checked:
             if not self._has_timestamp(largest, self.max_timestamp_offset):
-                self._rebuild_because(CorruptIndex("its last entry names a timestamp that is not there"))
+                self._rebuild_because(CorruptIndex("its last entry does not match the batch"))
             self.is_time_checked = True
         return self.largest_timestamp()
 
     def relative_offset_before(self, timestamp: int) -> int:
-        """One up to which every timestamp is at or below the one given."""
+        """A relative offset up to which no record has a larger timestamp than this."""
         found, relative = self.time_index().lookup(timestamp)
         if not self._has_timestamp(found, self.base_offset + relative):
-            self._rebuild_because(CorruptIndex("an entry names a timestamp that is not there"))
+            self._rebuild_because(CorruptIndex("an entry does not match the batch"))
             _, relative = self.time_index().lookup(timestamp)
         return relative
 
     def _has_timestamp(self, timestamp: int, offset: int) -> bool:
-        """Whether the largest timestamp of the batch that holds the offset is this one."""
+        """Whether the batch with this offset has this max timestamp."""
         if timestamp < 0:
             return True
         try:
             found = self.find(offset)
         except DamagedRecords:
-            return True  # nobody can tell
+            return True  # cannot be checked
         if found is None:
             return False
         _, header = next(self.headers(found.position))
@@ -158,7 +158,7 @@ class SearchableSegment(IndexedSegment):
     # The end
 
     def find_end(self) -> SegmentEnd:
-        """Where it ends, found from the last index entry on. The last batches are checked for it."""
+        """How the segment ends. Scans and checks the batches from the last index entry on."""
         entry = self.offset_index().last()
         next_offset = self._first_offset_at(entry)
         if next_offset is None:
@@ -174,7 +174,7 @@ class SearchableSegment(IndexedSegment):
         return SegmentEnd(next_offset, damage)
 
     def _first_offset_at(self, entry: IndexEntry) -> int | None:
-        """Of the batch that an index entry points to; None: it is not there, or it is damaged."""
+        """The base offset of the batch at an index entry; None: there is no such batch, or it is damaged."""
         if entry == START:
             return self.base_offset
         relative, position = entry

@@ -1,11 +1,11 @@
-"""One segment: a run of batches in a `.log` file, with its two sparse indexes.
+"""One segment: batches in a `.log` file, with its indexes.
 
-The newest segment of a log is active: it is appended to, its indexes are complete in memory, and it remembers where
-each of its newest batches lies, so that a reader at the tail finds its place without touching the disk. The others
-are sealed: nothing but the name and size is in memory until someone reads them.
+The newest segment of a log is active: batches are appended to it, its indexes are in memory, and so are the positions
+of its newest batches, so that reads at the tail need no lookup on disk. The other segments are sealed: only their name
+and size is in memory until they are read.
 
-What may be served without a check: bytes that this process wrote or checked. Bytes found at opening are checked
-against their CRC once, when they are first read (see `log_slice`).
+Bytes that this process wrote or checked are served without a check. Other bytes are checked once, when they are first
+read (see `log_slice`).
 """
 
 from bisect import bisect_left
@@ -24,13 +24,13 @@ from barnabas.log.transaction_index import TransactionIndex
 from barnabas.records.batch import Buffer
 
 TAIL_BATCHES_MAX: Final = 1024
-"""Newest batches whose place is remembered: more than consumers that keep up are behind; 16 KiB per partition."""
+"""How many of the newest batches have their position in memory: enough for consumers at the tail; 16 KiB per log."""
 
 NO_TAIL: Final = 2**63
 
 
 class BatchPlacement(NamedTuple):
-    """A batch's place in the log, known when it is appended."""
+    """The offsets, timestamp and size of a batch that is appended."""
 
     base_offset: int
     last_offset: int
@@ -74,15 +74,15 @@ class Segment(SearchableSegment):
         )
         self.created_ms = created_ms
         self.synced = True
-        """Sealed, and all its files are on the device."""
+        """Sealed, and all its files are synced."""
         self.first_timestamp: int | None = None
-        """The largest timestamp of the first append: what rolling by time counts from. None: not read yet."""
+        """The largest timestamp of the first append, from which `segment.ms` counts. None: not read yet."""
         self.trusted_from = size
-        """Bytes from here on were written or recovered by this process."""
+        """Bytes from this position on were written or recovered by this process."""
         self.verified_to = 0
-        """Bytes below were read and checked by this process."""
+        """Bytes below this position were read and checked by this process."""
         self._bytes_since_index = 0
-        # The newest batches: the last offset and the position of each; they cover the offsets from _tail_start on.
+        # The last offset and the position of each of the newest batches, which have all offsets from _tail_start on.
         self._tail_start = NO_TAIL
         self._tail_last_offsets: list[int] = []
         self._tail_positions: list[int] = []
@@ -99,7 +99,7 @@ class Segment(SearchableSegment):
         cache: IndexCache,
         suffix: str = "",
     ) -> "Segment":
-        """A new, empty, active segment. Files of that name, if any, are emptied."""
+        """A new, empty, active segment. Existing files with its name are emptied."""
         segment = cls(
             disk,
             directory,
@@ -136,12 +136,12 @@ class Segment(SearchableSegment):
         self._tail_positions.clear()
 
     def append(self, pieces: Sequence[Buffer], placed: Sequence[BatchPlacement]) -> None:
-        """Write batches at the end, in one call to the disk. OSError: nothing has changed but the file's tail."""
+        """Append batches in one write. After an OSError the file may have a torn write at its end."""
         (self._file or self.file).write_at(self.size, pieces)
         self.add_batches(placed)
 
     def append_one(self, batch: Buffer, last_offset: int, max_timestamp: int) -> None:
-        """The same, of one batch."""
+        """Like `append`, for one batch."""
         position = self.size
         (self._file or self.file).write_at(position, (batch,))
         if position == 0:
@@ -149,7 +149,7 @@ class Segment(SearchableSegment):
         self._add_batch(last_offset, max_timestamp, len(batch))
 
     def add_batches(self, placed: Sequence[BatchPlacement]) -> None:
-        """Account for batches that are in the file from `size` on."""
+        """Update size, indexes and timestamps for batches that are in the file from `size` on."""
         if self.size == 0:
             self.first_timestamp = max([batch.max_timestamp for batch in placed])
         for _, last_offset, max_timestamp, size in placed:
@@ -178,18 +178,18 @@ class Segment(SearchableSegment):
             del last_offsets[:cut], positions[:cut]
 
     def truncate_torn_write(self) -> None:
-        """After a write that failed half-way: the file ends again where the last good write ended."""
+        """After a failed write: truncate the file to the end of the last successful write."""
         self.file.truncate(self.size)
 
     def truncate_at(self, position: int) -> None:
-        """End the segment behind its last valid batch."""
+        """Truncate the segment at the end of its last valid batch."""
         self.file.truncate(position)
         self.size = self.trusted_from = position
         self.verified_to = min(self.verified_to, position)
         self.rebuild_indexes()
 
     def keep_damage(self, damage: Damage) -> None:
-        """Account for damaged bytes that stay where they are, from `size` on; the next batch comes behind them."""
+        """Keep the damaged bytes that follow at `size`; the next batch comes after them."""
         self.remember_damage(damage)
         self.size = damage.end
         self._bytes_since_index += damage.size
@@ -200,14 +200,14 @@ class Segment(SearchableSegment):
     def has_room_for(
         self, size: int, last_offset: int, timestamp: int, settings: LogSettings, *, open_ms_max: int, now_ms: int
     ) -> bool:
-        """Batches of `size` bytes, up to this offset and this timestamp: there is room for them, and it is not too old.
+        """Whether these batches can be appended, or a new segment must be rolled. Only for the active segment.
 
-        Of the active segment. How long it is open is told by the time of its records, if they have one.
+        Its age is measured by the timestamps of its records, if they have any.
         """
         assert self._offset_index is not None
         first_ms = self.first_timestamp if self.first_timestamp is not None else self.rolling_timestamp()
         open_ms = timestamp - first_ms if first_ms >= 0 else now_ms - self.created_ms
-        # The offset index has the most entries (but for the one that seals the time index), of 12 bytes at most.
+        # The offset index has the most entries (apart from the last one of the time index), of at most 12 bytes.
         index_bytes_bound = (len(self._offset_index.offsets) + 3) * 12
         return (
             self.size + size <= settings.segment_bytes
@@ -223,11 +223,11 @@ class Segment(SearchableSegment):
         offset_index, time_index = self.indexes()
         return (
             offset_index.size_bytes + 8 <= segment_index_bytes
-            and time_index.size_bytes + 24 <= segment_index_bytes  # one entry is kept for the roll, as in Kafka
+            and time_index.size_bytes + 24 <= segment_index_bytes  # one entry is reserved for the roll, as in Kafka
         )
 
     def seal(self) -> None:
-        """Nothing will be appended any more; its indexes go to their files."""
+        """End appends to this segment, and write its indexes to their files."""
         self.finish_time_index()
         self.persist_indexes()
         self.sealed = True
@@ -237,9 +237,9 @@ class Segment(SearchableSegment):
         self._account()
 
     def truncate_to(self, offset: int) -> int:
-        """Drop every batch that holds `offset` or a later one; returns where the log ends then.
+        """Drop every batch with `offset` or a later one; returns the new log end offset.
 
-        That is `offset`, or the first of the dropped batch that holds it. The segment must be activated afterwards.
+        That is `offset`, or the base offset of the batch that contains it. Call `activate` afterwards.
         """
         position = self.position_of(offset)
         end_offset = offset
@@ -270,7 +270,7 @@ class Segment(SearchableSegment):
         return end_offset
 
     def reset(self) -> None:
-        """Forget what is known of its content; a recovery is about to `add_batches` every batch it finds valid."""
+        """Reset everything that is in memory. Recovery adds every valid batch again."""
         self._offset_index, self._time_index = OffsetIndex(), TimeIndex()
         self._transaction_index = TransactionIndex(replaces_file=self.has_aborted)
         self.has_aborted = False
@@ -283,7 +283,7 @@ class Segment(SearchableSegment):
     # Reading
 
     def seek(self, offset: int) -> FoundBatch | None:
-        """The first batch that ends at or after `offset`; None: all end before. DamagedRecords: it cannot be read."""
+        """The first batch that ends at or after `offset`, or None. Raises DamagedRecords if `offset` is damaged."""
         if offset >= self._tail_start:
             slot = bisect_left(self._tail_last_offsets, offset)
             if slot == len(self._tail_positions):
@@ -294,7 +294,7 @@ class Segment(SearchableSegment):
         return self.find(offset)
 
     def position_of(self, offset: int) -> int:
-        """The position of the first batch, or of the damage, that ends at or after `offset`; or where all end."""
+        """The position of the first batch or damage that ends at or after `offset`; the size if there is none."""
         try:
             found = self.seek(offset)
         except DamagedRecords as error:
@@ -302,7 +302,7 @@ class Segment(SearchableSegment):
         return self.size if found is None else found.position
 
     def upper_bound_offset(self, position: int) -> int | None:
-        """An offset near to it that no batch before `position` reaches; None: only the segment's end is known."""
+        """An offset above all batches before `position`, and close to them; None: use the end of the segment."""
         if self._tail_positions and position >= self._tail_positions[0]:
             slot = bisect_left(self._tail_positions, position)
             return self._tail_last_offsets[slot - 1] + 1 if 0 < slot < len(self._tail_positions) else None
@@ -318,6 +318,6 @@ class Segment(SearchableSegment):
         return self.first_timestamp
 
     def retention_timestamp(self) -> int:
-        """What retention by time looks at: records without timestamps are as old as the file's last change."""
+        """The timestamp for retention by time; without record timestamps, the file's modification time."""
         largest = self.checked_largest_timestamp()
         return largest if largest >= 0 else self._disk.mtime_ms(self.path(LOG))

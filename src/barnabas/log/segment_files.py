@@ -1,10 +1,9 @@
-"""A partition's directory at opening: interrupted changes are completed or undone, what remains are segments.
+"""Loads the segments in a partition's directory, after completing or undoing interrupted changes, as Kafka does:
 
-What each leftover means, as in Kafka:
-- `.deleted`: was about to be removed; remove it;
-- `.cleaned`: the cleaner had not finished; remove it, unless its `.log` is a `.swap` already: then it was complete;
-- `.swap`: a finished replacement. The segments it was cleaned from go, then it takes their place;
-- an index without its `.log`: remove it.
+- `.deleted`: removed;
+- `.cleaned`: removed, as the cleaner had not finished; unless the `.log` is a `.swap` already: then it is complete;
+- `.swap`: a complete replacement. The segments that it replaces are removed, then it is renamed;
+- an index without its `.log`: removed.
 """
 
 import logging
@@ -31,7 +30,7 @@ logger = logging.getLogger(__name__)
 def load_segments(
     disk: Disk, directory: str, *, index_interval_bytes: int, now_ms: int, cache: IndexCache
 ) -> list[Segment]:
-    """All segments found, ascending. Nothing is read but the directory and the sizes."""
+    """All segments, ascending. Only file names and sizes are read."""
 
     def segment_at(base_offset: int, suffix: str = "") -> Segment:
         segment = Segment(
@@ -56,13 +55,13 @@ def load_segments(
         swapped = [segment_at(name.offset, SWAP) for name in sorted(names) if (name.kind, name.suffix) == (LOG, SWAP)]
         if swapped:
             _finish_swap(disk, directory, names, swapped)
-        _remove_swap_leftovers(disk, directory)
+        _rename_swap_leftovers(disk, directory)
         names = _list(disk, directory)
     bases = sorted(name.offset for name in names if name.kind == LOG)
     known = set(bases)
     orphans = sorted(name for name in names if name.kind not in (LOG, PRODUCER_SNAPSHOT) and name.offset not in known)
     if orphans:
-        logger.warning("removing indexes without a segment in %s: %s", directory, orphans)
+        logger.warning("removing indexes without a .log file in %s: %s", directory, orphans)
         _remove(disk, directory, orphans)
     return [segment_at(base_offset) for base_offset in bases]
 
@@ -72,7 +71,7 @@ def _list(disk: Disk, directory: str) -> set[FileName]:
 
 
 def _complete_cleaned(disk: Disk, directory: str, names: Collection[FileName]) -> None:
-    """A segment's files become `.swap` one by one, the `.log` first: go on with those that were not reached."""
+    """A segment's files are renamed to `.swap` one by one, the `.log` first: rename the remaining ones."""
     for name in sorted(names):
         if name.suffix == CLEANED and name.kind != LOG and FileName(name.offset, LOG, SWAP) in names:
             disk.rename(f"{directory}/{file_name(*name)}", f"{directory}/{file_name(name.offset, name.kind, SWAP)}")
@@ -86,15 +85,15 @@ def _finish_swap(disk: Disk, directory: str, names: Collection[FileName], swappe
     replaced = sorted(
         name for name in names if not name.suffix and name.kind != PRODUCER_SNAPSHOT and start <= name.offset < end
     )
-    logger.info("completing an interrupted cleaning in %s: segments from %d to %d", directory, start, end)
+    logger.info("completing an interrupted compaction in %s: segments from %d to %d", directory, start, end)
     _remove(disk, directory, replaced)
     for name in sorted(_list(disk, directory)):
         if name.suffix == SWAP:
             disk.rename(f"{directory}/{file_name(*name)}", f"{directory}/{file_name(name.offset, name.kind)}")
 
 
-def _remove_swap_leftovers(disk: Disk, directory: str) -> None:
-    """Indexes in the `.swap` state whose `.log` was renamed before the crash: take them as they are."""
+def _rename_swap_leftovers(disk: Disk, directory: str) -> None:
+    """Rename `.swap` indexes whose `.log` was renamed before the crash."""
     for name in sorted(_list(disk, directory)):
         if name.suffix == SWAP:
             disk.rename(f"{directory}/{file_name(*name)}", f"{directory}/{file_name(name.offset, name.kind)}")

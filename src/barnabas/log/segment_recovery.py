@@ -1,12 +1,11 @@
-"""After a crash: the segments that may not have reached the device are read, and what must be rebuilt is rebuilt.
+"""Recovery after a crash: reads the segments that may not have been synced, and rebuilds indexes and producer state.
 
-Beyond the recovery point the first batch that is not valid ends the log: it and everything after it is cut off, as
-Kafka does, because a torn write is no record, and offsets must not have a hole. What was cut is logged.
+After the recovery point, the log is truncated at the first batch that is not valid, as in Kafka: a torn write has no
+records, and offsets must not have gaps. The log says how much was truncated.
 
-Below the recovery point all was synced. Damage there stays where it is, the batches behind it are kept, and the log
-has a hole that readers are told of. Indexes and leader epochs are rebuilt from the valid batches. What producers did
-in the hole is taken from where it was written down before: the next snapshot of the producers, and the segment's old
-transaction index.
+Below the recovery point everything was synced. Damage there stays in the file, the batches after it are kept, and
+readers get an error for the damaged offsets. Indexes and leader epochs are rebuilt from the valid batches. What
+producers wrote in the damaged part is taken from the next producer snapshot and the segment's old transaction index.
 """
 
 import logging
@@ -39,20 +38,20 @@ class SegmentRecovery:
         recovery_point: int | None,
         may_have_gaps: bool,
     ) -> None:
-        """`recovery_point` None: not known. Then only what follows the last valid batch is cut off."""
+        """`recovery_point` None: unknown. Then only what follows the last valid batch is truncated."""
         self._disk = disk
         self._directory = directory
         self._epochs = epochs
         self.producers = producers
-        """As of the beginning of the first segment that is recovered; afterwards, of the end of the log."""
+        """The state at the start of the first recovered segment; after `run`, at the end of the log."""
         self._recovery_point = recovery_point
         self._may_have_gaps = may_have_gaps
         self._snapshot: ProducerState | None = None
-        """The producers as they were behind damage that was passed; takes the place of `producers` there."""
+        """A snapshot from after known damage; replaces `producers` at its offset."""
         self._passed_damage = False
 
     def run(self, segments: list[Segment], first: int) -> tuple[list[Segment], SegmentEnd]:
-        """Recover `segments[first:]`. Returns those that remain of all, and how the last of them ends."""
+        """Recover `segments[first:]`. Returns all segments that are kept, and how the last of them ends."""
         end = SegmentEnd(segments[first].base_offset, None)
         for slot in range(first, len(segments)):
             segment = segments[slot]
@@ -64,7 +63,7 @@ class SegmentRecovery:
                 self._switch_to_snapshot(segment.base_offset)
                 write_snapshot(self._disk, self._directory, segment.base_offset, self.producers.producers)
             if not is_last and self._is_unflushed(segments[slot + 1].base_offset):
-                # Where that one begins proves nothing yet.
+                # The next segment may be invalid itself, so its base offset is no limit.
                 segment.offset_limit = segment.base_offset + RELATIVE_OFFSET_MAX + 1
             end, was_truncated = self._recover(segment, is_last=is_last)
             if was_truncated:
@@ -77,19 +76,22 @@ class SegmentRecovery:
         return self._recovery_point is not None and offset >= self._recovery_point
 
     def _continues(self, segment: Segment, end: SegmentEnd) -> bool:
-        """A segment may have lost its end while a later one reached the device. Unless the log was compacted, offsets
-        that are missing between two unflushed segments were lost that way, and the later must not stand in for them."""
+        """Whether the segment can follow what was recovered so far.
+
+        A crash may lose the end of a segment while a later segment is on disk. Unless the log was compacted, a gap
+        between two unflushed segments means such a loss, and the later segment must be removed.
+        """
         base_offset, next_offset = segment.base_offset, end.next_offset
         is_gap = base_offset > next_offset and end.damage is None
         if base_offset == next_offset or end.damage is not None or (is_gap and self._may_have_gaps):
             return True
         logger.warning(
-            "%s: a segment begins at offset %d where %d is the next", self._directory, base_offset, next_offset
+            "%s: a segment begins at offset %d where %d was expected", self._directory, base_offset, next_offset
         )
         return not self._is_unflushed(base_offset)
 
     def _recover(self, segment: Segment, *, is_last: bool) -> tuple[SegmentEnd, bool]:
-        """How it ends, and whether something was cut off there."""
+        """How the segment ends, and whether it was truncated there."""
         file_size = segment.size
         indexed_aborts = _indexed_aborts(segment)
         segment.reset()
@@ -132,27 +134,29 @@ class SegmentRecovery:
                 segment.add_aborted(self._as_indexed(aborted, indexed_aborts))
         producers.end_offset = max(producers.end_offset, header.next_offset)
 
-    def _as_indexed(self, aborted: AbortedTransaction, noted: Sequence[AbortedTransaction]) -> AbortedTransaction:
-        """Behind damage, the old index knows better where a transaction began: the damage may hide its first batch, or
-        the marker that ended the producer's transaction before it."""
+    def _as_indexed(self, aborted: AbortedTransaction, indexed: Sequence[AbortedTransaction]) -> AbortedTransaction:
+        """The entry from the old index, if there is damage before it.
+
+        The damage may hide the transaction's first batch, or the marker of the producer's previous transaction.
+        """
         if not self._passed_damage:
             return aborted
         ends = (aborted.producer_id, aborted.last_offset)
-        return next((each for each in noted if (each.producer_id, each.last_offset) == ends), aborted)
+        return next((each for each in indexed if (each.producer_id, each.last_offset) == ends), aborted)
 
     def _truncate(self, segment: Segment, damage: Damage, file_size: int) -> None:
         logger.warning(
-            "%s; after the crash, %d unflushed bytes from there on are cut off, the log goes on at offset %d",
+            "%s; after the crash, %d unflushed bytes from there on are truncated, the log continues at offset %d",
             damage,
             file_size - segment.size,
             damage.first_offset,
         )
         segment.file.truncate(segment.size)
-        segment.file.sync()  # else a second crash brings it back behind what is written next
+        segment.file.sync()  # else a second crash could bring it back after new records
 
     def _keep_damage(self, segment: Segment, damage: Damage, indexed_aborts: Sequence[AbortedTransaction]) -> None:
         logger.error(
-            "%s; it was synced, so it is kept: %s. Run `barnabas log verify %s` to see more",
+            "%s; it was synced, so it is kept: %s. Run `barnabas log verify %s` for details",
             damage,
             damage.consequence,
             self._directory,
@@ -169,20 +173,20 @@ class SegmentRecovery:
             for offset in list_snapshots(self._disk, self._directory)
             if damage.first_offset < offset <= (self._recovery_point or 0)
         ]
-        behind = [offset for offset in snapshots if offset >= end_offset] or snapshots[::-1]
-        self._snapshot = next(filter(None, map(self._load_snapshot, behind)), self._snapshot)
+        candidates = [offset for offset in snapshots if offset >= end_offset] or snapshots[::-1]
+        self._snapshot = next(filter(None, map(self._load_snapshot, candidates)), self._snapshot)
 
     def _load_snapshot(self, offset: int) -> ProducerState | None:
         return load_snapshot(self._disk, self._directory, offset)
 
     def _switch_to_snapshot(self, offset: int) -> None:
-        """From `offset` on a snapshot that was taken there, or before, knows more than we could read."""
+        """Use the snapshot from after the damage once recovery has reached its offset: it is more complete."""
         if self._snapshot is not None and self._snapshot.end_offset <= offset:
             self.producers, self._snapshot = self._snapshot, None
 
 
 def may_be_truncated(damage: Damage, recovery_point: int | None, *, is_last: bool) -> bool:
-    """Whether it lies beyond the recovery point, or may do so: None is a recovery point that is lost."""
+    """Whether damage is, or may be, after the recovery point. None: the recovery point is lost."""
     if recovery_point is None:
         return is_last and damage.next_offset is None
     return damage.first_offset >= recovery_point
@@ -191,8 +195,10 @@ def may_be_truncated(damage: Damage, recovery_point: int | None, *, is_last: boo
 def scan_after_crash(
     file: File, size: int, *, base_offset: int, offset_limit: int, recovery_point: int | None, is_last: bool
 ) -> Iterator[PlacedBatch | Damage]:
-    """As `scan_batches`; and the last batch of the log, which has no successor to prove its offset, must follow its
-    predecessor: nobody has compacted the segment that was written last."""
+    """Like `scan_batches`, but the last batch of the log must follow the one before without a gap.
+
+    No later batch can confirm its offset, and the last segment is never compacted.
+    """
     next_offset: int | None = base_offset
     scan = scan_batches(file, 0, size, next_offset=base_offset, offset_limit=offset_limit)
     for found, following in pairwise(chain(scan, (None,))):
@@ -203,7 +209,7 @@ def scan_after_crash(
             begins_at = found.batch.header.base_offset
             is_misplaced = is_last and following is None and next_offset not in (begins_at, None)
             if is_misplaced and next_offset is not None and begins_at >= (recovery_point or 0):
-                reason = f"offset {begins_at} where {next_offset} is the next"
+                reason = f"offset {begins_at} where {next_offset} was expected"
                 yield Damage(file.path, found.position, size - found.position, next_offset, None, reason)
                 return
             next_offset = found.batch.header.next_offset
@@ -211,7 +217,7 @@ def scan_after_crash(
 
 
 def _indexed_aborts(segment: Segment) -> list[AbortedTransaction]:
-    """What its transaction index says, if anything."""
+    """The entries of its transaction index; none if it is damaged."""
     try:
         return segment.transaction_index().entries() if segment.has_aborted else []
     except CorruptIndex:

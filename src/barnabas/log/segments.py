@@ -9,7 +9,7 @@ from barnabas.log.segment import Segment
 
 
 def limit_offsets(segments: Sequence[Segment]) -> None:
-    """Tell each segment where the next one begins."""
+    """Set the offset limit of each segment to the base offset of the next."""
     for segment, following in pairwise(segments):
         segment.offset_limit = following.base_offset
     if segments:
@@ -20,7 +20,7 @@ class Segments:
     __slots__ = ("_bases", "_segments", "active", "has_aborted", "sealed_bytes")
 
     def __init__(self, segments: Sequence[Segment]) -> None:
-        """At least one: a log always has a segment to append to."""
+        """At least one: a log always has an active segment."""
         self._segments = list(segments)
         self._changed()
 
@@ -38,7 +38,7 @@ class Segments:
         return self.sealed_bytes + self.active.size
 
     def floor_slot(self, offset: int) -> int:
-        """The slot of the segment in which the offset lies or would lie; -1: it is before the first."""
+        """The slot of the last segment with a base offset at or below the offset; -1: it is before the first."""
         if offset >= self.active.base_offset:
             return len(self._segments) - 1
         return bisect_right(self._bases, offset) - 1
@@ -57,12 +57,12 @@ class Segments:
     def replace(self, old: Sequence[Segment], new: Sequence[Segment]) -> None:
         first = self._segments.index(old[0])
         if self._segments[first : first + len(old)] != list(old):
-            raise ValueError("the segments to replace are not a run of this log")
+            raise ValueError("the segments to replace are not adjacent segments of this log")
         self._segments[first : first + len(old)] = new
         self._changed()
 
     def end_offset_of(self, slot: int, log_end_offset: int) -> int:
-        """One past the last offset that may lie in the segment."""
+        """All offsets in the segment are below this."""
         return self._bases[slot + 1] if slot + 1 < len(self._bases) else log_end_offset
 
     def _changed(self) -> None:

@@ -1,6 +1,7 @@
-"""The typed settings of one partition's log. The room above builds them from topic and broker configs.
+"""The settings of one partition's log. `replication.topic_rules` builds them from topic and broker configs.
 
-Names and defaults are Kafka's topic configs with dots turned into underscores; -1 means "no bound" where Kafka says so.
+Names and defaults are those of Kafka's topic configs, with underscores for dots; -1 means "no limit" where it does in
+Kafka.
 """
 
 from dataclasses import dataclass
@@ -36,4 +37,4 @@ class LogSettings:
     max_message_bytes: int = 1024**2 + 12
     producer_id_expiration_ms: int = DAY_MS
     transaction_partition_verification: bool = True
-    """Whether a transaction begins in a partition only after its coordinator was asked."""
+    """Whether the coordinator must confirm a transaction before its first batch is appended."""

@@ -1,9 +1,9 @@
-"""The life of a log's segments: opened, rolled, flushed, closed.
+"""The base class of a partition's log: opening, rolling, flushing and closing.
 
-`TrimmableLog` adds what makes a log shorter, `PartitionLog` what clients do: append and read.
+`TrimmableLog` adds retention and truncation, `PartitionLog` appends and reads.
 
-A sealed segment's `.log`, indexes, producer snapshot and the directory are synced before the recovery point that is
-checkpointed passes it. Of the active segment only the `.log` is synced: its indexes are rebuilt after a crash anyway.
+A sealed segment's `.log`, indexes, producer snapshot and the directory are synced before the checkpointed recovery
+point passes it. Of the active segment only the `.log` is synced: its indexes are rebuilt after a crash anyway.
 """
 
 import logging
@@ -55,12 +55,12 @@ class StoredLog:
         self.log_start_offset = loaded.log_start_offset
         self.log_end_offset = loaded.log_end_offset
         self.high_watermark = min(max(high_watermark, loaded.log_start_offset), loaded.log_end_offset)
-        """Set by the room above, which only ever raises it; a truncation lowers it."""
+        """Raised by `replication.partition`; lowered only by a truncation."""
         self.recovery_point = loaded.recovery_point
-        """Every batch below is on the device."""
+        """Every batch below is synced."""
         self.last_flush_ms = now_ms
         self.on_truncated: Callable[[], None] = lambda: None
-        """Must write the checkpoints: a recovery point from before would vouch for what is appended from now on."""
+        """Must write the checkpoints: the old recovery point would count new records as synced."""
         self.health = health
         self.producers: ProducerState = loaded.producers
         self.epochs: EpochCache = loaded.epochs
@@ -71,7 +71,7 @@ class StoredLog:
         self._flushing = False
         self._directory_synced = False
         self._end_at_clean_close = loaded.log_end_offset if clean_shutdown else -1
-        """Where the log ended at its last clean close, unless it was truncated since."""
+        """The log end offset at the last clean shutdown; -1 if it was unclean, or the log was truncated since."""
         self._deletions: list[DeletionJob] = []
 
     @classmethod
@@ -92,9 +92,9 @@ class StoredLog:
         health: DirectoryHealth | None = None,
         cache: IndexCache | None = None,
     ) -> Self:
-        """Open what is there, or create it. After an unclean shutdown this scans whatever may not have been synced.
+        """Open the log, or create it. After an unclean shutdown this scans everything that may not have been synced.
 
-        Touches nothing but its own files and `cache`, so a long recovery may run on a worker with a cache of its own.
+        Uses only its own files and `cache`, so a long recovery can run on a worker with a separate cache.
         """
         health = health or DirectoryHealth(directory.rpartition("/")[0])
         cache = cache or IndexCache()
@@ -137,17 +137,17 @@ class StoredLog:
 
     @property
     def size(self) -> int:
-        """Bytes of all segments."""
+        """Size of all segments in bytes."""
         return self.segments.size
 
     @property
     def latest_epoch(self) -> int:
-        """The newest leader epoch that the log knows of; -1: none."""
+        """The latest leader epoch of the log; -1: none."""
         return self.epochs.latest_epoch
 
     @property
     def last_stable_offset(self) -> int:
-        """Below it every transaction has ended, and its end is committed: `<= high_watermark`."""
+        """Below it every transaction has ended and its marker is committed; `<= high_watermark`."""
         transactions = self.producers.transactions
         if not transactions:
             return self.high_watermark
@@ -161,7 +161,7 @@ class StoredLog:
         return self.log_end_offset - self.recovery_point
 
     def assign_topic_id(self, topic_id: TopicId) -> None:
-        """For a log that lost its metadata file in a crash, or never had one."""
+        """For a log without a `partition.metadata` file, which may be lost in a crash."""
         try:
             write_topic_id(self._disk, self.directory, topic_id)
         except OSError as error:
@@ -172,13 +172,13 @@ class StoredLog:
     # Rolling
 
     def roll(self, now_ms: int) -> None:
-        """Seal the active segment and go on in a new one. An empty one is left as it is."""
+        """Seal the active segment and continue in a new one, unless it is empty."""
         self.health.check()
         if self.segments.active.size > 0:
             self._roll_at(self.log_end_offset, now_ms)
 
     def _roll_at(self, base_offset: int, now_ms: int) -> Segment:
-        """Each step may fail on a full disk and be repeated; the log changes only with the last one."""
+        """Each step may fail on a full disk and be retried; only the last one changes the log."""
         old = self.segments.active
         if old.size == 0 and old.base_offset == base_offset:
             return old
@@ -202,7 +202,7 @@ class StoredLog:
         return new
 
     def _jitter_of(self, segment: Segment) -> int:
-        """Spreads the rolls of partitions that began together; the same at each run."""
+        """Spreads the rolls of partitions that were created together. Deterministic."""
         jitter_ms = self.settings.segment_jitter_ms
         return zlib.crc32(f"{self.topic_partition}/{segment.base_offset}".encode()) % jitter_ms if jitter_ms > 0 else 0
 
@@ -210,8 +210,10 @@ class StoredLog:
 
     @property
     def checkpointed_recovery_point(self) -> int:
-        """What may be written down as synced: the recovery point, but within the first segment that is not sealed
-        and synced as a whole, even if the next batch goes to a new one. After a crash that segment is scanned."""
+        """The recovery point for the checkpoint: at most within the first segment that is not sealed and fully synced.
+
+        So that segment is scanned after a crash, even if the next batch goes to a new one.
+        """
         active = self.segments.active
         unsynced = self._unsynced()
         if unsynced:
@@ -221,14 +223,14 @@ class StoredLog:
         return min(self.recovery_point, max(active.base_offset, self.log_end_offset - 1))
 
     def _unsynced(self) -> list[Segment]:
-        """Sealed segments that may not be on the device; they are always the newest sealed ones."""
+        """Sealed segments that may not be synced; always the newest of the sealed ones."""
         first = last = len(self.segments) if self.segments.active.sealed else len(self.segments) - 1
         while first > 0 and not self.segments[first - 1].synced:
             first -= 1
         return [self.segments[slot] for slot in range(first, last)]
 
     def begin_flush(self, now_ms: int, *, also: Sequence[str] = ()) -> FlushJob | None:
-        """A job that syncs all that is in the log now; None if that is done already, or a flush is under way."""
+        """A job that syncs everything in the log; None if all is synced, or a flush is running."""
         self.health.check()
         unsynced = self._unsynced()
         if self._flushing or (self.recovery_point >= self.log_end_offset and not unsynced and self._directory_synced):
@@ -261,7 +263,7 @@ class StoredLog:
         )
 
     def finish_flush(self, job: FlushJob) -> None:
-        """Take note of a job that has run. A failed sync takes the directory offline: its pages may be lost."""
+        """Update the log after a job has run. A failed sync takes the directory offline: dirty pages may be lost."""
         self._flushing = False
         if job.error is not None:
             raise self.health.failure(job.error, f"syncing {self.topic_partition}") from job.error
@@ -272,14 +274,14 @@ class StoredLog:
         self.last_flush_ms = job.now_ms
 
     def flush(self, now_ms: int) -> None:
-        """Flush here and now, on the caller."""
+        """Flush in this thread."""
         job = self.begin_flush(now_ms)
         if job is not None:
             job.run()
             self.finish_flush(job)
 
     def due_deletions(self, now_ms: int) -> list[DeletionJob]:
-        """Jobs whose delay has passed; run each on a worker, once."""
+        """Jobs whose delay has passed; run each once, on a worker."""
         due = [job for job in self._deletions if job.due_ms <= now_ms]
         self._deletions = [job for job in self._deletions if job.due_ms > now_ms]
         return due
@@ -287,12 +289,12 @@ class StoredLog:
     def expire_producers(self, now_ms: int) -> None:
         self.producers.expire(now_ms, self.settings.producer_id_expiration_ms)
 
-    # The end
+    # Closing
 
     def close(self, *, clean: bool, now_ms: int) -> None:
-        """Clean: everything is written, synced and snapshotted, so that the next opening scans nothing.
+        """`clean`: write and sync everything with a producer snapshot, so that nothing is scanned at the next start.
 
-        No job or slice of this log may be under way any more.
+        No job or slice of this log may be in use.
         """
         try:
             if clean and not self.health.is_offline:
@@ -308,7 +310,7 @@ class StoredLog:
 
     def _write_everything(self, now_ms: int) -> None:
         self.segments.active.seal()
-        self.epochs.dirty = True  # Kafka expects the file even where no epoch is known
+        self.epochs.dirty = True  # Kafka expects the file even if there is no epoch
         write_snapshot(self._disk, self.directory, self.log_end_offset, self.producers.producers)
         remove_stray_snapshots(self._disk, self.directory, list(self.segments))
         job = self.begin_flush(now_ms, also=[snapshot_path(self.directory, self.log_end_offset)])
@@ -322,5 +324,5 @@ class StoredLog:
             segment.join_cache(cache)
 
     def detach(self) -> list[File]:
-        """Give up the open files, for the caller to close when nobody reads them any more."""
+        """Return the open files, for the caller to close when they are no longer read."""
         return [file for segment in self.segments for file in segment.detach()]

@@ -1,8 +1,8 @@
-"""Timestamp to offset: (timestamp i64, relative offset i32), an entry whenever the offset index gets one.
+"""The time index: maps timestamps to offsets. Entries of (timestamp i64, relative offset i32).
 
-An entry says: the largest timestamp up to and including this offset is this. Timestamps strictly increase, so an
-entry is skipped while no larger timestamp came. The last entry, written when the segment is sealed, holds the
-segment's largest timestamp: retention and lookups by time read it instead of the segment.
+An entry has the largest timestamp up to and including its offset. One is added along with each entry of the offset
+index, unless there was no larger timestamp since the last, as timestamps strictly increase. The last entry, added when
+the segment is sealed, has the segment's largest timestamp, so that retention and lookups need not read the segment.
 """
 
 import struct
@@ -29,7 +29,7 @@ class TimeIndex:
     @classmethod
     def load(cls, content: bytes) -> "TimeIndex":
         if len(content) % ENTRY_BYTES:
-            raise CorruptIndex(f"{len(content)} bytes are no multiple of {ENTRY_BYTES}")
+            raise CorruptIndex(f"its size of {len(content)} bytes is not a multiple of {ENTRY_BYTES}")
         index = cls()
         if content:
             timestamps, offsets = zip(*ENTRY.iter_unpack(content), strict=True)
@@ -55,19 +55,19 @@ class TimeIndex:
             self._dirty = True
 
     def lookup(self, timestamp: int) -> tuple[int, int]:
-        """The greatest (timestamp, relative offset) at or below the timestamp given; (-1, 0) if there is none.
+        """The last (timestamp, relative offset) at or below `timestamp`; (-1, 0) if there is none.
 
-        Up to that offset every timestamp is at or below the one given.
+        Up to that offset, no record has a larger timestamp.
         """
         slot = bisect_right(self.timestamps, timestamp) - 1
         return (self.timestamps[slot], self.offsets[slot]) if slot >= 0 else (-1, 0)
 
     def last(self) -> tuple[int, int]:
-        """The largest timestamp and the relative offset up to which it is known; (-1, 0) when empty."""
+        """The largest timestamp and its relative offset; (-1, 0) when empty."""
         return (self.timestamps[-1], self.offsets[-1]) if self.timestamps else (-1, 0)
 
     def truncate_to(self, relative_offset: int) -> None:
-        """Forget entries at or past the offset."""
+        """Drop entries at or after the offset."""
         count = bisect_left(self.offsets, relative_offset)
         if count < len(self.offsets):
             del self.offsets[count:], self.timestamps[count:]

@@ -1,7 +1,7 @@
-"""Offsets by time: the first record at or after a timestamp, and the record with the largest one.
+"""Finds offsets by timestamp: the first record at or after a timestamp, and the record with the largest one.
 
-The time indexes lead to a batch; only that batch is decoded. An index entry is compared with the batch that it names
-before it is believed. What is damaged is passed over: nobody can read it anyway.
+The time index leads to a batch, and only that batch is decoded. An index entry is compared with its batch before it is
+used. Damaged batches are skipped: they cannot be read anyway.
 """
 
 from itertools import pairwise
@@ -13,7 +13,7 @@ from barnabas.log.segments import Segments
 from barnabas.records.record import decode_records
 
 DECODED_BYTES_MAX: Final = 256 * 1024 * 1024
-"""What one batch may decompress to: far above any batch that was admitted, well below the memory of a machine."""
+"""The limit for one decompressed batch: far above any that is accepted, well below the memory of a machine."""
 
 
 class TimestampedOffset(NamedTuple):
@@ -23,11 +23,11 @@ class TimestampedOffset(NamedTuple):
 
 
 def first_at_or_after(segments: Segments, timestamp: int, *, start_offset: int) -> TimestampedOffset | None:
-    """The first record with an offset from `start_offset` on whose timestamp is not below the one given."""
+    """The first record from `start_offset` on with this timestamp or a later one."""
     for segment, following in pairwise((*segments, None)):
         assert segment is not None
         if segment.largest_timestamp() < timestamp:
-            # Of those that are passed over, the last one decides most: see that its index does not lie.
+            # Check the index of the last segment that is skipped: the result depends on it most.
             is_last = following is None or following.largest_timestamp() >= timestamp
             if not is_last or segment.checked_largest_timestamp() < timestamp:
                 continue

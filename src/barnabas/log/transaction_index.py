@@ -1,13 +1,13 @@
-"""The aborted transactions of a segment, in Kafka's `.txnindex` files: those whose ABORT marker lies in the segment.
+"""The transaction index of a segment, in Kafka's `.txnindex` format: aborted transactions with their marker in it.
 
     version i16 (0) | producer id i64 | first offset i64 | last offset i64 | last stable offset i64
 
-The last offset is that of the marker; it increases from entry to entry. The last stable offset is where it stood right
-after the marker: the first offset of the oldest transaction that was open then, else the offset after the marker. So
-every entry that concerns offsets below it comes no later: a search can stop there. An abort may lie far behind the
-records it is about, so a search goes on over later segments until such an entry is found.
+The last offset is that of the marker; it increases from entry to entry. The last stable offset is the one right after
+the marker: the first offset of the oldest open transaction, or the offset after the marker if none is open. No later
+entry has offsets below it, so a search can stop there. A marker may come long after its records, so a search continues
+in later segments until it finds such an entry.
 
-A file exists only where something was aborted.
+The file exists only if the segment has aborted transactions.
 """
 
 import struct
@@ -39,7 +39,7 @@ class TransactionIndex:
     __slots__ = ("_dirty", "_first_offsets", "_last_offsets", "_on_disk", "_producer_ids", "_stable_offsets")
 
     def __init__(self, *, replaces_file: bool = False) -> None:
-        """`replaces_file`: a file is there, and what is in it counts no more."""
+        """`replaces_file`: there is a file, whose content is obsolete."""
         self._producer_ids = array("q")
         self._first_offsets = array("q")
         self._last_offsets = array("q")
@@ -49,17 +49,17 @@ class TransactionIndex:
 
     @classmethod
     def load(cls, content: bytes, base_offset: int, *, checksum: bytes | None = None) -> "TransactionIndex":
-        """`checksum`: what its file says, if there is one. A wrong producer id looks like any other."""
+        """`checksum`: the content of the checksum file, if any. Only the checksum reveals a wrong producer id."""
         if checksum is not None and checksum != _checksum(content):
             raise CorruptIndex("its checksum is wrong")
         if len(content) % ENTRY_BYTES:
-            raise CorruptIndex(f"{len(content)} bytes are no multiple of {ENTRY_BYTES}")
+            raise CorruptIndex(f"its size of {len(content)} bytes is not a multiple of {ENTRY_BYTES}")
         index = cls()
         if not content:
             return index
-        # Column by column: there may be a hundred thousand entries, and everybody waits.
+        # By column: there may be a hundred thousand entries, and this blocks the event loop.
         if any(content[::ENTRY_BYTES]) or any(content[1::ENTRY_BYTES]):
-            raise CorruptIndex(f"there are entries of other versions than {VERSION}")
+            raise CorruptIndex(f"not all entries have version {VERSION}")
         numbers = array(
             "q", b"".join([content[at + 2 : at + ENTRY_BYTES] for at in range(0, len(content), ENTRY_BYTES)])
         )
@@ -99,7 +99,7 @@ class TransactionIndex:
         self._stable_offsets.append(entry.last_stable_offset)
 
     def collect(self, start_offset: int, end_offset: int, found: list[AbortedTransaction]) -> bool:
-        """Add the transactions that reach into `[start_offset, end_offset)`; True: no later segment has any more."""
+        """Add the transactions with offsets in `[start_offset, end_offset)`; True: later segments have none."""
         for slot in range(bisect_left(self._last_offsets, start_offset), len(self)):
             if self._first_offsets[slot] < end_offset:
                 found.append(self._entry(slot))
@@ -108,7 +108,7 @@ class TransactionIndex:
         return False
 
     def truncate_to(self, offset: int) -> None:
-        """Forget aborts whose marker is at or past the offset."""
+        """Drop entries whose marker is at or after the offset."""
         count = bisect_left(self._last_offsets, offset)
         if count < len(self):
             for column in (self._producer_ids, self._first_offsets, self._last_offsets, self._stable_offsets):

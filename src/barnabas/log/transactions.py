@@ -1,14 +1,13 @@
-"""The transactions of a partition that readers must wait for: those that are open, and those whose end is not
-committed yet.
+"""The unstable transactions of a partition: open ones, and those whose marker is not below the high watermark yet.
 
-The first unstable offset is where the oldest of them began. A reader that wants committed records only is given what
-lies below it and below the high watermark: the last stable offset.
+The first unstable offset is where the oldest of them begins. A read_committed consumer gets records below it and below
+the high watermark: below the last stable offset.
 
-Verification guards (KIP-890): before the first batch of a transaction is appended, the transaction coordinator is asked
-whether the partition belongs to the transaction. The guard is made before the question and must be the same when the
-batch is appended: a marker that comes in between takes it away, and the late batch is refused instead of opening a
-transaction that nobody will end. It also remembers the lowest sequence that came while the question was open, so that
-a later batch cannot overtake an earlier one that waits.
+Verification guards (KIP-890): before the first batch of a transaction is appended, the leader asks the transaction
+coordinator whether the partition is part of the transaction. The guard is created before that request and must still be
+there when the batch is appended: a marker in between removes it, so that a late batch is refused instead of opening a
+transaction that would never end. The guard also has the lowest sequence that arrived during the verification, so that
+a later batch is not appended before an earlier one.
 """
 
 from collections import OrderedDict
@@ -19,9 +18,9 @@ class OpenTransactions:
 
     def __init__(self) -> None:
         self._open: OrderedDict[int, int] = OrderedDict()
-        """First offset to producer id. Transactions begin at the end of the log, so the oldest comes first."""
+        """First offset to producer id, the oldest first: transactions begin at the end of the log."""
         self._ended: OrderedDict[int, int] = OrderedDict()
-        """First offset to the offset of the marker, of transactions whose marker may not be committed yet."""
+        """First offset to marker offset, for transactions whose marker may not be below the high watermark yet."""
 
     def __bool__(self) -> bool:
         return bool(self._open or self._ended)
@@ -34,13 +33,13 @@ class OpenTransactions:
         self._open[first_offset] = producer_id
 
     def end(self, first_offset: int, marker_offset: int) -> int:
-        """Returns the last stable offset right after the marker, as if it were committed."""
+        """Returns the last stable offset right after the marker, as if the marker were committed."""
         self._open.pop(first_offset, None)
         self._ended[first_offset] = marker_offset
         return next(iter(self._open), marker_offset + 1)
 
     def first_unstable(self, high_watermark: int) -> int | None:
-        """None: every transaction has ended, below the high watermark."""
+        """None: the markers of all transactions are below the high watermark."""
         ended = self._ended
         for first_offset, marker_offset in list(ended.items()):
             if marker_offset < high_watermark:
@@ -59,11 +58,11 @@ class VerificationGuard:
         self.epoch = epoch
         self.lowest_sequence = sequence
         self.supports_epoch_bump = supports_epoch_bump
-        """The producer's epoch rises with every transaction, so that its sequence starts with 0 in each."""
+        """The producer's epoch is bumped with every transaction, so its sequence starts with 0 in each."""
         self.started_ms = started_ms
 
     def note(self, *, epoch: int, sequence: int) -> None:
-        """Another batch has come while the question is open."""
+        """Another batch arrived during the verification."""
         if epoch > self.epoch:
             self.epoch, self.lowest_sequence = epoch, sequence
         elif epoch == self.epoch:

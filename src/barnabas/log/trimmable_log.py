@@ -1,10 +1,11 @@
-"""What makes a log shorter: retention and deleted records at its front, truncation at its end, the cleaner in between.
+"""Removing records: retention and deleted records at the start of a log, truncation at its end, compaction in between.
 
-Order on disk, so that a crash at any point leaves a log without holes:
-- segments go oldest first when retention takes them, newest first when the log is truncated;
-- a deletion is a rename to `.deleted`; the files are removed `file.delete.delay.ms` later, when nobody reads them;
-- a truncation is synced at once, first the names of whole segments, then the one that is cut: what it took away must
-  not come back behind what is written next.
+The order of changes on disk, so that a crash at any point leaves a log without gaps:
+- retention removes the oldest segments first, truncation the newest;
+- segments are deleted by renaming them to `.deleted`; the files are removed after `file.delete.delay.ms`, when they are
+  no longer read;
+- a truncation is synced at once, first the renames of whole segments, then the segment that was truncated: removed
+  records must not come back after new ones.
 """
 
 import logging
@@ -24,10 +25,10 @@ logger = logging.getLogger(__name__)
 
 
 class TrimmableLog(StoredLog):
-    # Deleting from the front
+    # Deleting from the start
 
     def delete_records(self, offset: int) -> int:
-        """Raise the log start offset to `offset` (-1: the high watermark); returns the log start offset then."""
+        """Raise the log start offset to `offset` (-1: the high watermark); returns the new log start offset."""
         self.health.check()
         if offset == -1:
             offset = self.high_watermark
@@ -40,7 +41,7 @@ class TrimmableLog(StoredLog):
         return self.log_start_offset
 
     def delete_old_segments(self, now_ms: int) -> int:
-        """Apply retention; returns how many segments went. Their files are removed by `due_deletions` later."""
+        """Apply retention; returns the number of deleted segments. `due_deletions` removes their files later."""
         self.health.check()
         try:
             to_delete = retention.deletable_segments(
@@ -61,7 +62,10 @@ class TrimmableLog(StoredLog):
         self.segments.remove(to_delete)
         self._delete_later(to_delete, now_ms)
         logger.info(
-            "%s: deleted %d segments, it starts at %d now", self.topic_partition, len(to_delete), self.log_start_offset
+            "%s: deleted %d segments, the log start offset is now %d",
+            self.topic_partition,
+            len(to_delete),
+            self.log_start_offset,
         )
         return len(to_delete)
 
@@ -89,9 +93,9 @@ class TrimmableLog(StoredLog):
     # Truncating the end
 
     def truncate_to(self, offset: int, now_ms: int) -> bool:
-        """Drop every batch that holds `offset` or a later one; False: there was none.
+        """Drop every batch with `offset` or a later one; False: there was none.
 
-        Leader epochs and producer state go back with it. Below the first segment, everything goes.
+        Leader epochs and producer state are truncated too. Below the first segment, everything is dropped.
         """
         self.health.check()
         if offset >= self.log_end_offset:
@@ -106,7 +110,7 @@ class TrimmableLog(StoredLog):
             if to_delete:
                 self._delete_later(to_delete[::-1], now_ms)
                 self.segments.remove(to_delete)
-                self._disk.sync_dir(self.directory)  # else a crash may bring them back behind a shorter segment
+                self._disk.sync_dir(self.directory)  # else a crash could bring them back after a shorter segment
             active = self.segments.active
             self.log_end_offset = active.truncate_to(offset)
             active.file.sync()
@@ -158,20 +162,20 @@ class TrimmableLog(StoredLog):
                 end_offset=end_offset,
             )
         except OSError as error:
-            raise self.health.failure(error, f"reloading the producers of {self.topic_partition}") from error
+            raise self.health.failure(error, f"rebuilding the producer state of {self.topic_partition}") from error
         self.on_truncated()
 
-    # Cleaning
+    # Compacting
 
     def replace_segments(self, cleaned: Sequence[Segment], old: Sequence[Segment], now_ms: int) -> None:
-        """Put cleaned segments in the place of the run of sealed ones they were made from.
+        """Replace adjacent sealed segments with the cleaned ones that were made from them.
 
-        `cleaned` bear the suffix `.cleaned`, are sealed and synced, and begin at the base offset of `old[0]`. They
-        become `.swap` first: from there on, an interrupted replacement is completed at the next opening.
+        `cleaned` have the suffix `.cleaned`, are sealed and synced, and begin at the base offset of `old[0]`. They are
+        renamed to `.swap` first: from then on, an interrupted replacement is completed when the log is opened.
         """
         self.health.check()
         if any(not segment.sealed for segment in (*old, *cleaned)) or cleaned[0].base_offset != old[0].base_offset:
-            raise ValueError("only sealed segments can be replaced, and by ones that begin at the same offset")
+            raise ValueError("only sealed segments can be replaced, by sealed segments that begin at the same offset")
         snapshots = {segment.base_offset for segment in cleaned}
         try:
             for segment in reversed(cleaned):

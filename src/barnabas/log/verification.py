@@ -1,4 +1,4 @@
-"""Reading a log whole to find damage that nobody asked for yet: bad sectors, edited files, lost writes."""
+"""Reads a whole log to find damage that no read has hit yet: bad sectors, edited files, lost writes."""
 
 from collections.abc import Iterable
 

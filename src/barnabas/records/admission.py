@@ -155,7 +155,7 @@ def _only_batch(records: Buffer | None) -> Batch:
         raise InvalidRecord(f"only batches of magic {MAGIC} can be appended, not {view[MAGIC_POSITION]}")
     header = read_header(view)
     if header.magic != MAGIC:
-        raise CorruptMessage(f"magic {header.magic} does not exist")
+        raise CorruptMessage(f"the batch has magic {header.magic}, only {MAGIC} is supported")
     size = header.size
     if not HEADER_SIZE <= size <= len(view):
         raise CorruptMessage(f"the batch claims {header.batch_length} bytes, but has {len(view) - LOG_OVERHEAD}")
@@ -169,7 +169,7 @@ def _only_batch(records: Buffer | None) -> Batch:
 def _check_claims(header: BatchHeader) -> None:
     if header.record_count <= 0 or header.record_count != header.last_offset_delta + 1:
         raise InvalidRecord(
-            f"the batch claims {header.record_count} records, and offsets up to {header.last_offset_delta}"
+            f"the batch claims {header.record_count} records, but its last offset delta is {header.last_offset_delta}"
         )
     if header.is_control:
         raise InvalidRecord("clients may not write control records")
@@ -186,7 +186,7 @@ def _check_claims(header: BatchHeader) -> None:
 
 
 def _check_timestamps(header: BatchHeader, rules: AdmissionRules, now_ms: int) -> None:
-    """Checks the first and the max timestamp, which are in the header; older ones in between are checked elsewhere."""
+    """Checks the base and the max timestamp, which are in the header; `_check_body` checks those in between."""
     if header.is_log_append_time:
         raise InvalidTimestamp("producers may not set LogAppendTime: only the broker does")
     if not rules.log_append_time:
@@ -199,8 +199,8 @@ def _check_timestamp(timestamp: int, rules: AdmissionRules, now_ms: int) -> None
         return
     if now_ms - timestamp > rules.timestamp_before_max_ms or timestamp - now_ms > rules.timestamp_after_max_ms:
         raise InvalidTimestamp(
-            f"timestamp {timestamp} is not within [{now_ms - rules.timestamp_before_max_ms}, "
-            f"{now_ms + rules.timestamp_after_max_ms}]"
+            f"timestamp {timestamp} is out of range: it must be between {now_ms - rules.timestamp_before_max_ms} "
+            f"and {now_ms + rules.timestamp_after_max_ms}"
         )
 
 

@@ -199,7 +199,7 @@ def _snappy_decompress(data: Buffer, max_bytes: int) -> bytes:
         (size,) = _LENGTH_STRUCT.unpack_from(view, position)
         position += _LENGTH_STRUCT.size
         if not 0 < size <= len(view) - position:
-            raise _corrupt(Codec.SNAPPY, f"a block of {size} bytes, {len(view) - position} are left")
+            raise _corrupt(Codec.SNAPPY, f"a block claims {size} bytes, but {len(view) - position} are left")
         piece = _snappy_block(view[position : position + size], room)
         pieces.append(piece)
         room -= len(piece)

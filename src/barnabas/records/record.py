@@ -42,7 +42,7 @@ RECORD_SIZE_MIN = 7
 _INT64_MIN, _INT64_MAX = -(1 << 63), (1 << 63) - 1
 
 _NULL: Final = varint(-1)
-"""The length of null."""
+"""The encoded length of null."""
 
 
 class Header(NamedTuple):
@@ -85,7 +85,7 @@ def decode_body(header: BatchHeader, body: bytes) -> list[Record]:
             length, position = read_varint(body, position)
             end = position + length
             if length < 0 or end > len(body):
-                raise InvalidRecord(f"a record of {length} bytes, {len(body) - position} are left")
+                raise InvalidRecord(f"a record claims {length} bytes, but {len(body) - position} are left")
             # The attributes byte is unused so far.
             timestamp_delta, position = read_varint(body, position + 1, VARLONG_BITS)
             offset_delta, position = read_varint(body, position)
@@ -95,7 +95,9 @@ def decode_body(header: BatchHeader, body: bytes) -> list[Record]:
             if position != end:
                 raise InvalidRecord(f"a record's fields end {position - end} bytes from where its length says")
             if not last_delta < offset_delta <= header.last_offset_delta:
-                raise InvalidRecord(f"offset delta {offset_delta} follows {last_delta} of {header.last_offset_delta}")
+                raise InvalidRecord(
+                    f"offset delta {offset_delta} must be above {last_delta} and at most {header.last_offset_delta}"
+                )
             last_delta = offset_delta
             timestamp = base_timestamp + timestamp_delta if append_time is None else append_time
             if not _INT64_MIN <= timestamp <= _INT64_MAX:
@@ -113,7 +115,7 @@ def _read_bytes(body: bytes, position: int, end: int) -> tuple[bytes | None, int
     if length == -1:
         return None, position
     if not 0 <= length <= end - position:
-        raise InvalidRecord(f"a field of {length} bytes, {end - position} are left in its record")
+        raise InvalidRecord(f"a field claims {length} bytes, but {end - position} are left in its record")
     return body[position : position + length], position + length
 
 

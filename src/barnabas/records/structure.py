@@ -1,6 +1,6 @@
 """Checks that the records of a batch fill its body exactly, by their count and lengths, for every produced batch.
 
-A malformed batch would not hurt the broker, which never reads it again, but it would break every consumer, for ever.
+A malformed batch would not harm the broker, which does not decode it, but it would break every consumer forever.
 Checking all fields of a record takes about half a microsecond, too much for the batches of a fast producer. So
 `check_records` checks all fields of the first few records, which covers most small batches, and then only follows the
 lengths from record to record. Fast producers send many records of one size in a row; those are passed in one step: a
@@ -119,7 +119,7 @@ def _survey(body: Bytes, position: int, limit: int, count: int) -> tuple[int, bo
                 length, position = read_varint(body, position)
                 end = position + length
             if end > limit:
-                raise InvalidRecord(f"a record of {end - position} bytes, {limit - position} are left")
+                raise InvalidRecord(f"a record claims {end - position} bytes, but {limit - position} are left")
             # The attributes byte is unused so far.
             if (byte := body[position + 1]) < 0x80:
                 delta = (byte >> 1) ^ -(byte & 1)
@@ -159,7 +159,7 @@ def _skip_bytes(body: Bytes, position: int, end: int) -> int:
     if byte & 1:
         length, position = read_varint(body, position)
         if length != -1:
-            raise InvalidRecord(f"a field of {length} bytes")
+            raise InvalidRecord(f"a field claims {length} bytes")
     elif byte < 0x80:
         position += (byte >> 1) + 1
     elif (second := body[position + 1]) < 0x80:
