@@ -68,7 +68,7 @@ def test_what_is_whole_is_called_whole(barnabas: Run, data: Path) -> None:
         assert verified.err.endswith("bytes: no damage\n")
 
 
-def test_every_damage_is_told(barnabas: Run, data: Path) -> None:
+def test_every_damage_is_reported(barnabas: Run, data: Path) -> None:
     first = data / "orders-0" / f"{0:020d}.log"
     content = bytearray(first.read_bytes())
     content[70] ^= 1
@@ -84,7 +84,7 @@ def test_every_damage_is_told(barnabas: Run, data: Path) -> None:
     reasons = "\n".join(row["reason"] for row in json.loads(verified.out)["damages"])
     for words in (
         "the CRC of the batch at offset 0 is wrong",
-        "which it does not",
+        "does not match the batch at byte",
         "are left",
         "not a multiple of 12",
         "not a producer snapshot",
@@ -95,7 +95,7 @@ def test_every_damage_is_told(barnabas: Run, data: Path) -> None:
     assert barnabas("log", "verify", str(data)).status == 1
 
 
-def test_what_can_be_read_is_told_offset_by_offset(barnabas: Run, data: Path) -> None:
+def test_readable_offsets_are_listed(barnabas: Run, data: Path) -> None:
     path = data / "orders-1" / f"{2:020d}.log"
     content = bytearray(path.read_bytes())
     content[10] ^= 1
@@ -110,7 +110,7 @@ def test_what_can_be_read_is_told_offset_by_offset(barnabas: Run, data: Path) ->
     assert (damage["file"], damage["position"], damage["offset"], damage["next_offset"]) == (str(path), 0, 2, 4)
 
 
-def test_what_a_start_after_a_crash_cuts_off_is_told(barnabas: Run, data: Path) -> None:
+def test_what_a_start_after_a_crash_truncates_is_reported(barnabas: Run, data: Path) -> None:
     (data / ".kafka_cleanshutdown").unlink()
     path = data / "orders-1" / f"{2:020d}.log"
     content = bytearray(path.read_bytes())
@@ -120,7 +120,7 @@ def test_what_a_start_after_a_crash_cuts_off_is_told(barnabas: Run, data: Path) 
         (data / "recovery-point-offset-checkpoint").write_text(f"0\n1\norders 1 {recovery_point}\n")
         found = json.loads(barnabas("log", "verify", str(data / "orders-1"), "--format", "json").out)
         assert [(run["first_offset"], run["last_offset"]) for run in found["readable"]] == readable
-        assert ("cuts the log off here" in found["damages"][0]["reason"]) is (recovery_point == 2)
+        assert ("truncates the log here" in found["damages"][0]["reason"]) is (recovery_point == 2)
 
 
 @pytest.mark.parametrize("name", ["meta.properties", "recovery-point-offset-checkpoint", "orders-1/partition.metadata"])
@@ -187,19 +187,19 @@ def test_markers_are_shown_as_what_they_say(barnabas: Run, transactions: Path) -
     assert dumped.splitlines()[1] == "version: 0 producerId: 7 firstOffset: 0 lastOffset: 4 lastStableOffset: 5"
 
 
-def test_a_transaction_index_must_tell_the_truth(barnabas: Run, transactions: Path) -> None:
+def test_a_transaction_index_must_match_the_markers(barnabas: Run, transactions: Path) -> None:
     assert barnabas("log", "verify", str(transactions)).status == 0
     (index,) = transactions.glob("*.txnindex")
     content = index.read_bytes()
     index.write_bytes(content[:9] + b"\x09" + content[10:])
     assert "its checksum is wrong" in barnabas("log", "verify", str(transactions)).out
     for checksum in transactions.glob("*.txnchecksum"):
-        checksum.unlink()  # as where Kafka wrote it
+        checksum.unlink()  # as in directories that Kafka wrote
     for wrong, reason in (
-        (b"", "does not tell of the abort at offset 4"),
-        (content[:9] + b"\x09" + content[10:], "producer 9 at offset 4, where none is"),
+        (b"", "lacks the abort at offset 4"),
+        (content[:9] + b"\x09" + content[10:], "producer 9 at offset 4, which does not exist"),
         (content[:-1], "not a multiple of 34"),
-        (b"\x00\x01" + content[2:], "other versions than 0"),
+        (b"\x00\x01" + content[2:], "not all entries have version 0"),
     ):
         index.write_bytes(wrong)
         verified = barnabas("log", "verify", str(transactions), "--format", "json")

@@ -1,4 +1,4 @@
-"""`barnabas log verify` for the files beside the segments: checkpoints, snapshots, ids, the state of the quorum."""
+"""`barnabas log verify` for the other files: checkpoints, snapshots, ids, the state of the quorum."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -32,7 +32,7 @@ def _directory_damages(disk: RealDisk, path: str) -> Iterator[FoundDamage]:
     except CorruptMetaProperties as error:
         yield _whole(disk, f"{path}/{META_PROPERTIES}", str(error))
     for name in (RECOVERY_POINTS, HIGH_WATERMARKS, LOG_STARTS, CLEANER_OFFSETS):
-        yield from _decoded(disk, f"{path}/{name}", decode_offsets, CorruptCheckpoint, "a broker goes on without it")
+        yield from _decoded(disk, f"{path}/{name}", decode_offsets, CorruptCheckpoint, "a broker uses defaults")
 
 
 def verify_partition_files(disk: RealDisk, directory: str) -> tuple[EpochCache | None, list[FoundDamage]]:
@@ -53,9 +53,9 @@ def _partition_damages(disk: RealDisk, directory: str) -> Iterator[FoundDamage]:
         try:
             decode_snapshot(disk.read_file(path))
         except CorruptSnapshot as error:
-            yield _whole(disk, path, f"not a producer snapshot: {error}; a broker makes it anew")
+            yield _whole(disk, path, f"not a producer snapshot: {error}; a broker rebuilds it")
     if disk.exists(f"{directory}/{TOPIC_ID}") and read_topic_id(disk, directory) is None:
-        yield _whole(disk, f"{directory}/{TOPIC_ID}", "it holds no topic id; a broker writes it anew")
+        yield _whole(disk, f"{directory}/{TOPIC_ID}", "it has no valid topic id; a broker writes the file again")
     path = f"{directory}/{QUORUM_STATE}"
     yield from _decoded(disk, path, decode_election_state, CorruptMessage, "a broker does not start with it")
     for name in disk.list_dir(directory):

@@ -7,9 +7,9 @@ class FoundDamage(NamedTuple):
     file: str
     position: int
     bytes: int
-    """0: it is not known which."""
+    """0: unknown."""
     reason: str
     offset: int | None = None
     """In a segment: the first offset that cannot be read."""
     next_offset: int | None = None
-    """The first one after it that can, in the same segment."""
+    """The next readable offset in the same segment."""

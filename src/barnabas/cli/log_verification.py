@@ -1,7 +1,7 @@
 """`barnabas log verify`: every batch of every segment, and the files beside them.
 
-Segments are read with the scan that the broker uses, so both find the same batches readable. What a broker will do to
-a log when it starts is said, too: after a crash, damage beyond the recovery point ends the log.
+Segments are read with the broker's own scan, so both find the same batches readable. The report also says what a broker
+will do when it starts: after a crash, it truncates the log at damage after the recovery point.
 """
 
 import os
@@ -31,7 +31,7 @@ from barnabas.wire.errors import KafkaError
 
 
 class Readable(NamedTuple):
-    """A run of offsets that a broker serves."""
+    """A range of offsets that a broker serves."""
 
     partition: str
     first_offset: int
@@ -78,7 +78,7 @@ class _PartitionWalk:
         return Report(self._batches, self._damages, self._readable)
 
     def _verify(self, segment: SegmentPath, following: SegmentPath | None, advance: Advance) -> bool:
-        """False: a broker will cut the log off there."""
+        """False: a broker will truncate the log there."""
         is_last = following is None
         limit = segment.base_offset + RELATIVE_OFFSET_MAX + 1 if following is None else following.base_offset
         if is_last and self._state.is_clean and self._state.closed_at is not None:
@@ -132,19 +132,21 @@ class _PartitionWalk:
             self._readable.append(Readable(segment.partition, header.base_offset, header.last_offset))
         if self._epochs is not None and self._epochs.epoch_at(header.base_offset) not in (-1, header.leader_epoch):
             path = f"{self._directory}/leader-epoch-checkpoint"
-            reason = f"offset {header.base_offset} is of epoch {header.leader_epoch}; a broker writes it anew"
+            reason = (
+                f"offset {header.base_offset} has leader epoch {header.leader_epoch}; a broker writes the file again"
+            )
             self._damages.append(FoundDamage(path, 0, 0, reason))
             self._epochs = None
         if self._deep:
             try:
                 decode_records(batch, max_bytes=DECOMPRESSED_BYTES_MAX)
             except KafkaError as error:
-                reason = f"its CRC is right and its records cannot be read: {error}"
+                reason = f"its CRC is right, but its records cannot be read: {error}"
                 yield FoundDamage(segment.path, position, header.size, reason, header.base_offset, header.next_offset)
 
 
 def _found(damage: Damage, *, is_cut: bool) -> FoundDamage:
-    reason = f"{damage.reason}; a broker cuts the log off here when it starts" if is_cut else damage.reason
+    reason = f"{damage.reason}; a broker truncates the log here when it starts" if is_cut else damage.reason
     next_offset = None if is_cut else damage.next_offset
     return FoundDamage(damage.path, damage.position, damage.size, reason, damage.first_offset, next_offset)
 
@@ -163,7 +165,7 @@ def _verify_indexes(
         except CorruptIndex as error:
             problem = (0, len(content), str(error))
         if problem is not None:
-            yield FoundDamage(path, problem[0], problem[1], f"{problem[2]}; a broker makes it anew")
+            yield FoundDamage(path, problem[0], problem[1], f"{problem[2]}; a broker rebuilds it")
 
 
 Problem = tuple[int, int, str]
@@ -180,7 +182,7 @@ def _verify_offset_index(
         if any(each.position <= position < each.position + each.bytes for each in damaged):
             continue
         if last_offsets.get(position, offset if position >= segment.size else None) != offset:
-            reason = f"entry {number} says that offset {offset} ends the batch at byte {position}, which it does not"
+            reason = f"entry {number} (last offset {offset}) does not match the batch at byte {position}"
             return number * 8, 8, reason
     return None
 
@@ -194,12 +196,16 @@ def _verify_time_index(
         offset = segment.base_offset + relative
         slot = bisect_left(ends, offset)
         if slot == len(ends) or batches[slot].batch.header.base_offset > offset:
-            continue  # compacted away, damaged, or not written when the index was read
+            continue  # compacted, damaged, or not written when the index was read
         if batches[slot].batch.header.max_timestamp != timestamp:
-            return number * 12, 12, f"entry {number} says that offset {offset} has time {timestamp}, which it has not"
+            return (
+                number * 12,
+                12,
+                f"entry {number} (timestamp {timestamp}) does not match the batch at offset {offset}",
+            )
     return None
 
 
 def _without_preallocation(content: bytes) -> bytes:
-    """Kafka gives an index its full size when it makes it; a cleanly closed one is cut."""
+    """Kafka preallocates an index file, and truncates it at a clean shutdown."""
     return b"" if not content.strip(b"\0") else content

@@ -1,4 +1,4 @@
-"""What the files of a data directory say about one of its logs: how far it was synced, and whether it was closed."""
+"""Reads how far a log was synced and whether it was closed cleanly, from the files of its data directory."""
 
 import os
 from typing import NamedTuple
@@ -13,11 +13,11 @@ from barnabas.log.recovery import end_offset_at_close
 
 class PartitionState(NamedTuple):
     is_clean: bool
-    """The log was closed; or it is no broker's, and nobody will recover it."""
+    """The log was closed cleanly; or it is not in a data directory, and will not be recovered."""
     recovery_point: int | None
     """None: it is lost."""
     closed_at: int | None
-    """Where the log ended when it was closed; None: not known."""
+    """The log end offset at the clean shutdown; None: unknown."""
 
 
 def read_state(disk: RealDisk, directory: str) -> PartitionState:

@@ -1,7 +1,7 @@
-"""`barnabas log verify` for transaction indexes: each must tell of the aborts in its segment, and of nothing else.
+"""`barnabas log verify` for transaction indexes: each must list exactly the aborts in its segment.
 
-A wrong index passes aborted records for committed ones. What a segment's index should hold follows from its markers and
-from the transactions that were open before: a marker that aborts records which are still there needs an entry.
+With a wrong index, consumers get aborted records. The index must have an entry for every ABORT marker of a transaction
+that still has records.
 """
 
 from barnabas.cli.log_files import SegmentPath
@@ -15,15 +15,15 @@ from barnabas.wire.errors import InvalidRecord
 
 
 class TransactionWalk:
-    """Over the batches of one partition, segment by segment."""
+    """Follows the transactions of one partition, segment by segment."""
 
     def __init__(self) -> None:
         self._open: set[int] = set()
-        """Producers with a transaction whose records were met."""
+        """Producers with an open transaction that has records."""
         self._aborts: dict[int, int] = {}
-        """In this segment: offset of each ABORT marker, and its producer."""
+        """The producer of each ABORT marker in this segment, by its offset."""
         self._needed: set[int] = set()
-        """Those of them that abort records which are there."""
+        """Offsets of those markers whose transaction has records."""
 
     def begin_segment(self) -> None:
         self._aborts.clear()
@@ -39,7 +39,7 @@ class TransactionWalk:
         try:
             marker = read_marker(batch)
         except InvalidRecord:
-            return  # the CRC vouches for it: whoever wrote it meant something else
+            return  # its CRC is right: it is another kind of control batch
         if marker is None:
             return
         if not marker.commit:
@@ -57,12 +57,12 @@ class TransactionWalk:
         try:
             entries = TransactionIndex.load(content, segment.base_offset, checksum=checksum).entries()
         except CorruptIndex as error:
-            return path, f"{error}; a broker makes it anew"
+            return path, f"{error}; a broker rebuilds it"
         for entry in entries:
             if self._aborts.get(entry.last_offset) != entry.producer_id:
                 who, where = entry.producer_id, entry.last_offset
-                return path, f"it tells of an abort of producer {who} at offset {where}, where none is"
+                return path, f"it lists an abort of producer {who} at offset {where}, which does not exist"
         missing = self._needed - {entry.last_offset for entry in entries}
         if missing and not is_last:
-            return path, f"it does not tell of the abort at offset {min(missing)}: aborted records pass for committed"
+            return path, f"it lacks the abort at offset {min(missing)}: consumers get aborted records"
         return None

@@ -180,7 +180,7 @@ def _end_after_clean_shutdown(
     end = active.find_end()
     limit_offsets([active])
     if end.damage is not None and end.next_offset == closed_at:
-        logger.warning("%s; it comes after the end of the log when it was closed, so it is truncated", end.damage)
+        logger.warning("%s; the log ended before these bytes when it was closed, so they are truncated", end.damage)
         active.truncate_at(end.damage.position)
         return SegmentEnd(closed_at, None), closed_at
     if end.damage is None and closed_at is not None and end.next_offset < closed_at:
