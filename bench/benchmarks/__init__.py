@@ -9,6 +9,7 @@ from bench.benchmarks import (
     memory,
     partitions,
     recovery,
+    requests,
     round_trips,
     startup,
     throughput,
@@ -19,6 +20,7 @@ from bench.stage import Benchmark
 BENCHMARKS: tuple[Benchmark, ...] = (
     throughput.BENCHMARK,
     round_trips.BENCHMARK,
+    requests.BENCHMARK,
     end_to_end.BENCHMARK,
     startup.BENCHMARK,
     memory.BENCHMARK,

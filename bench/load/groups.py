@@ -101,6 +101,25 @@ def rebalance(port: int, group: str, members: int, interval_s: float, seconds: f
         return rounds
 
 
+def join_alone(port: int, groups: Sequence[str]) -> list[tuple[int, str]]:
+    """One member joins each group; its generation and its id. All at once: a first member waits for others to come."""
+    with ExitStack() as stack:
+        clients = [stack.enter_context(connect_client(port)) for _ in groups]
+        ids = [_new_member_id(client, group) for client, group in zip(clients, groups, strict=True)]
+        for client, group, member_id in zip(clients, groups, ids, strict=True):
+            client.send("join_group", _JOIN_VERSION, _join(group, member_id))
+        joined = [client.receive() for client in clients]
+        _check(joined)
+        for client, group, answer in zip(clients, groups, joined, strict=True):
+            mine = SyncGroupRequestAssignment(member_id=answer.member_id, assignment=bytes(100))
+            request = SyncGroupRequest(
+                group_id=group, generation_id=answer.generation_id, member_id=answer.member_id, assignments=(mine,)
+            )
+            client.send("sync_group", _SYNC_VERSION, request)
+        _check([client.receive() for client in clients])
+        return [(answer.generation_id, answer.member_id) for answer in joined]
+
+
 def _join_all(clients: Sequence[Client], group: str, ids: Sequence[str], order: Sequence[int]) -> list[Any]:
     """Rejoin until all have the same generation: a server may start one before all members have joined."""
     answers: dict[int, Any] = {}

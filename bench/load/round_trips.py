@@ -100,6 +100,8 @@ def _interleave(
             for descriptor, _ in epoll.poll():
                 receive, send, frame = lanes[descriptor]
                 answer = receive(_ANSWER_SIZE_MAX)
+                while len(answer) < int.from_bytes(answer[:4]) + 4:
+                    answer += receive(_ANSWER_SIZE_MAX)
                 now = clock()
                 note(now - sent[descriptor])
                 if answer[error_slice] not in _NO_ERROR:
