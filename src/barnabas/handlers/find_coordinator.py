@@ -6,6 +6,7 @@ version 6 adds share-partitions (group:topicId:partition).
 """
 
 import re
+from collections.abc import Awaitable
 
 from barnabas.coordinator.key_hash import partition_of
 from barnabas.handlers.context import RequestContext
@@ -20,17 +21,40 @@ _TOPICS = {GROUP: OFFSETS_TOPIC, TRANSACTION: TRANSACTIONS_TOPIC, SHARE: SHARE_S
 _TOPIC_ID = re.compile(r"[A-Za-z0-9_-]{22}={0,2}")
 _PARTITION = re.compile(r"[0-9]{1,9}")
 
+ANSWERS_FROM_IMAGE = True
+
 _BATCH_SINCE = 4
 _SHARE_SINCE = 6
 
 PIECES = (Pieces("coordinator_keys", answers="coordinators", size=50),)
 
 
-async def handle(context: RequestContext, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
+def handle(
+    context: RequestContext, request: FindCoordinatorRequest
+) -> FindCoordinatorResponse | Awaitable[FindCoordinatorResponse]:
+    topic = _TOPICS.get(request.key_type)
+    if topic is None or topic in context.broker.image.topics.by_name:
+        return _respond(context, request)
+    return _create_then_respond(context, request, topic)
+
+
+async def _create_then_respond(
+    context: RequestContext, request: FindCoordinatorRequest, topic: str
+) -> FindCoordinatorResponse:
+    try:
+        await context.broker.ensure_internal_topic(topic)
+    except KafkaError as error:
+        return _respond(context, request, CoordinatorNotAvailable(f"{topic} could not be created: {error}"))
+    return _respond(context, request)
+
+
+def _respond(
+    context: RequestContext, request: FindCoordinatorRequest, failure: KafkaError | None = None
+) -> FindCoordinatorResponse:
     if context.api_version >= _BATCH_SINCE:
-        found = [await _find(context, request.key_type, key) for key in request.coordinator_keys]
+        found = [_find(context, request.key_type, key, failure) for key in request.coordinator_keys]
         return FindCoordinatorResponse(coordinators=tuple(found))
-    one = await _find(context, request.key_type, request.key)
+    one = _find(context, request.key_type, request.key, failure)
     return FindCoordinatorResponse(
         error_code=one.error_code,
         error_message=one.error_message,
@@ -40,25 +64,22 @@ async def handle(context: RequestContext, request: FindCoordinatorRequest) -> Fi
     )
 
 
-async def _find(context: RequestContext, key_type: int, key: str) -> Coordinator:
+def _find(context: RequestContext, key_type: int, key: str, failure: KafkaError | None) -> Coordinator:
     try:
-        return await _coordinator(context, key_type, key)
+        return _coordinator(context, key_type, key, failure)
     except KafkaError as error:
         return Coordinator(key=key, node_id=-1, host="", port=-1, error_code=error.code, error_message=str(error))
 
 
-async def _coordinator(context: RequestContext, key_type: int, key: str) -> Coordinator:
+def _coordinator(context: RequestContext, key_type: int, key: str, failure: KafkaError | None) -> Coordinator:
     topic = _TOPICS.get(key_type)
     if topic is None or (key_type == SHARE and context.api_version < _SHARE_SINCE):
         raise InvalidRequest(f"there is no coordinator of type {key_type}")
     if key_type == SHARE:
         _check_share_key(key)
-    broker = context.broker
-    try:
-        await broker.ensure_internal_topic(topic)
-    except KafkaError as error:
-        raise CoordinatorNotAvailable(f"{topic} could not be created: {error}") from error
-    image = broker.image
+    if failure is not None:
+        raise failure
+    image = context.broker.image
     known = image.topics.by_name.get(topic)
     partition = None if known is None else known.partitions.get(partition_of(key, len(known.partitions)))
     leader = None if partition is None else image.brokers.get(partition.leader)

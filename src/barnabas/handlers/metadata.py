@@ -27,6 +27,8 @@ from barnabas.wire.messages.metadata import (
 )
 from barnabas.wire.metadata_response import MetadataAnswer, TopicPartitionFacts, encode_partition, encode_topic
 
+ANSWERS_FROM_IMAGE: Final = True
+
 _IDS_SINCE: Final = 12
 # Encoded in a few milliseconds.
 PARTITIONS_IN_A_TURN: Final = 500

@@ -19,6 +19,7 @@ from barnabas.handlers.context import Broker, ClientConnection, RequestContext
 from barnabas.handlers.pending import WaitingAnswer
 from barnabas.handlers.pieces import Pieces
 from barnabas.handlers.produce_fast_path import ProduceFastPath
+from barnabas.server.kept_answers import Asked, KeptAnswers
 from barnabas.server.throttling import RequestMeter, ThrottledBuffers, throttled_later
 from barnabas.wire.api_table import API_VERSIONS, BY_KEY, FETCH, METADATA, PRODUCE, Api
 from barnabas.wire.codec import is_flexible, message_class, request_reader, response_writer
@@ -57,6 +58,8 @@ class Route(NamedTuple):
     pieces: Sequence[Pieces]
     tagged_request: bool
     tagged_response: bool
+    from_image: bool
+    """Its answers may be kept until the image changes."""
 
 
 class Refused(Exception):
@@ -69,6 +72,7 @@ class Dispatcher:
         self.fast_path = ProduceFastPath(broker)
         self.client_warnings = broker.client_warnings
         self._routes: dict[tuple[int, int], Route] = {}
+        self._kept_answers = KeptAnswers()
 
     def dispatch(self, client: ClientConnection, payload: memoryview) -> Buffers | Awaitable[Buffers]:
         """Run the request's handler up to its first await. `payload` is not used after this returns."""
@@ -77,6 +81,8 @@ class Dispatcher:
             route = self._routes.get((api_key, api_version)) or self._route(api_key, api_version)
             if route.tagged_request:
                 body_start = skip_tagged_fields(payload, body_start)
+            if route.from_image and self._broker.quotas is None:
+                return self._answer_from_image(route, correlation_id, client, client_id, payload[body_start:])
             request = route.decode(payload, body_start)
         except UnsupportedVersion as error:
             if api_key != API_VERSIONS.key:
@@ -85,8 +91,28 @@ class Dispatcher:
         except KafkaError as error:
             raise Refused(str(error)) from error
         context = RequestContext(self._broker, client, route.version, api_version, client_id)
+        return self._handle(route, correlation_id, context, request, len(payload))
+
+    def _answer_from_image(
+        self, route: Route, correlation_id: int, client: ClientConnection, client_id: str | None, body: memoryview
+    ) -> Buffers | Awaitable[Buffers]:
+        image = self._broker.image
+        asked = Asked(route.api.key, route.version, client.listener_name, client.local_host, bytes(body))
+        kept = self._kept_answers.get(asked, image)
+        if kept is not None:
+            return [response_prefix(correlation_id, len(kept), tagged=route.tagged_response) + kept]
+        context = RequestContext(self._broker, client, route.version, route.version, client_id)
+        answer = self._handle(route, correlation_id, context, route.decode(body, 0), len(body))
+        if isinstance(answer, list):
+            prefix_size = len(response_prefix(0, 0, tagged=route.tagged_response))
+            self._kept_answers.keep(asked, image, b"".join(answer)[prefix_size:])
+        return answer
+
+    def _handle(
+        self, route: Route, correlation_id: int, context: RequestContext, request: Any, size: int
+    ) -> Buffers | Awaitable[Buffers]:
         quotas = self._broker.quotas
-        meter = None if quotas is None else RequestMeter(quotas, context, route.api, len(payload))
+        meter = None if quotas is None else RequestMeter(quotas, context, route.api, size)
         try:
             for pieces in route.pieces:
                 if cut := pieces.cut(request):
@@ -181,7 +207,8 @@ def _make_route(api: Api, version: int) -> Route:
     pieces = getattr(handler, "PIECES", ())
     write = response_writer(api.name, version) if encode is None else None
     tagged_response = flexible and api is not API_VERSIONS
-    return Route(api, version, decode, handler.handle, encode, write, pieces, flexible, tagged_response)
+    from_image = getattr(handler, "ANSWERS_FROM_IMAGE", False)
+    return Route(api, version, decode, handler.handle, encode, write, pieces, flexible, tagged_response, from_image)
 
 
 def error_response(route: Route, error: KafkaError) -> object:
