@@ -18,7 +18,7 @@ from barnabas.coordinator.group.member import ClientInfo
 from barnabas.coordinator.group.offsets import decide_commit
 from barnabas.coordinator.group.settings import GroupSettings
 from barnabas.coordinator.group.shard import GroupShard
-from barnabas.coordinator.group.stored import decode_record, encode_record
+from barnabas.coordinator.group.stored import decode_record
 from barnabas.coordinator.group.subscription import Subscription
 from barnabas.coordinator.ports import KeyValue
 from barnabas.wire.codec import encode
@@ -161,9 +161,8 @@ class Core:
             if decision.on_failed is not None:
                 self.carry_out(decision.on_failed(self.refuse, self.now), Answer())
             return
+        self.log += self.shard.encode_all(decision.records)
         for record in decision.records:
-            key, value = encode_record(record)
-            self.log.append(KeyValue(key, value))
             self.shard.replay(record)
         self.release(decision)
         if decision.records and self.hold:

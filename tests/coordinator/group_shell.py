@@ -66,7 +66,12 @@ class Shell:
             await answer
 
     async def commit(self, offset: int, **fields: Any) -> None:
-        await self.groups.offset_commit(commit_request({("t", 0): offset}, **fields), 9)
+        await self.commit_all({("t", 0): offset}, **fields)
+
+    async def commit_all(self, offsets: dict[tuple[str, int], int], **fields: Any) -> None:
+        answer = self.groups.offset_commit(commit_request(offsets, **fields), 9)
+        if isinstance(answer, Awaitable):
+            await answer
 
     async def fetch(self, group: str = "g") -> int | None:
         response = await self.groups.offset_fetch(OffsetFetchRequestGroup(group_id=group))

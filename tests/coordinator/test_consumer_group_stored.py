@@ -20,10 +20,12 @@ from barnabas.coordinator.group.member import ClientInfo
 from barnabas.coordinator.group.offset_format import (
     CommittedOffset,
     OffsetRecord,
+    TopicOffsets,
     decode_offset,
     decode_offset_plainly,
     encode_offset,
     encode_offset_plainly,
+    encode_offsets,
 )
 from barnabas.coordinator.group.record_format import StateRecord
 from barnabas.coordinator.group.stored import decode_record, encode_record
@@ -155,6 +157,14 @@ def test_offsets_packed_by_hand_are_those_of_the_declared_format(record: OffsetR
     encoded = encode_offset(record)
     assert encoded == encode_offset_plainly(record)
     assert decode_offset(*encoded) == decode_offset_plainly(*encoded)
+
+
+@given(texts, texts, st.dictionaries(st.integers(0, 2**31 - 1), offsets, max_size=5))
+def test_all_offsets_of_a_commit_are_stored_as_single_ones(
+    group: str, topic: str, committed: dict[int, CommittedOffset]
+) -> None:
+    records = [OffsetRecord(group, topic, partition, offset) for partition, offset in committed.items()]
+    assert encode_offsets(TopicOffsets(group, topic, committed)) == list(map(encode_offset_plainly, records))
 
 
 @given(st.binary(max_size=60))

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
-from group_core import SESSION_MS, commit_request
+from group_core import SESSION_MS
 from group_shell import Shell, loaded, on_loop
 
 from barnabas.coordinator import runtime
@@ -236,7 +236,7 @@ async def test_many_tombstones_are_written_in_several_batches(monkeypatch: pytes
     monkeypatch.setattr(runtime, "BATCH_BYTES_MAX", 200)
     shell = await loaded()
     offsets = {("t", partition): 1 for partition in range(100)}
-    await shell.groups.offset_commit(commit_request(offsets), 9)
+    await shell.commit_all(offsets)
     shell.log.batches.clear()
     shell.log.hold = True
     deleting = asyncio.create_task(shell.groups.on_topics_deleted(["t"]))

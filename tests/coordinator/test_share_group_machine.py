@@ -84,7 +84,7 @@ class ShareGroupMachine(RuleBasedStateMachine):
         except KafkaError as error:
             return error
         for record in decision.records:
-            self.log.append(self.shard.encode(record))
+            self.log += self.shard.encode_all([record])
             self.shard.replay(record)
         return decision.response
 

@@ -51,7 +51,7 @@ class Log:
 
     def carry_out(self, decision: Decision[Any]) -> object:
         for record in decision.records:
-            self.records.append(self.shard.encode(record))
+            self.records += self.shard.encode_all([record])
             self.shard.replay(record)
         if isinstance(decision.response, KafkaError):
             raise decision.response

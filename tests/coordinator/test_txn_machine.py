@@ -99,7 +99,7 @@ class Transactions(RuleBasedStateMachine):
             return
         near = transaction._replace(producer_epoch=EPOCH_MAX - 2)
         record = self.core.shard.record(transactional_id, near)
-        self.core.log.append(self.core.shard.encode(record._replace(version=1)))
+        self.core.log += self.core.shard.encode_all([record._replace(version=1)])
         self.core.shard.replay(record)
         owner.identity = near.producer
 

@@ -63,7 +63,7 @@ class Core:
     def carry_out(self, decision: Decision[Any]) -> Any:
         """The response; raises it if it is an error, after the records are stored."""
         for record in decision.records:
-            self.log.append(self.shard.encode(record))
+            self.log += self.shard.encode_all([record])
             self.shard.replay(record)
         self.completions += decision.sends
         if isinstance(decision.response, KafkaError):

@@ -38,9 +38,8 @@ class Shard(Protocol):
 
     timers: Timers
 
-    def encode(self, record: Any) -> KeyValue: ...
-
-    def encode_all(self, records: Sequence[Any]) -> Sequence[KeyValue]: ...
+    def encode_all(self, records: Sequence[Any]) -> Sequence[KeyValue]:
+        """At least one for each record."""
 
     def decode(self, key: bytes, value: bytes | None) -> Any | None:
         """None for an unknown type of record. Raises CorruptMessage for a broken one."""
@@ -269,8 +268,8 @@ class CoordinatorRuntime(Generic[S]):
             shard.replay(TransactionEnd(marker.producer_id, marker.commit))
             if committed is not None:
                 awaited.append(committed)
-        for records in _batches(shard, decision):
-            committed = self._log.append(active.partition, shard.encode_all(records), now.wall_ms, producer)
+        for records, pairs in _batches(shard, decision):
+            committed = self._log.append(active.partition, pairs, now.wall_ms, producer)
             for record in records:
                 shard.replay(record if producer is None else InTransaction(producer.producer_id, record))
             if committed is not None:
@@ -392,22 +391,23 @@ def _replay_logged(shard: Shard, batch: LoggedBatch) -> None:
             shard.replay(known if producer_id is None else InTransaction(producer_id, known))
 
 
-def _batches(shard: Shard, decision: Decision[Any]) -> Sequence[Sequence[Any]]:
-    if not decision.records:
-        return ()
-    return (decision.records,) if decision.atomic else tuple(_chunks(shard, decision.records))
-
-
-def _chunks(shard: Shard, records: Sequence[Any]) -> Iterator[list[Any]]:
-    chunk: list[Any] = []
+def _batches(shard: Shard, decision: Decision[Any]) -> Iterator[tuple[Sequence[Any], Sequence[KeyValue]]]:
+    """Records, and how they are stored."""
+    if decision.atomic:
+        if decision.records:
+            yield decision.records, shard.encode_all(decision.records)
+        return
+    records: list[Any] = []
+    pairs: list[KeyValue] = []
     size = 0
-    for record in records:
-        key, value = shard.encode(record)
-        record_size = len(key) + len(value or b"")
-        if chunk and size + record_size > BATCH_BYTES_MAX:
-            yield chunk
-            chunk, size = [], 0
-        chunk.append(record)
-        size += record_size
-    if chunk:
-        yield chunk
+    for record in decision.records:
+        encoded = shard.encode_all((record,))
+        encoded_size = sum(len(key) + len(value or b"") for key, value in encoded)
+        if records and size + encoded_size > BATCH_BYTES_MAX:
+            yield records, pairs
+            records, pairs, size = [], [], 0
+        records.append(record)
+        pairs += encoded
+        size += encoded_size
+    if records:
+        yield records, pairs

@@ -218,9 +218,11 @@ class GroupCoordinator:
             with suppress(KafkaError):  # the append failed and was logged, or another broker leads it
                 await self._runtime.write(partition, decide)
 
-    async def offset_commit(self, request: OffsetCommitRequest, api_version: int) -> OffsetCommitResponse:
-        """Topics must have names; topic ids are stored too if given."""
-        return await self._runtime.write(
+    def offset_commit(
+        self, request: OffsetCommitRequest, api_version: int
+    ) -> OffsetCommitResponse | Pending[OffsetCommitResponse]:
+        """Topics must have names; topic ids are stored too if given. Answered at once if nobody has to replicate it."""
+        return self._runtime.submit(
             self._partition_of_any(request.group_id), lambda shard, now: decide_commit(shard, request, api_version, now)
         )
 

@@ -21,7 +21,7 @@ from barnabas.coordinator.group.consumer.offset_access import (
 )
 from barnabas.coordinator.group.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE
 from barnabas.coordinator.group.store import GroupStore
-from barnabas.coordinator.group.stored import NO_TIMESTAMP, CommittedOffset, OffsetRecord
+from barnabas.coordinator.group.stored import NO_TIMESTAMP, CommittedOffset, OffsetRecord, TopicOffsets
 from barnabas.wire.errors import (
     ErrorCode,
     GroupIdNotFound,
@@ -81,18 +81,21 @@ def decide_commit(
     retention_ms = request.retention_time // _MILLISECOND
     expire_ms = NO_TIMESTAMP if retention_ms == -1 else now.wall_ms + retention_ms
     metadata_max = store.settings.offset_metadata_bytes_max
-    records: list[OffsetRecord] = []
+    records: list[TopicOffsets] = []
     topics = []
     for topic in request.topics:
-        partitions = []
+        offsets: dict[int, CommittedOffset] = {}
+        answers = []
         for partition in topic.partitions:
             index = partition.partition_index
             metadata = partition.committed_metadata or ""
-            error = ErrorCode.none
             if len(metadata) > metadata_max:
-                error = OffsetMetadataTooLarge.code
-            else:
-                offset = CommittedOffset(
+                answers.append(
+                    OffsetCommitResponsePartition(partition_index=index, error_code=OffsetMetadataTooLarge.code)
+                )
+                continue
+            offsets[index] = CommittedOffset._make(
+                (
                     partition.committed_offset,
                     partition.committed_leader_epoch,
                     metadata,
@@ -100,9 +103,11 @@ def decide_commit(
                     expire_ms,
                     topic.topic_id,
                 )
-                records.append(OffsetRecord(request.group_id, topic.name, index, offset))
-            partitions.append(OffsetCommitResponsePartition(partition_index=index, error_code=error))
-        topics.append(OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id, partitions=tuple(partitions)))
+            )
+            answers.append(OffsetCommitResponsePartition(partition_index=index))
+        if offsets:
+            records.append(TopicOffsets(request.group_id, topic.name, offsets))
+        topics.append(OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id, partitions=tuple(answers)))
     return Decision(OffsetCommitResponse(topics=tuple(topics)), list(records))
 
 

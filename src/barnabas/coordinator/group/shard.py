@@ -21,8 +21,8 @@ from barnabas.coordinator.group.stored import (
     GroupCoordinatorRecord,
     GroupRecord,
     OffsetRecord,
+    TopicOffsets,
     decode_record,
-    encode_record,
     encode_records,
 )
 from barnabas.coordinator.ports import KeyValue
@@ -32,9 +32,6 @@ _REPLAYS = {**CONSUMER_REPLAYS, **SHARE_REPLAYS}
 
 
 class GroupShard(GroupStore):
-    def encode(self, record: GroupCoordinatorRecord) -> KeyValue:
-        return encode_record(record)
-
     def encode_all(self, records: Sequence[GroupCoordinatorRecord]) -> list[KeyValue]:
         return encode_records(records)
 
@@ -42,7 +39,9 @@ class GroupShard(GroupStore):
         return decode_record(key, value)
 
     def replay(self, record: GroupCoordinatorRecord | InTransaction | TransactionEnd) -> None:
-        if isinstance(record, OffsetRecord):
+        if isinstance(record, TopicOffsets):
+            self.replay_offsets(record)
+        elif isinstance(record, OffsetRecord):
             self.replay_offset(record)
         elif isinstance(record, InTransaction):
             if isinstance(record.record, OffsetRecord):  # nothing else is written in transactions

@@ -31,6 +31,7 @@ from barnabas.coordinator.group.stored import (
     GroupRecord,
     OffsetRecord,
     StoredGroup,
+    TopicOffsets,
 )
 from barnabas.coordinator.timers import Timers
 from barnabas.metadata.image import EMPTY_IMAGE
@@ -87,6 +88,14 @@ class GroupStore:
         is_needed = group_id in self.offsets or group_id in self.pending_offsets
         if self.modern.pop(group_id, None) is not None and is_needed:
             self.groups.setdefault(group_id, ClassicGroup(group_id, NO_TIMESTAMP))
+
+    def replay_offsets(self, record: TopicOffsets) -> None:
+        group_id, topic, offsets = record
+        if self.pending_offsets:
+            for partition in offsets:
+                self.pending_offsets.supersede(group_id, topic, partition)
+        self.offsets.setdefault(group_id, {}).setdefault(topic, {}).update(offsets)
+        self._ensure_group(group_id)
 
     def replay_offset(self, record: OffsetRecord) -> None:
         if self.pending_offsets:

@@ -15,8 +15,10 @@ from barnabas.coordinator.group.offset_format import (
     OFFSET_COMMIT,
     CommittedOffset,
     OffsetRecord,
+    TopicOffsets,
     decode_offset,
     encode_offset,
+    encode_offsets,
 )
 from barnabas.coordinator.group.record_format import RecordFormat, StateRecord
 from barnabas.coordinator.group.share.stored import SHARE_FORMATS
@@ -37,6 +39,7 @@ __all__ = [
     "StateRecord",
     "StoredGroup",
     "StoredMember",
+    "TopicOffsets",
     "decode_record",
     "encode_record",
     "encode_records",
@@ -87,7 +90,9 @@ class GroupRecord(NamedTuple):
     value: StoredGroup | None
 
 
-GroupCoordinatorRecord = OffsetRecord | GroupRecord | StateRecord
+LoggedGroupRecord = OffsetRecord | GroupRecord | StateRecord
+"""One record of the log."""
+GroupCoordinatorRecord = LoggedGroupRecord | TopicOffsets
 
 _FORMATS: Final = (*CONSUMER_FORMATS, *SHARE_FORMATS)
 _BY_TYPE: Final[dict[int, RecordFormat]] = {each.type_id: each for each in _FORMATS}
@@ -96,7 +101,17 @@ _BY_KEY: Final[dict[type[Any], RecordFormat]] = {each.key: each for each in _FOR
 _GROUP_KEY_TYPE: Final = GROUP_METADATA.to_bytes(2, "big")
 
 
-def encode_record(record: GroupCoordinatorRecord) -> KeyValue:
+def encode_records(records: Sequence[GroupCoordinatorRecord]) -> list[KeyValue]:
+    pairs: list[KeyValue] = []
+    for record in records:
+        if isinstance(record, TopicOffsets):
+            pairs += encode_offsets(record)
+        else:
+            pairs.append(encode_record(record))
+    return pairs
+
+
+def encode_record(record: LoggedGroupRecord) -> KeyValue:
     if isinstance(record, OffsetRecord):
         return encode_offset(record)
     if isinstance(record, GroupRecord):
@@ -105,12 +120,7 @@ def encode_record(record: GroupCoordinatorRecord) -> KeyValue:
     return _BY_KEY[type(record.key)].encode(record)
 
 
-def encode_records(records: Sequence[GroupCoordinatorRecord]) -> list[KeyValue]:
-    # Usually all of them are offsets, often a hundred or more.
-    return [encode_offset(record) if type(record) is OffsetRecord else encode_record(record) for record in records]
-
-
-def decode_record(key: bytes, value: bytes | None) -> GroupCoordinatorRecord | None:
+def decode_record(key: bytes, value: bytes | None) -> LoggedGroupRecord | None:
     if len(key) < 2:
         raise CorruptMessage(f"a coordinator's record has {len(key)} bytes where its type should be")
     kind = int.from_bytes(key[:2], "big", signed=True)

@@ -93,11 +93,8 @@ class ShareShard:
 
     # --- records
 
-    def encode(self, record: ShareStateRecord) -> KeyValue:
-        return encode_record(record)
-
     def encode_all(self, records: Sequence[ShareStateRecord]) -> list[KeyValue]:
-        return [self.encode(record) for record in records]
+        return [encode_record(record) for record in records]
 
     def decode(self, key: bytes, value: bytes | None) -> ShareStateRecord | None:
         return decode_record(key, value)

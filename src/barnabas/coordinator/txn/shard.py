@@ -12,11 +12,8 @@ from barnabas.coordinator.txn.timeouts import decide_expiry, decide_timeouts
 
 
 class TransactionShard(TransactionStore):
-    def encode(self, record: TransactionRecord) -> KeyValue:
-        return encode_record(record)
-
     def encode_all(self, records: Sequence[TransactionRecord]) -> list[KeyValue]:
-        return [self.encode(record) for record in records]
+        return [encode_record(record) for record in records]
 
     def decode(self, key: bytes, value: bytes | None) -> TransactionRecord | None:
         return decode_record(key, value)
