@@ -277,6 +277,15 @@ def test_a_producer_is_known_after_its_damaged_batch() -> None:
     assert reopened.append([producer_batch(10)], leader_epoch=0, now_ms=NOW_MS).base_offset == 23
 
 
+def stopped_and_killed(disk: SimulatedDisk, log: PartitionLog) -> int:
+    """A clean stop, a start, a few more batches and a kill. Returns where the log ended at the stop."""
+    log.high_watermark = log.log_end_offset
+    log.close(clean=True, now_ms=NOW_MS)
+    fill(open_log(disk, ONE_SEGMENT), 3)
+    disk.kill()
+    return log.log_end_offset
+
+
 @pytest.mark.parametrize("commit", [True, False])
 def test_a_transaction_whose_marker_is_damaged_stays_ended_as_it_was(commit: bool) -> None:
     disk = SimulatedDisk()
@@ -285,12 +294,7 @@ def test_a_transaction_whose_marker_is_damaged_stays_ended_as_it_was(commit: boo
     batch = make_batch(2, producer_id=5, producer_epoch=0, base_sequence=0, transactional=True)
     log.append([batch], leader_epoch=0, now_ms=NOW_MS, guard=verified(log, 5))
     append_marker(log, 5, commit=commit)
-    log.high_watermark = log.log_end_offset
-    log.close(clean=True, now_ms=NOW_MS)
-    closed_at = log.log_end_offset
-    log = open_log(disk, ONE_SEGMENT)
-    fill(log, 3)
-    disk.kill()
+    closed_at = stopped_and_killed(disk, log)
     position, marker = position_of(disk, path_of(0), 4)
     assert marker.header.is_control
     overwrite(disk, path_of(0), position + 65, b"\xff")
@@ -317,12 +321,7 @@ def test_the_abort_behind_a_damaged_batch_reaches_back_to_where_its_transaction_
     write(2)
     write(4)
     append_marker(log, 5, commit=False)
-    log.high_watermark = log.log_end_offset
-    log.close(clean=True, now_ms=NOW_MS)
-    closed_at = log.log_end_offset
-    log = open_log(disk, ONE_SEGMENT)
-    fill(log, 3)
-    disk.kill()
+    closed_at = stopped_and_killed(disk, log)
     position, batch = position_of(disk, path_of(0), 1 if hidden == "commit marker" else 2)
     assert batch.header.is_control == (hidden == "commit marker")
     overwrite(disk, path_of(0), position + 65, b"\xff")
