@@ -22,8 +22,9 @@ $(STAMP): pyproject.toml constraints.txt
 demo: setup ## Run the main job: telemetry of 10,000 devices, a pipeline, a proof by event id, a replay, a chart
 	$(BIN)/python -m demo
 
+# Three workers for two cores: most tests with real clients and processes wait more than they compute.
 test: setup kcat ## Run the tests
-	$(BIN)/python -m pytest -n 2 --dist worksteal tests
+	$(BIN)/python -m pytest -n 3 --dist worksteal tests
 
 interop: setup ## Test with Apache Kafka's tools and clients, Spark's connector, franz-go and KafkaJS (downloaded once)
 	$(BIN)/python interop/peers.py
