@@ -28,7 +28,7 @@ test: setup kcat ## Run the tests
 
 interop: setup ## Test with Apache Kafka's tools and clients, Spark's connector, franz-go and KafkaJS (downloaded once)
 	$(BIN)/python interop/peers.py
-	$(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder interop
+	$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder interop
 
 soak: setup ## Crash it at every named step, kill it 200 times under load, check properties and histories (hours); prints seeds
 	$(BIN)/python -m barnabas.testing.crash --jobs 2

@@ -10,6 +10,8 @@ from kafka_tools import KafkaTools
 from peers import Peers
 from spark_contents import Contents, filled
 from spark_queries import session_with_both
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 from barnabas.spark.java import SHORT_LIVED
 from barnabas.testing import Broker
@@ -27,29 +29,32 @@ os.environ["SPARK_SUBMIT_OPTS"] = SHORT_LIVED
 def pytest_configure(config: pytest.Config) -> None:
     """PySpark imports pandas for Arrow, and warns about the newest version, which does not matter here."""
     config.addinivalue_line("filterwarnings", "ignore:PySpark does not yet fully support pandas:FutureWarning")
-    config.addinivalue_line("markers", "xdist_group: of pytest-xdist, which may be switched off")
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
-    """For `--dist loadgroup`: tests that share a Spark or a server stay in one worker, and long ones come first."""
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(_group(item)))  # pytest-xdist reads it during the yield
-    yield
-    items.sort(key=_length_s, reverse=True)  # pytest-randomly has shuffled them
+class OneSpark(LoadScopeScheduling):  # type: ignore[misc] # pytest-xdist has no types
+    """Hands out files and classes, which share servers, but the files with Spark together: they share a Spark, too."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "spark" if _is_with_spark(nodeid) else super()._split_scope(nodeid)
 
 
-def _group(item: pytest.Item) -> str:
-    """A Spark, and the brokers filled for it, are shared by several files; servers are shared by a file or a class."""
-    if "spark" in getattr(item, "fixturenames", ()):
-        return "spark"
-    return item.nodeid.rpartition("::")[0]
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> OneSpark:
+    return OneSpark(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=_length_s, reverse=True)
+
+
+def _is_with_spark(nodeid: str) -> bool:
+    return "/test_spark_" in nodeid
 
 
 def _length_s(item: pytest.Item) -> float:
     """What takes minutes has to begin early, or one worker is still busy with it when the other has nothing to do."""
     timeout = item.get_closest_marker("timeout")
-    return float(timeout.args[0]) if timeout else SPARK_S if _group(item) == "spark" else 0.0
+    return float(timeout.args[0]) if timeout else SPARK_S if _is_with_spark(item.nodeid) else 0.0
 
 
 @pytest.fixture(scope="session")
