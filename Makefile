@@ -22,13 +22,13 @@ $(STAMP): pyproject.toml constraints.txt
 demo: setup ## Run the main job: telemetry of 10,000 devices, a pipeline, a proof by event id, a replay, a chart
 	$(BIN)/python -m demo
 
-# Three workers for two cores: most tests with real clients and processes wait more than they compute.
+# Four workers for two cores: most tests with real clients and processes wait more than they compute.
 test: setup kcat ## Run the tests
-	$(BIN)/python -m pytest -n 3 --dist worksteal tests
+	$(BIN)/python -m pytest -n 4 --dist worksteal tests
 
 interop: setup ## Test with Apache Kafka's tools and clients, Spark's connector, franz-go and KafkaJS (downloaded once)
 	$(BIN)/python interop/peers.py
-	$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder interop
+	$(BIN)/python -m pytest -n 3 --dist loadscope --no-loadscope-reorder interop
 
 soak: setup ## Crash it at every named step, kill it 200 times under load, check properties and histories (hours); prints seeds
 	$(BIN)/python -m barnabas.testing.crash --jobs 2
@@ -41,6 +41,8 @@ soak: setup ## Crash it at every named step, kill it 200 times under load, check
 	$(BIN)/python -m barnabas.testing.spark_kills --rounds 10 --at-least-once
 	$(BIN)/python -m barnabas.testing.spark_memory --gigabytes 10
 	$(BIN)/python -m demo.kills --rounds 20
+	$(BIN)/python interop/peers.py
+	$(BIN)/python -m pytest -p no:xdist interop/tutorial_on_kafka.py
 	$(BIN)/python -m demo.large
 
 check: setup ## What CI runs: lint, types, imports, tests

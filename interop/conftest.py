@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 SPARK_S = 600.0
 """For all tests with the shared Spark together, as long as the machine is busy."""
+_WITH_SPARK = tuple(f"/test_spark_{name}.py" for name in ("migration", "parity", "refusals", "sink", "streams"))
+"""Files whose tests use the fixture `spark`."""
 
 # As for other tests: of each Spark little is asked more than once.
 os.environ["SPARK_SUBMIT_OPTS"] = SHORT_LIVED
@@ -48,7 +50,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _is_with_spark(nodeid: str) -> bool:
-    return "/test_spark_" in nodeid
+    return any(file in nodeid for file in _WITH_SPARK)
 
 
 def _length_s(item: pytest.Item) -> float:

@@ -289,7 +289,8 @@ def test_verifiable_producer_and_consumer(peers: Peers, at: tuple[str, str], top
 def test_performance_tools(tools: KafkaTools, at: tuple[str, str], topic: str) -> None:
     amount = ("--topic", topic, "--num-records", 50_000)
     produced = tools.run("ProducerPerformance", *at, *amount, "--record-size", 100, "--throughput", -1)
-    assert produced.err == ""
+    # Some tools leave an admin client behind in their JVM, which misses its broker later.
+    assert [line for line in produced.err.splitlines() if "clientId=adminclient" not in line] == []
     assert "50000 records sent" in produced.lines[-1]
     consumed = tools.run("ConsumerPerformance", *at, *amount, "--group", topic)
     names, figures = (line.split(", ") for line in consumed.lines[-2:])
