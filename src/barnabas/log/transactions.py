@@ -25,10 +25,6 @@ class OpenTransactions:
     def __bool__(self) -> bool:
         return bool(self._open or self._ended)
 
-    @property
-    def open_count(self) -> int:
-        return len(self._open)
-
     def begin(self, producer_id: int, first_offset: int) -> None:
         self._open[first_offset] = producer_id
 

@@ -92,10 +92,6 @@ class Listener:
             if not self._connections:
                 self._empty.set()
 
-    @property
-    def connection_count(self) -> int:
-        return len(self._connections)
-
     def stop_accepting(self) -> None:
         if self._server is not None:
             self._server.close()
