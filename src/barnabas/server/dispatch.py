@@ -19,7 +19,7 @@ from barnabas.handlers.context import Broker, ClientConnection, RequestContext
 from barnabas.handlers.pending import WaitingAnswer
 from barnabas.handlers.pieces import Pieces
 from barnabas.handlers.produce_fast_path import ProduceFastPath
-from barnabas.server.kept_answers import Asked, KeptAnswers
+from barnabas.server.kept_answers import REQUEST_BYTES_MAX, Asked, KeptAnswers
 from barnabas.server.throttling import RequestMeter, ThrottledBuffers, throttled_later
 from barnabas.wire.api_table import API_VERSIONS, BY_KEY, FETCH, METADATA, PRODUCE, Api
 from barnabas.wire.codec import is_flexible, message_class, request_reader, response_writer
@@ -81,7 +81,7 @@ class Dispatcher:
             route = self._routes.get((api_key, api_version)) or self._route(api_key, api_version)
             if route.tagged_request:
                 body_start = skip_tagged_fields(payload, body_start)
-            if route.from_image and self._broker.quotas is None:
+            if route.from_image and len(payload) <= REQUEST_BYTES_MAX and self._broker.quotas is None:
                 return self._answer_from_image(route, correlation_id, client, client_id, payload[body_start:])
             request = route.decode(payload, body_start)
         except UnsupportedVersion as error:

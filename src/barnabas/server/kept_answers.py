@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 ANSWERS_MAX: Final = 500
 REQUEST_BYTES_MAX: Final = 2_000
+"""Longer requests are not looked up at all."""
 ANSWER_BYTES_MAX: Final = 10_000
 """Together they bound the memory to some megabytes; larger answers are rare, and take long for other reasons."""
 
@@ -31,7 +32,7 @@ class KeptAnswers:
         return self._answers.get(asked) if image is self._image else None
 
     def keep(self, asked: Asked, image: object, answer: bytes) -> None:
-        if len(asked.body) > REQUEST_BYTES_MAX or len(answer) > ANSWER_BYTES_MAX:
+        if len(answer) > ANSWER_BYTES_MAX:
             return
         if image is not self._image or len(self._answers) >= ANSWERS_MAX:
             self._answers.clear()
