@@ -12,7 +12,7 @@ help: ## Show this help
 
 setup: $(STAMP) ## Create .venv with everything in it
 
-$(STAMP): pyproject.toml constraints.txt
+$(STAMP): pyproject.toml constraints.txt src/barnabas/records/_compiled.c
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev --editable '.[client,spark,java]'
@@ -65,7 +65,7 @@ format: setup ## Format and sort imports
 	$(BIN)/ruff check --fix src tests tools demo interop bench fuzz
 	$(BIN)/ruff format src tests tools demo interop bench fuzz
 
-bench: setup ## Compare with Apache Kafka (half an hour, 25 GB of disk), for docs/performance.md
+bench: setup ## Compare with Apache Kafka (an hour, 25 GB of disk), for docs/performance.md
 	$(BIN)/python -m bench --page docs/performance.md --chart docs/images/performance.png
 
 bench-spark: setup ## Compare our Spark source and sink with Spark's own connector, for docs/performance-spark.md

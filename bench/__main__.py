@@ -18,13 +18,17 @@ from bench.report import markdown, print_table, with_figures
 from bench.results import Results
 from bench.servers import BARNABAS, KAFKA, SERVERS
 from bench.sizes import FULL, QUICK
-from bench.stage import Stage
+from bench.stage import Benchmark, Stage, matches
 
 _QUIET_LOAD = 0.3
 
 
 def main(arguments: list[str] | None = None) -> int:
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.kind and not _chosen(options):
+        titles = "\n".join(f"  {title}" for benchmark in BENCHMARKS for title in benchmark.kinds)
+        parser.error(f"no kind matches {' or '.join(options.kind)}; there are:\n{titles}")
     results = kept(options.load) if options.load else _run(options)
     if options.chart:
         draw(results, options.chart)
@@ -50,18 +54,22 @@ def _run(options: argparse.Namespace) -> Results:
     raise_open_file_limit()  # servers inherit it: 10,000 partitions and 5,000 connections need descriptors
     server_names = [options.only] if options.only else [BARNABAS, KAFKA]
     with tempfile.TemporaryDirectory(prefix="barnabas-bench-", dir=options.directory) as directory:
-        stage = Stage(QUICK if options.quick else FULL, server_names, Path(directory))
+        stage = Stage(QUICK if options.quick else FULL, server_names, Path(directory), options.kind)
         stage.results.machine.update(machine.describe(with_kafka=KAFKA in server_names))
         busy = os.getloadavg()[0]
         if busy > _QUIET_LOAD:
             stage.note(f"the machine was not quiet: its load average was {busy:.1f} before the run")
-        for benchmark in BENCHMARKS:
-            if not options.benchmarks or benchmark.name in options.benchmarks:
-                stage.log(f"{benchmark.name}: {benchmark.summary}")
-                benchmark.run(stage)
-                if options.save:  # after each: a run is long, and what it found so far is found
-                    options.save.write_text(json.dumps(stage.results.to_json(), indent=1) + "\n")
+        for benchmark in _chosen(options):
+            stage.run(benchmark)
+            if options.save:  # after each: a run is long, and what it found so far is found
+                options.save.write_text(json.dumps(stage.results.to_json(), indent=1) + "\n")
     return stage.results
+
+
+def _chosen(options: argparse.Namespace) -> list[Benchmark]:
+    """Those that were named, or all; of these, if there are patterns of kinds, those that have such kinds."""
+    named = [each for each in BENCHMARKS if not options.benchmarks or each.name in options.benchmarks]
+    return [each for each in named if not options.kind or any(matches(kind, options.kind) for kind in each.kinds)]
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -75,6 +83,13 @@ def _parser() -> argparse.ArgumentParser:
     names = [benchmark.name for benchmark in BENCHMARKS]
     parser.add_argument("benchmarks", nargs="*", metavar="BENCHMARK", choices=[*names, []], help="which [default: all]")
     parser.add_argument("--quick", action="store_true", help="tiny sizes: does it run at all?")
+    parser.add_argument(
+        "--kind",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help='only these kinds of requests or clients, such as "Produce*"; may be repeated',
+    )
     parser.add_argument("--only", choices=sorted(SERVERS), help="one server instead of both")
     parser.add_argument("--format", choices=("table", "json", "markdown"), default="table", help="[default: table]")
     parser.add_argument("--save", type=Path, metavar="FILE", help="keep the results as JSON")

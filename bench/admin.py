@@ -3,11 +3,13 @@
 import time
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
+from uuid import UUID
 
 from barnabas.testing.client import Client, create_topic
 from barnabas.wire.errors import ErrorCode
 from barnabas.wire.messages.delete_topics import DeleteTopicsRequest
 from barnabas.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from bench.sockets import HOST, TIMEOUT_S, Refused
 
 _POLL_S = 0.01
@@ -33,6 +35,14 @@ def wait_until_led(port: int, name: str, partitions: int) -> None:
                 return
             time.sleep(_POLL_S)
     raise TimeoutError(f"not all partitions of {name} have a leader after {TIMEOUT_S:.0f} s")
+
+
+def topic_id_of(port: int, name: str) -> UUID:
+    with connect_client(port) as client:
+        (topic,) = client.call("metadata", 12, MetadataRequest(topics=(MetadataRequestTopic(name=name),))).topics
+    if not isinstance(topic.topic_id, UUID):
+        raise Refused(f"topic {name} has no id: {topic.error_code.name}")
+    return topic.topic_id
 
 
 def drop_topic(port: int, name: str) -> None:

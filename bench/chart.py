@@ -27,7 +27,7 @@ def figure_of(results: Results, title: str) -> Any:
     from matplotlib import pyplot
 
     rows = [(measure, gain) for measure in results.values if (gain := advantage(results, measure)) is not None]
-    rows = [row for row in rows if row[0].ceiling is None and row[0].benchmark != "loop-lag"]  # these are not ratios
+    rows = [row for row in rows if _is_drawn(row[0])]
     rows.reverse()  # bars are drawn from below
     pyplot.rcParams["font.size"] = 9
     figure, axes = pyplot.subplots(figsize=(9, 0.27 * len(rows) + 1.4), layout="constrained")
@@ -55,6 +55,12 @@ def figure_of(results: Results, title: str) -> Any:
     axes.tick_params(axis="y", length=0)
     figure.suptitle(f"{title} (marks: targets)", x=0.01, ha="left", fontsize=10)
     return figure
+
+
+def _is_drawn(measure: Measure) -> bool:
+    """Not latencies of loop-lag, which are no ratios, nor the CPU of each request, which would double the chart."""
+    is_cost_of_request = measure.benchmark == "requests" and measure.better is Better.LESS
+    return measure.ceiling is None and measure.benchmark != "loop-lag" and not is_cost_of_request
 
 
 def _first_shown(gains: list[float]) -> float:

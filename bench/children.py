@@ -22,3 +22,19 @@ def running_alongside(function: Callable[P, T], *args: P.args, **kwargs: P.kwarg
         future = pool.submit(function, *args, **kwargs)
         yield future
         future.result()
+
+
+class Child:
+    """A process that runs one function after another, so that modules keep their state between calls."""
+
+    def __init__(self, pool: ProcessPoolExecutor) -> None:
+        self._pool = pool
+
+    def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return self._pool.submit(function, *args, **kwargs).result()
+
+
+@contextmanager
+def child_process() -> Iterator[Child]:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        yield Child(pool)

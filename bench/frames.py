@@ -88,6 +88,6 @@ def all_topics_frame() -> bytes:
     return framed("metadata", 12, MetadataRequest(topics=None))
 
 
-def framed(api_name: str, version: int, request: object) -> bytes:
-    payload = request_header(api_name, version, 0, CLIENT_ID) + encode_request(api_name, version, request)
+def framed(api_name: str, version: int, request: object, client_id: str = CLIENT_ID) -> bytes:
+    payload = request_header(api_name, version, 0, client_id) + encode_request(api_name, version, request)
     return struct.pack(">i", len(payload)) + payload

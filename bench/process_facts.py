@@ -36,6 +36,13 @@ def cpu_s(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / _TICKS_PER_S
 
 
+def machine_cpu_s() -> float:
+    """What all processes together have used so far, and what the hypervisor has given to other machines."""
+    fields = Path("/proc/stat").read_text().split(maxsplit=11)
+    user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, fields[1:9])
+    return (user + nice + system + irq + softirq + steal) / _TICKS_PER_S
+
+
 def with_cpu_s(pid: int, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> tuple[T, float]:
     """The function's result, and the CPU time of the process meanwhile. Unlike a rate, it ignores other load."""
     before = cpu_s(pid)

@@ -43,9 +43,12 @@ class Results:
 
         The two servers of a round run one after the other; from round to round the machine may be slower for both.
         """
-        ours, theirs = (self.values[measure].get(server, []) for server in ("barnabas", "kafka"))
-        rounds = [mine / other for mine, other in zip(ours, theirs, strict=False) if other]
+        rounds = self.ratios(measure)
         return median(rounds) if rounds else None
+
+    def ratios(self, measure: Measure) -> list[float]:
+        ours, theirs = (self.values[measure].get(server, []) for server in ("barnabas", "kafka"))
+        return [mine / other for mine, other in zip(ours, theirs, strict=False) if other]
 
     def meets_target(self, measure: Measure) -> bool | None:
         """Whether the measure meets its target; None if it has none, or if there is no value."""

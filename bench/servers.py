@@ -11,13 +11,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from functools import cache
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from barnabas.testing.ports import pick_free_port
 from bench.frames import api_versions_frame
+from bench.java import java
 from bench.sockets import HOST, connect, round_trip
 
 ROOT = Path(__file__).parent.parent
@@ -110,9 +109,7 @@ class Server:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
     def _end(self, signal_number: int) -> None:
@@ -144,7 +141,7 @@ class Kafka(Server):
     name = KAFKA
 
     def command(self) -> list[str]:
-        return [*_java(), "kafka.Kafka", str(self._properties_path)]
+        return [*java(heap_mb=1024), "kafka.Kafka", str(self._properties_path)]
 
     def prepare(self) -> None:
         super().prepare()
@@ -167,7 +164,10 @@ class Kafka(Server):
         self._properties_path.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
         format_command = ["kafka.tools.StorageTool", "format", "-t", "hlmOFiFSRu2QpP7_8hP1vQ", "-c"]
         subprocess.run(
-            [*_java(), *format_command, str(self._properties_path)], check=True, capture_output=True, cwd=self.home
+            [*java(heap_mb=1024), *format_command, str(self._properties_path)],
+            check=True,
+            capture_output=True,
+            cwd=self.home,
         )
 
     @property
@@ -176,10 +176,3 @@ class Kafka(Server):
 
 
 SERVERS: Mapping[str, type[Server]] = {BARNABAS: Barnabas, KAFKA: Kafka}
-
-
-@cache
-def _java() -> list[str]:
-    from interop.peers import Peers
-
-    return ["java", "-Xmx1G", "-cp", os.path.join(Peers().kafka_jars, "*")]

@@ -10,6 +10,18 @@ class Sizes:
     librdkafka_bytes: int
     bare_bytes: int
     round_trips_s: float
+    turns: int
+    """Of each server, kind of request and number of connections; they are short and alternate."""
+    turn_s: float
+    first_warm_turn_s: float
+    """For the first kind: Apache Kafka compiles what all requests have in common."""
+    warm_turn_s: float
+    java_turns: int
+    java_turn_s: float
+    java_warm_bytes: int
+    """What a Java client produces or consumes in its first run, which is not measured."""
+    java_topic_bytes: int
+    """What the topic of a Java consumer holds, before compression: it bounds a turn."""
     end_to_end_count: int
     start_rounds: int
     rest_s: float
@@ -35,6 +47,14 @@ FULL = Sizes(
     librdkafka_bytes=300_000_000,
     bare_bytes=1_000_000_000,
     round_trips_s=5.0,
+    turns=5,
+    turn_s=1.0,
+    first_warm_turn_s=6.0,
+    warm_turn_s=1.5,
+    java_turns=3,
+    java_turn_s=10.0,
+    java_warm_bytes=150_000_000,
+    java_topic_bytes=1_500_000_000,
     end_to_end_count=3_000,
     start_rounds=5,
     rest_s=10.0,
@@ -58,6 +78,14 @@ QUICK = Sizes(
     librdkafka_bytes=10_000_000,
     bare_bytes=30_000_000,
     round_trips_s=0.5,
+    turns=1,
+    turn_s=0.2,
+    first_warm_turn_s=0.2,
+    warm_turn_s=0.1,
+    java_turns=1,
+    java_turn_s=0.1,
+    java_warm_bytes=1_000_000,
+    java_topic_bytes=5_000_000,
     end_to_end_count=100,
     start_rounds=1,
     rest_s=0.5,

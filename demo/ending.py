@@ -29,7 +29,7 @@ def print_changes(lines: list[str]) -> None:
     console.print()
 
 
-def print_replay(result: Result, comparison: str, switched: str, chart: Path) -> None:
+def print_replay(result: Result, comparison: str, switched: str, chart: Path, log: Path) -> None:
     console = _console()
     console.print("\nHow v2 differs from v1 (barnabas pipeline compare v1 v2 --flow averages):", style="bold")
     console.print(comparison.rstrip(), markup=False)
@@ -39,6 +39,7 @@ def print_replay(result: Result, comparison: str, switched: str, chart: Path) ->
         console.print(f"{version}: ", end="")
         _print_proof(console, proof)
     console.print(f"The chart: {chart}. The project: {chart.parent / 'project'}.", markup=False)
+    console.print(f"To look around in the log: barnabas serve --data-dir {log}", markup=False)
 
 
 def _print_proof(console: Console, proof: Proof) -> None:

@@ -16,6 +16,8 @@ from demo.view import View, view_of
 from demo.workplace import change_logic, make_project
 
 CHART = "chart.png"
+LOG = "log"
+"""The broker's data directory."""
 PATIENCE_S = 180.0
 """For any one step. A busy machine takes its time to start a JVM."""
 _FRAME_S = 0.1
@@ -38,7 +40,7 @@ def run(plan: Plan, folder: Path) -> int:
     folder.mkdir(parents=True)
     project = make_project(folder, plan)
     scene = Scene(plan, project / ".barnabas")
-    with Broker(process=True) as broker:
+    with Broker(process=True, data_dir=folder / LOG) as broker:
         judge = Judge(plan, broker.bootstrap_servers, project, folder / "sent.txt")
         play = Play(plan, scene, broker, folder, project, judge)
         try:
@@ -87,7 +89,7 @@ class Play:
         from demo.chart import draw
 
         draw(self._judge.verdict, result.outputs["v1"], result.outputs["v2"], self._folder / CHART)
-        print_replay(result, comparison, switched, self._folder / CHART)
+        print_replay(result, comparison, switched, self._folder / CHART, self._folder / LOG)
         return result
 
     def _stream(self) -> None:

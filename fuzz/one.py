@@ -10,6 +10,8 @@ with atheris.instrument_imports(include=["barnabas"]):
 
 def main() -> None:
     target = TARGETS[sys.argv[1]]
+    for reader in target.readers():
+        atheris.instrument_func(reader)
     atheris.Setup([sys.argv[0], *sys.argv[2:]], target.run)
     atheris.Fuzz()
 

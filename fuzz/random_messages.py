@@ -5,6 +5,7 @@ in for ordinary strings, so that a message gets past the first check of a handle
 """
 
 import datetime
+import math
 import random
 import uuid
 from collections.abc import Sequence
@@ -34,6 +35,10 @@ _WORDS: Final = (
 _LEGACY_STRING_MAX: Final = 2**15 - 1
 _ELEMENTS_MAX: Final = 3
 _EDGE_CHANCE: Final = 0.25
+_SIZES_AT_EDGES: Final = (126, 127, 128, 300)
+"""Where a compact size becomes longer by a byte, and some more."""
+_TIMES_S: Final = (0, 1_700_000_000, 253_402_300_799)
+"""The last second that a `datetime` can say is among them."""
 
 # How `datetime.timedelta` bounds what 64 bits of milliseconds may say.
 _TIMEDELTA_MS_MAX: Final = 86_399_999_913_600_000
@@ -76,11 +81,16 @@ class RandomMessages:
         if field.kind == ARRAY:
             assert field.element is not None
             element = field.element
-            return tuple(self._value(name, element, version) for _ in range(self._rng.randint(0, _ELEMENTS_MAX)))
+            return tuple(self._value(name, element, version) for _ in range(self._count(element)))
         if field.kind == ENTITY:
             assert field.entity is not None
             return self.entity(field.entity, version)
         return self._primitive("records" if name == "records" else field.kind)
+
+    def _count(self, element: Field) -> int:
+        if element.kind in _INTEGERS and self._rng.random() < _EDGE_CHANCE:
+            return self._rng.choice(_SIZES_AT_EDGES)
+        return self._rng.randint(0, _ELEMENTS_MAX)
 
     def _primitive(self, kafka_type: str) -> Any:
         rng = self._rng
@@ -94,20 +104,20 @@ class RandomMessages:
             case "string":
                 return rng.choice(self._words)
             case "bytes":
-                return rng.choice((b"", rng.randbytes(rng.randint(1, 40))))
+                return rng.randbytes(rng.choice((0, rng.randint(1, 40), rng.choice(_SIZES_AT_EDGES))))
             case "records":
                 return rng.choice(self._records) if self._records and rng.random() < 0.7 else rng.randbytes(70)
             case "uuid":
                 return rng.choice((None, uuid.UUID(int=rng.getrandbits(128))))
             case "float64":
-                return rng.choice((0.0, -1.5, 1e300))
+                return rng.choice((0.0, -1.5, 1e300, math.inf))
             case "timedelta_i32":
                 return datetime.timedelta(milliseconds=self._integer(32))
             case "timedelta_i64":
                 milliseconds = max(-_TIMEDELTA_MS_MAX, min(_TIMEDELTA_MS_MAX, self._integer(64)))
                 return datetime.timedelta(milliseconds=milliseconds)
             case "datetime_i64":
-                return rng.choice((None, datetime.datetime.fromtimestamp(1_700_000_000, datetime.UTC)))
+                return rng.choice((None, *(datetime.datetime.fromtimestamp(each, datetime.UTC) for each in _TIMES_S)))
             case "error_code":
                 return rng.choice((ErrorCode.none, *ErrorCode))
         raise ValueError(f"no values of {kafka_type} can be made")

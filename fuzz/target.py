@@ -1,8 +1,8 @@
 """What a target is."""
 
 import random
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 
 class Target(NamedTuple):
@@ -11,3 +11,5 @@ class Target(NamedTuple):
     """Valid inputs, written by our own code: the start of mutation."""
     run: Callable[[bytes], None]
     """Parse one input. It catches the errors that the parser declares; any other error is a defect."""
+    readers: Callable[[], Iterable[Callable[..., Any]]] = tuple
+    """Functions that are compiled while the program runs: atheris cannot find these itself."""

@@ -37,6 +37,8 @@ class OneSpark(LoadScopeScheduling):  # type: ignore[misc] # pytest-xdist has no
     """Hands out files and classes, which share servers, but the files with Spark together: they share a Spark, too."""
 
     def _split_scope(self, nodeid: str) -> str:
+        if "/test_spark_versions.py" in nodeid:
+            return nodeid  # each starts a Spark of its own
         return "spark" if _is_with_spark(nodeid) else super()._split_scope(nodeid)
 
 

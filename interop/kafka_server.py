@@ -3,7 +3,7 @@
 import re
 import subprocess
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -48,10 +48,12 @@ class KafkaServer:
         properties: Mapping[str, str] | None = None,
         static_voters: bool = False,
         listeners: Iterable[str] = (),
+        plugins: Sequence[Path] = (),
     ) -> None:
         """Voters are recorded in the quorum (kraft.version 1), or in every node's configuration (0).
 
         `listeners`: security protocols to listen with besides PLAINTEXT, each with its entry in `addresses`.
+        `plugins`: directories with classes that `properties` name.
         """
         port, controller_port = pick_free_port(), pick_free_port()
         self.bootstrap_servers = f"127.0.0.1:{port}"
@@ -59,7 +61,8 @@ class KafkaServer:
         more = "".join(f",{protocol}://{address}" for protocol, address in self.addresses.items())
         self._peers = peers
         self._static_voters = static_voters
-        controller = f"127.0.0.1:{controller_port}"
+        self._plugins = plugins
+        self.controller = controller = f"127.0.0.1:{controller_port}"
         voters = {"controller.quorum.voters": f"{NODE_ID}@{controller}"}
         self._properties = {
             **_PROPERTIES,
@@ -87,7 +90,7 @@ class KafkaServer:
     def start(self) -> None:
         """Returns when the server is ready."""
         self._write_properties()
-        command = java([self._peers.kafka_jars / "*"], heap_mb=512, log_level="info")
+        command = java([*self._plugins, self._peers.kafka_jars / "*"], heap_mb=512, log_level="info")
         with open(self._log_file, "wb") as log:
             self._process = subprocess.Popen(
                 [*command, "kafka.Kafka", str(self.property_file)], stdin=subprocess.DEVNULL, stdout=log, stderr=log

@@ -3,7 +3,6 @@
 import base64
 import subprocess
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple, Self
 
 from peers import JAVA_SOURCES, Peers
@@ -76,9 +75,7 @@ class KafkaTools:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
 

@@ -14,6 +14,8 @@ from barnabas.testing.spark_cluster import SparkCluster
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "docs"))
 
 from page_shell import Shell
+from page_shell import blocks_of as blocks_of
+from page_shell import commands_of as commands_of
 
 PATIENCE_S = 400.0
 """For one command. Executors start for each, on a machine that may be busy."""

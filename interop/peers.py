@@ -24,6 +24,9 @@ JAVA_SOURCES: Final = HERE / "java"
 POM: Final = JAVA_SOURCES / "pom.xml"
 STREAMS_POM: Final = JAVA_SOURCES / "streams" / "pom.xml"
 SPARK_CONNECTOR: Final = JAVA_SOURCES / "spark" / "connector.txt"
+OTHER_SPARKS: Final = ("4.0.5", "4.1.4", "4.2.1")
+"""The newest of each version that we support beside the installed one."""
+SPARK_CONNECT: Final = HERE / "spark-connect.txt"
 
 
 class PeerMissing(Exception):
@@ -56,6 +59,12 @@ class Peers:
         return self._made("java-client", [POM, *sources], lambda place: _compile(self.client_jars, sources, place))
 
     @cached_property
+    def capture_classes(self) -> Path:
+        """Our program that has Kafka's clients say as much as they can."""
+        sources = sorted((JAVA_SOURCES / "capture").glob("*.java"))
+        return self._made("capture", [POM, *sources], lambda place: _compile(self.kafka_jars, sources, place))
+
+    @cached_property
     def streams_jars(self) -> Path:
         """Kafka Streams and what it needs."""
         return self._made("kafka-streams", [STREAMS_POM], lambda place: _copy_jars(None, place, STREAMS_POM))
@@ -73,6 +82,16 @@ class Peers:
         """Spark's own Kafka connector: the newest that is published, for `spark.jars`."""
         return self._made("spark-connector", [SPARK_CONNECTOR], lambda place: _copy_one_by_one(SPARK_CONNECTOR, place))
 
+    def pyspark(self, version: str) -> Path:
+        """A folder for PYTHONPATH. What pyspark itself needs is the same for all versions, and installed."""
+        return self._made(f"pyspark-{version}", [], lambda place: _install_python([f"pyspark=={version}"], place))
+
+    @cached_property
+    def spark_connect(self) -> Path:
+        """What Spark Connect needs beside pyspark, for PYTHONPATH."""
+        packages = SPARK_CONNECT.read_text().split()
+        return self._made("spark-connect", [SPARK_CONNECT], lambda place: _install_python(packages, place))
+
     @cached_property
     def franz_go(self) -> Path:
         """Our program that uses franz-go."""
@@ -89,8 +108,10 @@ class Peers:
 
     def fetch_all(self) -> None:
         names = ("kafka_jars", "tool_runner", "client_jars", "java_client", "word_count", "franz_go", "kafkajs")
-        for name in (*names, "spark_connector_jars"):
+        for name in (*names, "spark_connector_jars", "spark_connect"):
             print(getattr(self, name), flush=True)
+        for version in OTHER_SPARKS:
+            print(self.pyspark(version), flush=True)
 
     def _made(self, name: str, sources: Sequence[Path], make: Callable[[Path], None]) -> Path:
         digest = hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()[:16]
@@ -140,6 +161,12 @@ def _compile(jars: Path, sources: Sequence[Path], place: Path) -> None:
         str(place),
     ]
     _run(["javac", *options, *map(str, sources)])
+
+
+def _install_python(packages: Sequence[str], place: Path) -> None:
+    """Without compiling what nobody imports."""
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-compile", "--no-deps"]
+    _run([*pip, "--target", str(place), *packages])
 
 
 def _build_go(home: Path, place: Path) -> None:

@@ -1,6 +1,9 @@
 """Our client with a secured Apache Kafka: TLS, every kind of login, and the error messages when they fail."""
 
+import re
+import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +12,7 @@ from typing import Final
 import pytest
 from kafka_server import KafkaServer
 from kafka_tools import KafkaTools
+from page_reader import blocks_of, commands_of
 from peers import Peers
 
 from barnabas.cli.main import run
@@ -26,7 +30,9 @@ AUTHORITY: Final = str(CERTIFICATES / "authority.pem")
 TRUST: Final = {"ssl.truststore.type": "PEM", "ssl.truststore.location": AUTHORITY}
 PATIENCE_SECONDS: Final = 60.0
 PASSWORD: Final = "wonder-land-1"
+ROOT: Final = Path(__file__).parents[1]
 
+_STORE_PASSWORD: Final = ("-storepass", "changeit", "-noprompt")
 _MODULES: Final = "org.apache.kafka.common.security"
 _JAAS: Final = {
     "plain": f'{_MODULES}.plain.PlainLoginModule required user_alice="{PASSWORD}";',
@@ -163,21 +169,48 @@ def test_the_wrong_protocol_is_named(kafka: KafkaServer, listener: str, spoken: 
     assert hint in caught.value.hint
 
 
-def test_the_scripts_use_tls_and_logins_too(
-    kafka: KafkaServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+def test_the_page_about_tls_and_logins(
+    kafka: KafkaServer, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = tmp_path / "client.properties"
-    properties = {"security.protocol": "SASL_SSL", **_login("SCRAM-SHA-256")}
-    file.write_text("".join(f"{name}={value}\n" for name, value in properties.items()))
-    address = ("--bootstrap-server", kafka.addresses["SASL_SSL"], "--command-config", str(file))
-    assert run(["kafka-topics", *address, "--describe", "--topic", "seen"]) == 0
-    assert "Topic: seen" in capfd.readouterr().out
+    """Its commands convert Java's stores, and with its properties the scripts connect."""
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs/client-security.md").read_text()
+    _keytool("-importcert", "-file", AUTHORITY, "-keystore", "trust.jks", "-storetype", "JKS", *_STORE_PASSWORD)
+    shutil.copy(CERTIFICATES / "client.p12", "own.p12")
+    typed = {"keytool": "changeit", "openssl": f"{KEY_PASSWORD} new-phrase new-phrase"}
+    ((to_pem, _), (own_to_pem, _)) = commands_of(_block(page, "console"))
+    for command in (to_pem, own_to_pem):
+        _type(command, typed[command.split()[0]])
+
+    login = _block(page, "properties").replace("/etc/kafka/authority.pem", "trust.pem").replace("secret", PASSWORD)
+    keystore = "ssl.keystore.type=PEM\nssl.keystore.location=own.pem\nssl.key.password=new-phrase\n"
+    trust = "security.protocol=SSL\nssl.truststore.type=PEM\nssl.truststore.location=trust.pem\n"
+    for protocol, properties in (("SASL_SSL", login), ("SSL", trust + keystore)):
+        Path("client.properties").write_text(properties)
+        address = ("--bootstrap-server", kafka.addresses[protocol], "--command-config", "client.properties")
+        assert run(["kafka-topics", *address, "--describe", "--topic", "seen"]) == 0
+        assert "Topic: seen" in capfd.readouterr().out
+
+
+def test_the_checker_of_the_page_about_testing(kafka: KafkaServer, tmp_path: Path) -> None:
+    replaced = {
+        "--bootstrap kafka-1:9093": f"--minutes 0.05 --directory . --bootstrap {kafka.addresses['SASL_SSL']}",
+        "sasl.username=me": "sasl.username=alice",
+        "sasl.password=...": f"sasl.password={PASSWORD} --config ssl.ca.location={AUTHORITY}",
+    }
+    commands = [command for block in blocks_of("docs/testing.md", replaced) for command, _ in block]
+    (command,) = [command for command in commands if "SASL_SSL" in command]
+    assert all(new in command for new in replaced.values())
+    words = command.split()
+    assert words[0] == "python"
+    done = subprocess.run([sys.executable, *words[1:]], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("kind", ["JKS", "PKCS12"])
 def test_the_commands_in_our_error_convert_java_stores_to_pem(kafka: KafkaServer, tmp_path: Path, kind: str) -> None:
     trust, own = tmp_path / f"trust.{kind.lower()}", tmp_path / f"own.{kind.lower()}"
-    stores = ("-storetype", kind, "-storepass", "changeit", "-noprompt")
+    stores = ("-storetype", kind, *_STORE_PASSWORD)
     _keytool("-importcert", "-file", AUTHORITY, "-alias", "authority", "-keystore", trust, *stores)
     source = ("-srckeystore", CERTIFICATES / "client.p12", "-srcstorepass", KEY_PASSWORD)
     target = ("-destkeystore", own, "-deststoretype", kind, "-deststorepass", "changeit", "-destkeypass", "changeit")
@@ -210,8 +243,15 @@ def _run_the_advice(properties: dict[str, str], *typed: str) -> None:
         client_settings({"bootstrap.servers": "x:1", "security.protocol": "SSL", **properties})
     commands = caught.value.hint.removeprefix("run: ").partition(" - then set ")[0].split(" && ")
     for command, words in zip(commands, typed, strict=True):
-        lines = "".join(f"{word}\n" for word in words.split())
-        # Without a terminal, passwords are read from the standard input.
-        subprocess.run(
-            command, shell=True, check=True, input=lines, text=True, capture_output=True, start_new_session=True
-        )
+        _type(command, words)
+
+
+def _type(command: str, words: str) -> None:
+    """Run it with this input, a word in each line: without a terminal, passwords are read from there."""
+    lines = "".join(f"{word}\n" for word in words.split())
+    subprocess.run(command, shell=True, check=True, input=lines, text=True, capture_output=True, start_new_session=True)
+
+
+def _block(page: str, kind: str) -> str:
+    (only,) = re.findall(rf"^```{kind}\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    return str(only)

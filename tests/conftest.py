@@ -1,5 +1,6 @@
 """What all tests share. No test asserts how long something took: other processes use the machine too."""
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -35,6 +36,16 @@ _LOW_NUMBERS = [os.open(os.devnull, os.O_RDONLY) for _ in range(50)]
 # A shell ignores SIGINT in what it runs in the background, and a process passes that on: Ctrl-C would reach no child.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# What pytest collects lives until the end, so the garbage collector need not visit it. With it, a full collection takes
+# 0.2 s, and each test with clients ends with one.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

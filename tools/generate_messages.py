@@ -51,7 +51,11 @@ FUNCTIONS = {
     "records": "bytes_field",
 }
 """Of `wire.schema`; other primitive types are named (`of_kind`)."""
-RESPONSES_OWN = {"alter_client_quotas": ("EntryData",), "describe_quorum": ("PartitionData", "TopicData")}
+RESPONSES_OWN = {
+    "alter_client_quotas": ("EntryData",),
+    "assign_replicas_to_dirs": ("DirectoryData", "PartitionData", "TopicData"),
+    "describe_quorum": ("PartitionData", "TopicData"),
+}
 """Entities with one name in requests and responses that are not the same: in responses they get a name of their own."""
 NULLABLE = ("string", "bytes", "records", "array", "entity")
 

@@ -1,104 +1,126 @@
 """The requests that real clients send most: one in flight on each of 8 and 64 connections.
 
-The first and the last answer of each kind are decoded, and may contain no error.
+The servers take short turns, so that both see the same disturbances of the machine, and the ratio is the median of the
+ratios of adjacent turns. After a turn the last answers are decoded, and may contain no error.
 """
 
 from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import NamedTuple
 
-from barnabas.wire.codec import decode_response, is_flexible
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.schema import Message
-from bench.admin import make_topic
-from bench.children import in_child
-from bench.frames import framed
-from bench.load.groups import find_coordinator
-from bench.load.round_trips import RoundTrips, drive
+from bench.children import Child, child_process
+from bench.load.exchanges import Exchange
+from bench.load.null_server import null_server
+from bench.load.turns import close_connections, open_connections, resume_connections, take_turn
+from bench.other_load import OtherLoad
 from bench.process_facts import with_cpu_s
-from bench.request_kinds import (
-    GROUPS,
-    KINDS,
-    OTHER_TOPICS,
-    PARTITIONS,
-    TOPIC,
-    WIDE_PARTITIONS,
-    WIDE_TOPIC,
-    RequestKind,
-)
+from bench.request_kinds import KINDS
+from bench.request_kinds.kind import CONNECTIONS, RequestKind
+from bench.request_kinds.topics import make_topics
 from bench.results import Better, Measure
 from bench.servers import Server
-from bench.sockets import Refused, connect, round_trip
 from bench.stage import Benchmark, Stage
 
 NAME = "requests"
-CONNECTIONS = (8, 64)
 
 
-def _measures(kind: RequestKind, connections: int) -> tuple[Measure, Measure]:
+class Contender(NamedTuple):
+    server: Server
+    generator: Child
+
+
+class Limit(NamedTuple):
+    """How close a row came to what the load generator can do."""
+
+    times_faster: float
+    """What the generator can make with a server that does nothing, divided by the faster server's rate."""
+    row: str
+
+
+def measures(kind: RequestKind, connections: int) -> tuple[Measure, Measure]:
     name = f"{kind.title}, {connections} connections"
+    cpu_target = kind.target.cpu if connections == CONNECTIONS[0] else None
     return (
-        Measure(NAME, f"{name}: rate", "k/s", Better.MORE, kind.target.rates[connections]),
-        Measure(NAME, f"{name}: CPU", "us", Better.LESS, kind.target.cpu if connections == CONNECTIONS[0] else None),
+        Measure(NAME, f"{name}: rate", "k/s", Better.MORE, kind.target.rates.get(connections)),
+        Measure(NAME, f"{name}: CPU", "us", Better.LESS, cpu_target),
     )
 
 
 def run(stage: Stage) -> None:
-    with stage.running() as servers:
+    kinds = [kind for kind in KINDS if stage.is_wanted(kind.title)]
+    other_load = OtherLoad()
+    limits: list[Limit] = []
+    with stage.running() as servers, ExitStack() as stack:
+        contenders = [Contender(server, stack.enter_context(child_process())) for server in servers]
         for server in servers:
-            _prepare(server)
-        for kind in KINDS:
-            frames = {server.name: _frames(server, kind) for server in servers}
-            for server in servers:
-                _check(server, kind, frames[server.name][0])
-                _measured(server, frames[server.name], CONNECTIONS[0], stage.sizes.round_trips_s)
-            for _ in range(stage.sizes.rounds):
-                for connections in CONNECTIONS:
-                    for server in servers:
-                        _measure(stage, server, kind, frames[server.name], connections)
-            for server in servers:
-                _check(server, kind, frames[server.name][0])
+            make_topics(server.port)
+        for number, kind in enumerate(kinds, 1):
+            warm_turn_s = stage.sizes.warm_turn_s if number > 1 else stage.sizes.first_warm_turn_s
+            _measure_kind(stage, contenders, kind, warm_turn_s, other_load, limits)
+            stage.log_progress(NAME, number, len(kinds))
+    stage.note(f"{NAME}: {other_load}")
+    if limits:
+        times, row = min(limits)
+        stage.note(
+            f"{NAME}: with a core of its own and a server that answers without work, the load generator makes "
+            f"at least {times:.1f} times the requests of the faster server; the least with {row}"
+        )
 
 
-def _prepare(server: Server) -> None:
-    make_topic(server.port, TOPIC, PARTITIONS)
-    make_topic(server.port, WIDE_TOPIC, WIDE_PARTITIONS)
-    for name in OTHER_TOPICS:
-        make_topic(server.port, name)
-    for group in GROUPS:
-        find_coordinator(server.port, group)
+def _measure_kind(
+    stage: Stage,
+    contenders: Sequence[Contender],
+    kind: RequestKind,
+    warm_turn_s: float,
+    other_load: OtherLoad,
+    limits: list[Limit],
+) -> None:
+    samples = []
+    for server, generator in contenders:
+        exchanges = kind.exchanges(server.port, max(CONNECTIONS))
+        samples.append(generator.call(open_connections, server.port, exchanges))
+        for connections in CONNECTIONS:
+            generator.call(take_turn, connections, warm_turn_s)
+    for number in range(stage.sizes.turns):
+        for connections in CONNECTIONS:
+            # Alternately first, in case the second of two turns is at an advantage.
+            for contender in contenders if number % 2 == 0 else reversed(contenders):
+                _measure(stage, contender, kind, connections, other_load)
+    for connections in CONNECTIONS:
+        for measure in measures(kind, connections):
+            stage.log_result(measure)
+    for _, generator in contenders:
+        generator.call(close_connections)
+    if len(contenders) > 1:
+        limits += _limits(stage, contenders[0].generator, kind, *samples[0])
 
 
-def _frames(server: Server, kind: RequestKind) -> list[bytes]:
-    return [framed(kind.api, kind.version, request) for request in kind.make(server.port)]
+def _measure(stage: Stage, contender: Contender, kind: RequestKind, connections: int, other_load: OtherLoad) -> None:
+    server, generator = contender
+    with other_load.watching() as ours:
+        turn, used_s = with_cpu_s(server.pid, generator.call, take_turn, connections, stage.sizes.turn_s)
+        ours.append(used_s + turn.generator_cpu_s)
+    rate, cost = measures(kind, connections)
+    stage.results.add(rate, server.name, turn.per_s / 1e3)
+    stage.results.add(cost, server.name, used_s / turn.completed * 1e6)
 
 
-def _measure(stage: Stage, server: Server, kind: RequestKind, frames: Sequence[bytes], connections: int) -> None:
-    seconds = stage.sizes.round_trips_s
-    outcome, used_s = with_cpu_s(server.pid, _measured, server, frames, connections, seconds)
-    rate, cost = _measures(kind, connections)
-    stage.add(rate, server.name, outcome.per_s / 1e3)
-    stage.add(cost, server.name, used_s / (outcome.per_s * seconds) * 1e6)
+def _limits(
+    stage: Stage, generator: Child, kind: RequestKind, exchanges: Sequence[Exchange], answers: dict[int, bytes]
+) -> list[Limit]:
+    found = []
+    with null_server(answers) as port:
+        generator.call(resume_connections, port, exchanges)
+        for connections in CONNECTIONS:
+            turn = generator.call(take_turn, connections, stage.sizes.warm_turn_s / 2)
+            rate, _ = measures(kind, connections)
+            fastest = max(stage.results.value(rate, name) or 0 for name in stage.server_names)
+            found.append(Limit(turn.generator_per_s / 1e3 / fastest, rate.name.removesuffix(": rate")))
+        generator.call(close_connections)
+    stage.log(f"the load generator alone is {', '.join(f'{limit.times_faster:.1f}' for limit in found)} times faster")
+    return found
 
 
-def _measured(server: Server, frames: Sequence[bytes], connections: int, seconds: float) -> RoundTrips:
-    return in_child(drive, server.port, frames, error_position=None, connections=connections, seconds=seconds)
-
-
-def _check(server: Server, kind: RequestKind, frame: bytes) -> None:
-    with connect(server.port) as connection:
-        answer = round_trip(connection, frame)
-    body = 4 + 4 + is_flexible(kind.api, kind.version)
-    _expect_no_error(decode_response(kind.api, kind.version, bytes(answer[body:])), kind.title)
-
-
-def _expect_no_error(value: object, title: str) -> None:
-    if isinstance(value, ErrorCode) and value is not ErrorCode.none:
-        raise Refused(f"{title} was answered with {value.name}")
-    if isinstance(value, tuple):
-        for each in value:
-            _expect_no_error(each, title)
-    elif isinstance(value, Message):
-        for name in value.layout.fields:
-            _expect_no_error(getattr(value, name), title)
-
-
-BENCHMARK = Benchmark(NAME, "what real clients send most, on 8 and 64 connections", run)
+BENCHMARK = Benchmark(
+    NAME, "what real clients send most, on 8 and 64 connections", run, tuple(kind.title for kind in KINDS)
+)

@@ -1,17 +1,15 @@
 """Single small produces (acks=all, 100 B): one in flight on each of 1, 8 and 64 connections."""
 
-import time
-
-from barnabas.testing.ports import pick_free_port
 from bench.admin import make_topic
-from bench.children import in_child, running_alongside
+from bench.children import in_child
 from bench.frames import batch_of, produce_error_position, produce_frame
-from bench.load.null_server import answer_always
+from bench.load.answers import api_key
+from bench.load.null_server import null_server
 from bench.load.round_trips import RoundTrips, drive
 from bench.process_facts import with_cpu_s
 from bench.results import Better, Measure
 from bench.servers import Server
-from bench.sockets import HOST, connect, round_trip
+from bench.sockets import connect, round_trip
 from bench.stage import Benchmark, Stage
 
 NAME = "round-trips"
@@ -64,11 +62,9 @@ def _calibrate(stage: Stage) -> None:
     """With a server that does nothing: the most that the generator can reach on this machine."""
     with stage.server(stage.server_names[0]) as server:
         answer = _answer_of(server)
-    port = pick_free_port(HOST)
     seconds = min(2.0, stage.sizes.round_trips_s)
     rates = []
-    with running_alongside(answer_always, port, answer, 3 * seconds + 3):
-        _wait_for(port)
+    with null_server({api_key(_FRAMES[0]): answer}) as port:
         for connections in CONNECTIONS:
             outcome = _measured(port, connections, seconds)
             cost_us = outcome.generator_busy / outcome.per_s * 1e6
@@ -80,17 +76,6 @@ def _answer_of(server: Server) -> bytes:
     make_topic(server.port, _TOPIC, _PARTITIONS)
     with connect(server.port) as connection:
         return bytes(round_trip(connection, _FRAMES[0]))
-
-
-def _wait_for(port: int) -> None:
-    deadline = time.monotonic() + 10
-    while True:
-        try:
-            return connect(port).close()
-        except ConnectionRefusedError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
 
 
 BENCHMARK = Benchmark(NAME, "single small produces on 1, 8 and 64 connections", run)

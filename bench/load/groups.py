@@ -6,9 +6,13 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
+
+from msgspec.structs import replace
 
 from barnabas.testing.client import Client
 from barnabas.wire.errors import ErrorCode
+from barnabas.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from barnabas.wire.messages.offset_commit import (
@@ -24,6 +28,12 @@ from bench.sockets import Refused, connect, receive_frame
 _COMMIT_VERSION = 8
 _JOIN_VERSION = 5
 _SYNC_VERSION = 3
+CONSUMER_HEARTBEAT_VERSION = 1
+_NOT_YET = (
+    ErrorCode.coordinator_load_in_progress,
+    ErrorCode.coordinator_not_available,
+    ErrorCode.not_coordinator,
+)
 _SESSION = timedelta(seconds=30)
 _POLL_S = 0.05
 _GIVE_UP_S = 60.0
@@ -118,6 +128,45 @@ def join_alone(port: int, groups: Sequence[str]) -> list[tuple[int, str]]:
             client.send("sync_group", _SYNC_VERSION, request)
         _check([client.receive() for client in clients])
         return [(answer.generation_id, answer.member_id) for answer in joined]
+
+
+def join_consumer_groups(port: int, groups: Sequence[str], topic: str) -> list[ConsumerGroupHeartbeatRequest]:
+    """One member joins each group with the new protocol (KIP-848) and takes its partitions.
+
+    Returns the heartbeats that these members send from then on, while nothing changes.
+    """
+    with connect_client(port) as client:
+        return [_join_consumer_group(client, group, topic) for group in groups]
+
+
+def _join_consumer_group(client: Client, group: str, topic: str) -> ConsumerGroupHeartbeatRequest:
+    request = ConsumerGroupHeartbeatRequest(
+        group_id=group,
+        member_id=str(uuid4()),
+        rebalance_timeout=_SESSION,
+        subscribed_topic_names=(topic,),
+        topic_partitions=(),
+    )
+    deadline = time.monotonic() + _GIVE_UP_S
+    has_partitions = False
+    while True:
+        answer = client.call("consumer_group_heartbeat", CONSUMER_HEARTBEAT_VERSION, request)
+        if answer.error_code == ErrorCode.none:
+            steady = ConsumerGroupHeartbeatRequest(
+                group_id=group, member_id=request.member_id, member_epoch=answer.member_epoch
+            )
+            if answer.assignment is None and has_partitions:
+                return steady
+            request = steady
+            if answer.assignment is not None:
+                owned = answer.assignment.topic_partitions
+                has_partitions = bool(owned)
+                request = replace(steady, topic_partitions=owned)
+        elif answer.error_code not in _NOT_YET:
+            raise Refused(f"{group} cannot be joined: {answer.error_code.name}")
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"the member of {group} has no partitions after {_GIVE_UP_S:.0f} s")
+        time.sleep(_POLL_S)
 
 
 def _join_all(clients: Sequence[Client], group: str, ids: Sequence[str], order: Sequence[int]) -> list[Any]:

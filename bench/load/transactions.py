@@ -5,8 +5,10 @@ transaction, then EndTxn, which returns the next epoch. `librdkafka` is confluen
 are retried while the server is still completing the previous transaction.
 """
 
+import socket
 import struct
 import time
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, Final, NamedTuple
 
@@ -18,7 +20,7 @@ from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.wire.messages.init_producer_id import InitProducerIdRequest
 from barnabas.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from bench.admin import connect_client
-from bench.frames import PRODUCE_VERSION, framed
+from bench.frames import PRODUCE_VERSION, framed, produce_error_position
 from bench.load.round_trips import RoundTrips, summary
 from bench.sockets import HOST, TIMEOUT_S, Refused, connect, round_trip
 
@@ -41,19 +43,17 @@ class _Producer(NamedTuple):
 
 
 def bare(port: int, topic: str, partitions: int, value_size: int, seconds: float) -> RoundTrips:
-    transactional_id = f"{topic}-bare"
-    with connect_client(port) as client:
-        producer = _Producer(*_initialised(client, transactional_id))
-    load = _BareLoad(transactional_id, topic, partitions, value_size)
+    transactions = Transactions(f"{topic}-bare", topic, range(partitions), value_size)
     latencies: list[int] = []
     with connect(port) as connection:
+        transactions.begin(connection)
         for _ in range(20):  # everything that is created on first use exists now
-            producer = load.transact(connection, producer)
+            _transact(connection, transactions)
         busy = time.process_time()
         started = now = time.perf_counter_ns()
         end = started + int(seconds * 1e9)
         while now < end:
-            producer = load.transact(connection, producer)
+            _transact(connection, transactions)
             finished = time.perf_counter_ns()
             latencies.append(finished - now)
             now = finished
@@ -61,16 +61,24 @@ def bare(port: int, topic: str, partitions: int, value_size: int, seconds: float
     return summary(latencies, elapsed_s, (time.process_time() - busy) / elapsed_s)
 
 
-class _BareLoad:
-    """Frames that are encoded once; ids, epochs and batches are replaced in place."""
+def _transact(connection: socket.socket, transactions: "Transactions") -> None:
+    wanted = transactions.completed + 1
+    while transactions.completed < wanted:
+        transactions.answered(bytes(round_trip(connection, transactions.frame)))
 
-    def __init__(self, transactional_id: str, topic: str, partitions: int, value_size: int) -> None:
+
+class Transactions:
+    """An `Exchange`: commit after commit. Frames are encoded once; ids, epochs and batches are replaced in place."""
+
+    def __init__(self, transactional_id: str, topic: str, partitions: Sequence[int], value_size: int) -> None:
+        self.completed = 0
         self._transactional_id = transactional_id
+        self._producer = _Producer(0, 0)
         self._value = bytes((index * 31 + 7) % 251 for index in range(value_size))
-        batch = self._batch(_Producer(0, 0))
+        batch = self._batch()
         data = TopicProduceData(
             name=topic,
-            partition_data=tuple(PartitionProduceData(index=index, records=batch) for index in range(partitions)),
+            partition_data=tuple(PartitionProduceData(index=index, records=batch) for index in partitions),
         )
         request = ProduceRequest(transactional_id=transactional_id, acks=-1, timeout=_TIMEOUT, topic_data=(data,))
         self._produce = bytearray(framed("produce", PRODUCE_VERSION, request))
@@ -79,40 +87,61 @@ class _BareLoad:
         while (position := self._produce.find(batch, position)) >= 0:
             self._batch_places.append(slice(position, position + len(batch)))
             position += len(batch)
-        first = 4 + 4 + 1 + 1 + 1 + len(topic.encode()) + 1 + 4
-        self._error_places = [first + index * _PARTITION_ANSWER_SIZE for index in range(partitions)]
+        first = produce_error_position(topic)
+        self._error_places = [first + index * _PARTITION_ANSWER_SIZE for index in range(len(partitions))]
+        self.frame: bytes | bytearray = self._produce
 
-    def _batch(self, producer: _Producer) -> bytes:
+    def begin(self, connection: socket.socket) -> None:
+        with connect_client(connection.getpeername()[1]) as client:
+            self._producer = _Producer(*_initialised(client, self._transactional_id))
+        self._fill_in_batches()
+
+    def answered(self, answer: bytes) -> bytes | bytearray:
+        if self.frame is self._produce:
+            if self._is_written(answer):
+                self.frame = self._commit()
+        elif self._is_committed(answer):
+            self.completed += 1
+            self._fill_in_batches()
+            self.frame = self._produce
+        return self.frame
+
+    def verify(self, answer: bytes) -> None:
+        """Every answer has been checked already."""
+
+    def _fill_in_batches(self) -> None:
+        batch = self._batch()
+        for place in self._batch_places:
+            self._produce[place] = batch
+
+    def _batch(self) -> bytes:
         record = Record(timestamp=time.time_ns() // 1_000_000, value=self._value)
         return build_batch(
             [record],
-            producer_id=producer.producer_id,
-            producer_epoch=producer.epoch,
+            producer_id=self._producer.producer_id,
+            producer_epoch=self._producer.epoch,
             base_sequence=0,
             transactional=True,
         )
 
-    def transact(self, connection: Any, producer: _Producer) -> _Producer:
-        batch = self._batch(producer)
-        for place in self._batch_places:
-            self._produce[place] = batch
-        while not self._is_written(round_trip(connection, self._produce)):
-            pass
-        ending = EndTxnRequest(
+    def _commit(self) -> bytes:
+        request = EndTxnRequest(
             transactional_id=self._transactional_id,
-            producer_id=producer.producer_id,
-            producer_epoch=producer.epoch,
+            producer_id=self._producer.producer_id,
+            producer_epoch=self._producer.epoch,
             committed=True,
         )
-        frame = framed("end_txn", _END_VERSION, ending)
-        while True:
-            code, producer_id, epoch = _ENDED.unpack_from(round_trip(connection, frame), _ENDED_POSITION)
-            if code == 0:
-                return _Producer(producer_id, epoch)
-            if code != _CONCURRENT:
-                raise Refused(f"a commit was answered with error code {code}")
+        return framed("end_txn", _END_VERSION, request)
 
-    def _is_written(self, answer: bytearray) -> bool:
+    def _is_committed(self, answer: bytes) -> bool:
+        code, producer_id, epoch = _ENDED.unpack_from(answer, _ENDED_POSITION)
+        if code == 0:
+            self._producer = _Producer(producer_id, epoch)
+        elif code != _CONCURRENT:
+            raise Refused(f"a commit was answered with error code {code}")
+        return bool(code == 0)
+
+    def _is_written(self, answer: bytes) -> bool:
         """False: the previous transaction is still being completed."""
         codes = {struct.unpack_from(">h", answer, place)[0] for place in self._error_places}
         if codes == {0}:

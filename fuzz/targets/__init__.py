@@ -3,8 +3,8 @@
 from typing import Final
 
 from fuzz.target import Target
-from fuzz.targets import arrow, disk, records, stored, wire
+from fuzz.targets import arrow, codec, disk, produce, records, stored, wire
 
 TARGETS: Final[dict[str, Target]] = {
-    target.name: target for room in (wire, records, disk, stored, arrow) for target in room.TARGETS
+    target.name: target for room in (wire, codec, produce, records, disk, stored, arrow) for target in room.TARGETS
 }

@@ -25,13 +25,13 @@ from barnabas.log.producer_snapshot import CorruptSnapshot, decode_snapshot, enc
 from barnabas.log.producer_state import BatchMetadata, ProducerEntry, ProducerState
 from barnabas.log.time_index import TimeIndex
 from barnabas.log.transaction_index import AbortedTransaction, TransactionIndex
-from barnabas.metadata.configs.properties import parse_properties
 from barnabas.model import TopicPartition
+from barnabas.model.properties import NotProperties, parse_properties
 from barnabas.records.batch import with_offsets
 from barnabas.records.control import EndTransactionMarker, marker_batch
 from barnabas.records.record import Record, build_batch
 from barnabas.testing.disk import SimulatedDisk
-from barnabas.wire.errors import CorruptMessage, InvalidConfig
+from barnabas.wire.errors import CorruptMessage
 from fuzz.target import Target
 
 _DIRECTORY: Final = "/log"
@@ -200,10 +200,8 @@ def _read_property_files(data: bytes) -> None:
     with suppress(CorruptMetaProperties):
         read_meta_properties(_disk_with(META_NAME, data), _DIRECTORY)
     read_topic_id(_disk_with(TOPIC_ID_NAME, data), _DIRECTORY)
-    try:
+    with suppress(NotProperties):
         parse_properties(data.decode("utf-8", "replace"))
-    except InvalidConfig:
-        return
 
 
 TARGETS: Final = (

@@ -63,7 +63,7 @@ def _admit(data: bytes) -> None:
     if data[0] & 0x80 and len(batch) >= HEADER_SIZE:
         batch = seal(read_header(batch)._replace(magic=2, base_offset=0), batch[HEADER_SIZE:])
     try:
-        (admitted,) = admit(batch, rules, _NOW_MS)
+        admitted = admit(batch, rules, _NOW_MS)
     except KafkaError:
         return
     if not crc_is_valid(admitted):

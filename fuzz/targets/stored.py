@@ -4,15 +4,10 @@ import random
 import uuid
 from typing import Final
 
-from barnabas.coordinator.group.stored import (
-    CommittedOffset,
-    GroupRecord,
-    OffsetRecord,
-    StoredGroup,
-    StoredMember,
-    decode_record,
-    encode_record,
-)
+from barnabas.coordinator.group.classic.records import group_metadata, group_removal
+from barnabas.coordinator.group.classic.stored import StoredGroup, StoredMember
+from barnabas.coordinator.group.offsets.stored import CommittedOffset, OffsetRecord
+from barnabas.coordinator.group.stored import decode_record, encode_record
 from barnabas.coordinator.share.settings import ShareCoordinatorSettings
 from barnabas.coordinator.share.shard import ShareShard
 from barnabas.coordinator.share.stored import Snapshot, SnapshotRecord, Update, UpdateRecord
@@ -31,9 +26,9 @@ from barnabas.metadata.records.codec import (
 )
 from barnabas.model import TopicPartition
 from barnabas.model.share import SharePartitionKey, StateBatch
-from barnabas.raft.election_state import ElectionState, decode_election_state, encode_election_state
-from barnabas.raft.snapshot_file import decode_snapshot, encode_snapshot
-from barnabas.raft.voters import ReplicaKey, Voter, VoterEndpoint, VoterSet
+from barnabas.raft.core.election_state import ElectionState, decode_election_state, encode_election_state
+from barnabas.raft.core.snapshot_file import decode_snapshot, encode_snapshot
+from barnabas.raft.core.voters import ReplicaKey, Voter, VoterEndpoint, VoterSet
 from barnabas.wire.errors import CorruptMessage, KafkaError
 from fuzz.random_messages import RandomMessages
 from fuzz.target import Target
@@ -51,8 +46,8 @@ def _group_records(rng: random.Random) -> list[bytes]:
         OffsetRecord("g", "t", 0, None),
         OffsetRecord("g", "t", 1, CommittedOffset(5, -1, "meta", 1, topic_id=_uuid(rng))),
         OffsetRecord("g", "t", 1, CommittedOffset(5, 2, "", 1, expire_timestamp_ms=9)),
-        GroupRecord("g", None),
-        GroupRecord("g", group),
+        group_removal("g"),
+        group_metadata("g", group),
     )
     encoded = [encode_record(record) for record in records]
     return [bytes((len(key),)) + key + (value or b"") for key, value in encoded]

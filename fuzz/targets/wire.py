@@ -6,10 +6,19 @@ import struct
 from typing import Final
 
 from barnabas.testing.client import request_header
-from barnabas.wire.api_table import APIS, BY_KEY
-from barnabas.wire.codec import decode_request, decode_response, encode_response, is_flexible
+from barnabas.wire.api_table import APIS, BY_KEY, PRODUCE
+from barnabas.wire.codec import (
+    REQUEST_ELEMENTS_MAX,
+    decode_request,
+    decode_response,
+    encode_response,
+    is_flexible,
+    message_class,
+    request_reader_in_place,
+)
 from barnabas.wire.errors import KafkaError
 from barnabas.wire.frame import read_request_header, skip_tagged_fields
+from barnabas.wire.reader import UNBOUNDED, Read, message_reader
 from fuzz.random_messages import RandomMessages
 from fuzz.target import Target
 
@@ -35,7 +44,10 @@ def _read_frame(data: bytes) -> None:
         if api is None or not api.serves(version):
             return
         body_start = skip_tagged_fields(payload, end) if is_flexible(api.name, version) else end
-        decode_request(api.name, version, payload, body_start)
+        if api is PRODUCE:
+            request_reader_in_place(api.name, version)(payload, body_start)
+        else:
+            decode_request(api.name, version, payload, body_start)
     except KafkaError:
         return
 
@@ -62,4 +74,11 @@ def _read_response(data: bytes) -> None:
         return
 
 
-TARGETS: Final = (Target("requests", _frames, _read_frame), Target("responses", _responses, _read_response))
+def _readers(kind: str, elements_max: int) -> list[Read]:
+    return [message_reader(message_class(api.name, kind), version, elements_max) for api, version in _VERSIONS]
+
+
+TARGETS: Final = (
+    Target("requests", _frames, _read_frame, lambda: _readers("request", REQUEST_ELEMENTS_MAX)),
+    Target("responses", _responses, _read_response, lambda: _readers("response", UNBOUNDED)),
+)

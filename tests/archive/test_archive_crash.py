@@ -52,7 +52,7 @@ def test_killed_after_any_step(broker: Broker, barnabas_topic: str, tmp_path: Pa
     died = subprocess.run(program, timeout=60, env=os.environ, check=False)
     assert died.returncode == -signal.SIGKILL
     left = load(tmp_path, barnabas_topic)
-    is_in_force = step in (Step.MANIFEST_RENAMED, Step.MANIFEST_IN_FORCE)
+    is_in_force = step in (Step.MANIFEST_RENAMED, Step.MANIFEST_IN_PLACE)
     assert left.tiered_through == {0: 8 if is_in_force else 5}
     assert values_of(tmp_path, left) == values[: 8 if is_in_force else 5]
     assert list(before.files()) == list(left.files())[:1]

@@ -88,19 +88,23 @@ def test_times_without_a_zone_are_utc_and_numbers_are_seconds() -> None:
 def test_a_schema_has_one_spelling() -> None:
     assert canonical(" id string,`a b` integer , x: long") == "`id` STRING, `a b` INT, `x` BIGINT"
     assert canonical(canonical("id string")) == "`id` STRING"
+    assert canonical("`a``b, c` real") == "`a``b, c` FLOAT"
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "not a name and a plain type"),
-        ("id", "not a name and a plain type"),
-        ("id STRING,", "not a name and a plain type"),
-        ("xs ARRAY<INT>", "not a name and a plain type"),
-        ("id UUID", "type UUID"),
+        ("", "character 1: expected the name of a column"),
+        ("id", "character 3: the column `id` has no type"),
+        ("id STRING,", "character 11: expected the name of a column"),
+        ("id UUID", "character 4: `UUID` is not a type"),
+        ("xs ARRAY<INT>", "column xs of the schema is ARRAY<INT>"),
+        ("x DECIMAL(5, 2)", r"is DECIMAL\(5, 2\)"),
+        ("id STRING NOT NULL", "more than a name and a type"),
+        ("id STRING COMMENT 'x'", "more than a name and a type"),
         ("Value STRING", "there already is value"),
         ("decode_error STRING", "there already"),
-        ("a INT, A INT", "there already"),
+        ("a INT, A INT", "`A` occurs twice"),
     ],
 )
 def test_schemas_that_cannot_be_are_refused(text: str, said: str) -> None:

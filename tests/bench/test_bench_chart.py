@@ -23,11 +23,15 @@ def figure(*rows: tuple[str, float, float | None]) -> Any:
     return made
 
 
-WORSE = figure(("a long name of what was measured", 0.04, None), ("b", 1.17, 1.2), ("c", 22.0, 15.0), ("d", 0.93, None))
-BETTER = figure(("a", 1.0, 1.2), ("b", 1.17, 1.2), ("c", 1.19, 1.2), ("d", 33.0, 1.0))
+WORSE = (("a long name of what was measured", 0.04, None), ("b", 1.17, 1.2), ("c", 22.0, 15.0), ("d", 0.93, None))
+BETTER = (("a", 1.0, 1.2), ("b", 1.17, 1.2), ("c", 1.19, 1.2), ("d", 33.0, 1.0))
 
 
-@pytest.mark.parametrize("made", [WORSE, BETTER])
+@pytest.fixture(scope="module", params=[WORSE, BETTER], ids=["worse", "better"])
+def made(request: pytest.FixtureRequest) -> Any:
+    return figure(*request.param)
+
+
 def test_labels_stand_alone(made: Any) -> None:
     (axes,) = made.axes
     texts = [*axes.texts, *axes.get_yticklabels(), *axes.get_xticklabels(), *made.texts]
@@ -46,7 +50,6 @@ def test_labels_stand_alone(made: Any) -> None:
     assert all(whole.x0 <= box.x0 and box.x1 <= whole.x1 for box in boxes.values())
 
 
-@pytest.mark.parametrize("made", [WORSE, BETTER])
 def test_no_half_is_empty(made: Any) -> None:
     (axes,) = made.axes
     left, right = axes.get_window_extent().x0, axes.get_window_extent().x1

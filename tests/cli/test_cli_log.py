@@ -162,7 +162,7 @@ def transactions(tmp_path: Path) -> Path:
         RealDisk(), str(directory), TopicPartition("payments", 0), LogSettings(segment_bytes=300), now_ms=1000
     )
     for producer_id, commit in ((7, False), (8, True), (9, None)):
-        guard = log.begin_verification(producer_id, 0, 0, supports_epoch_bump=True, now_ms=1000)
+        guard = log.producers.begin_verification(producer_id, 0, 0, supports_epoch_bump=True, now_ms=1000)
         records = [Record(0, 1000, b"key", b"v" * 100)]
         data = build_batch(records, producer_id=producer_id, producer_epoch=0, base_sequence=0, transactional=True)
         log.append([read_batch(data)], leader_epoch=0, now_ms=1000, guard=guard)
@@ -172,7 +172,7 @@ def transactions(tmp_path: Path) -> Path:
             for filler in range(3):
                 log.append([read_batch(batch(filler, 1))], leader_epoch=0, now_ms=1000)
             log.append_marker(end, marker, leader_epoch=0, now_ms=1000, transaction_version=2)
-    log.close(clean=True, now_ms=1000)
+    log.close(clean=True)
     return directory
 
 

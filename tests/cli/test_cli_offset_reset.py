@@ -3,7 +3,7 @@
 import pytest
 
 from barnabas.cli.errors import CommandFailed
-from barnabas.cli.offset_reset import Target, parse_time_ms
+from barnabas.cli.offset_reset import Target
 
 
 @pytest.mark.parametrize(
@@ -40,10 +40,3 @@ def test_exactly_one_target_is_wanted() -> None:
     for options in ((False, False, None, None, None), (True, True, None, None, None), (True, False, 0, None, None)):
         with pytest.raises(CommandFailed, match=r"new position is given"):
             Target.from_options(*options)
-
-
-def test_times() -> None:
-    assert parse_time_ms("1970-01-01T00:00:01Z") == 1000
-    assert parse_time_ms("1970-01-01T01:00:00+01:00") == 0
-    with pytest.raises(CommandFailed, match="must be a time"):
-        parse_time_ms("yesterday")

@@ -5,8 +5,6 @@ from pathlib import Path
 import pytest
 from cli_running import Run
 
-from barnabas.cli.kafka.group_reset import parse_duration_ms, parse_time_ms
-from barnabas.cli.kafka.options import UsageError
 from barnabas.testing import Broker
 
 pytestmark = pytest.mark.clients
@@ -192,22 +190,3 @@ def test_what_cannot_be_meant(barnabas: Run, arguments: list[str], words: str) -
 def test_regular_expressions_are_judged_without_a_broker(barnabas: Run, regex: str, verdict: str) -> None:
     judged = barnabas("kafka-consumer-groups", "--validate-regex", regex).good()
     assert f"The regular expression `{regex}` {verdict}" in judged
-
-
-@pytest.mark.parametrize(
-    ("text", "expected_ms"), [("PT0S", 0), ("P1DT2H3M4.5S", 93_784_500), ("-PT1S", -1000), ("pt1m", 60_000)]
-)
-def test_durations(text: str, expected_ms: int) -> None:
-    assert parse_duration_ms(text) == expected_ms
-
-
-@pytest.mark.parametrize("text", ["", "P", "PT", "1D", "P1H"])
-def test_what_is_no_duration(text: str) -> None:
-    with pytest.raises(UsageError):
-        parse_duration_ms(text)
-
-
-def test_times() -> None:
-    assert parse_time_ms("2026-01-31T12:00:00.250Z") == 1_769_860_800_250
-    with pytest.raises(UsageError, match="not a time"):
-        parse_time_ms("yesterday")

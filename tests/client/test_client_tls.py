@@ -65,11 +65,11 @@ def cluster(servers: str, properties: dict[str, str]) -> Cluster:
 )
 def test_a_trusted_broker_is_talked_to(listener: FakeKafka, properties: dict[str, str]) -> None:
     with cluster(listener.bootstrap_servers, properties) as connected:
-        before = listener.connections
         assert connected.topics() == {}
+        before = listener.connections  # connections of earlier tests were accepted before this one
         # Session tickets of TLS 1.3 are not taken for a closed connection.
         assert connected.topics() == {}
-        assert listener.connections == before + 1
+        assert listener.connections == before
 
 
 def test_logins_go_through_tls() -> None:

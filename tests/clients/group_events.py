@@ -38,16 +38,17 @@ def are_killed(members: Group, feed: Feed) -> None:
 
 
 def come_back(members: Group, feed: Feed, go_away: Callable[[Member], None]) -> None:
-    """A static member finds its partitions again, and the other one keeps its own."""
-    first = members.join(instance="one")
+    """A static member is back before its session ends: it finds its partitions, and the other one keeps its own."""
+    patience = {"session_timeout_ms": "30000"}
+    first = members.join(instance="one", **patience)
     members.wait_for_share((first, 6))
-    second = members.join(instance="two")
+    second = members.join(instance="two", **patience)
     members.wait_for_share((first, 3), (second, 3))
     feed.send()
     feed.wait_until_read_by(members)
     assignments_before, had = first.assignments, second.assigned
     go_away(second)
-    again = members.join(instance="two")
+    again = members.join(instance="two", **patience)
     members.wait(lambda: again.assigned == had, "the partitions it had before")
     feed.send()
     feed.assert_read_by(members)

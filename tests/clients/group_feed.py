@@ -49,6 +49,8 @@ class Feed:
 
     def assert_read_once_by(self, members: Group) -> None:
         self.wait_until_read_by(members)
+        repeated = Counter(members.processed()) - Counter(self.acknowledged)
+        assert not repeated, f"processed more often than acknowledged: {repeated}"
         assert Counter(members.processed()) == Counter(self.acknowledged)
         self.assert_in_order(members)
 

@@ -4,21 +4,21 @@ import random
 import uuid
 from collections.abc import Iterable
 
-from barnabas.controller.brokers import BrokerRegistration, decide_bootstrap, decide_register_broker
-from barnabas.controller.create_topics import decide_create_topics
-from barnabas.controller.decision import Decision
+from barnabas.controller.decisions.brokers import BrokerRegistration, decide_bootstrap, decide_register_broker
+from barnabas.controller.decisions.create_topics import CreatedTopic, decide_create_topics
+from barnabas.controller.decisions.decision import Decision
 from barnabas.metadata.configs import BrokerConfigs
 from barnabas.metadata.delta import replay
 from barnabas.metadata.features import SUPPORTED_FEATURES
 from barnabas.metadata.image import EMPTY_IMAGE, ClusterImage, Endpoint
 from barnabas.metadata.records import decode_metadata_record, encode_metadata_record
+from barnabas.wire.errors import ErrorCode, KafkaError
 from barnabas.wire.messages import incremental_alter_configs
 from barnabas.wire.messages.create_topics import (
     CreatableReplicaAssignment,
     CreatableTopic,
     CreatableTopicConfig,
     CreateTopicsRequest,
-    CreateTopicsResponse,
 )
 
 NO_CONFIGS = BrokerConfigs()
@@ -72,9 +72,19 @@ def topic(
 
 def create(
     image: ClusterImage, *topics: CreatableTopic, configs: BrokerConfigs = NO_CONFIGS, validate_only: bool = False
-) -> Decision[CreateTopicsResponse]:
+) -> Decision[list[CreatedTopic | KafkaError]]:
     request = CreateTopicsRequest(topics=topics, validate_only=validate_only)
     return decide_create_topics(image, request, configs=configs, rng=random.Random(7))
+
+
+def code_of(outcome: object) -> ErrorCode:
+    return outcome.code if isinstance(outcome, KafkaError) else ErrorCode.none
+
+
+def created(decision: Decision[list[CreatedTopic | KafkaError]]) -> CreatedTopic:
+    [outcome] = decision.response
+    assert isinstance(outcome, CreatedTopic)
+    return outcome
 
 
 def with_topics(image: ClusterImage, *topics: CreatableTopic) -> ClusterImage:

@@ -1,9 +1,9 @@
 """AlterConfigs and IncrementalAlterConfigs on topics and brokers."""
 
 import pytest
-from cluster_images import Operation, applied, cluster, resource, topic, with_topics
+from cluster_images import Operation, applied, cluster, code_of, resource, topic, with_topics
 
-from barnabas.controller.alter_configs import (
+from barnabas.controller.decisions.alter_configs import (
     APPEND,
     DELETE,
     SET,
@@ -20,7 +20,7 @@ from barnabas.wire.messages import alter_configs, incremental_alter_configs
 def alter(image: ClusterImage, kind: int, name: str, *operations: Operation) -> tuple[ErrorCode, ClusterImage]:
     request = incremental_alter_configs.IncrementalAlterConfigsRequest(resources=(resource(kind, name, *operations),))
     decision = decide_incremental_alter_configs(image, request, configs=BrokerConfigs())
-    return decision.response.responses[0].error_code, applied(image, decision)
+    return code_of(decision.response[0]), applied(image, decision)
 
 
 def test_single_configs_are_set_and_deleted() -> None:
@@ -116,7 +116,7 @@ def test_a_resource_appears_once_in_a_request() -> None:
         resources=(resource(TOPIC, "t", change), resource(TOPIC, "u", change), resource(TOPIC, "t", change))
     )
     decision = decide_incremental_alter_configs(image, request, configs=BrokerConfigs())
-    assert [response.error_code for response in decision.response.responses] == [
+    assert [code_of(outcome) for outcome in decision.response] == [
         ErrorCode.invalid_request,
         ErrorCode.none,
         ErrorCode.invalid_request,
@@ -132,7 +132,7 @@ def test_the_older_request_replaces_all_that_was_set() -> None:
     )
     request = alter_configs.AlterConfigsRequest(resources=(wanted,))
     decision = decide_alter_configs(image, request, configs=BrokerConfigs())
-    assert decision.response.responses[0].error_code is ErrorCode.none
+    assert decision.response == [None]
     assert applied(image, decision).configs.of(TOPIC, "t") == {"flush.ms": "1"}
     trial = alter_configs.AlterConfigsRequest(resources=(wanted,), validate_only=True)
     assert decide_alter_configs(image, trial, configs=BrokerConfigs()).records == ()

@@ -5,9 +5,9 @@ import asyncio
 import pytest
 from cluster_images import applied, cluster, registration, topic, with_topics
 
-from barnabas.controller.brokers import decide_bootstrap, decide_fence_broker, decide_register_broker
-from barnabas.controller.decision import Decision
-from barnabas.controller.producer_id_blocks import decide_allocate_producer_ids
+from barnabas.controller.decisions.brokers import decide_bootstrap, decide_fence_broker, decide_register_broker
+from barnabas.controller.decisions.decision import Decision
+from barnabas.controller.decisions.producer_id_blocks import decide_allocate_producer_ids
 from barnabas.controller.producer_ids import ProducerIdSource
 from barnabas.metadata.configs import BrokerConfigs
 from barnabas.metadata.features import INITIAL_FEATURES

@@ -7,14 +7,13 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from barnabas.controller.alter_configs import SET, decide_incremental_alter_configs
-from barnabas.controller.brokers import decide_register_broker
-from barnabas.controller.create_partitions import decide_create_partitions
-from barnabas.controller.create_topics import decide_create_topics
-from barnabas.controller.delete_topics import decide_delete_topics
+from barnabas.controller.decisions.alter_configs import SET, decide_incremental_alter_configs
+from barnabas.controller.decisions.brokers import decide_register_broker
+from barnabas.controller.decisions.create_partitions import decide_create_partitions
+from barnabas.controller.decisions.create_topics import CreatedTopic, decide_create_topics
+from barnabas.controller.decisions.delete_topics import decide_delete_topics
 from barnabas.metadata.configs import BrokerConfigs, resolve_topic_settings
-from barnabas.metadata.image import TOPIC
-from barnabas.wire.errors import ErrorCode
+from barnabas.metadata.image import TOPIC, TopicImage
 from barnabas.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from barnabas.wire.messages.create_topics import CreateTopicsRequest
 from barnabas.wire.messages.delete_topics import DeleteTopicsRequest
@@ -44,27 +43,27 @@ class ClusterMachine(RuleBasedStateMachine):
     def create(self, names: list[str], count: int, factor: int) -> None:
         request = CreateTopicsRequest(topics=tuple(topic(name, count, factor) for name in names))
         decision = decide_create_topics(self.image, request, configs=BrokerConfigs(), rng=self.rng)
-        for result in decision.response.topics:
-            if result.error_code is ErrorCode.none:
-                assert result.name not in self.partitions
-                self.partitions[result.name] = result.num_partitions
-                self.configs[result.name] = {}
+        for name, outcome in zip(names, decision.response, strict=True):
+            if isinstance(outcome, CreatedTopic):
+                assert name not in self.partitions
+                self.partitions[name] = outcome.partition_count
+                self.configs[name] = {}
         self.image = applied(self.image, decision)
 
     @rule(names=st.lists(NAMES, max_size=3))
     def delete(self, names: list[str]) -> None:
         request = DeleteTopicsRequest(topic_names=tuple(names))
         decision = decide_delete_topics(self.image, request, configs=BrokerConfigs())
-        for result in decision.response.responses:
-            if result.error_code is ErrorCode.none and result.name is not None:
-                del self.partitions[result.name], self.configs[result.name]
+        for outcome in decision.response:
+            if isinstance(outcome, TopicImage):
+                del self.partitions[outcome.name], self.configs[outcome.name]
         self.image = applied(self.image, decision)
 
     @rule(name=NAMES, count=st.integers(-1, 8))
     def grow(self, name: str, count: int) -> None:
         request = CreatePartitionsRequest(topics=(CreatePartitionsTopic(name=name, count=count),))
         decision = decide_create_partitions(self.image, request, rng=self.rng)
-        if decision.response.results[0].error_code is ErrorCode.none:
+        if decision.response == [None]:
             assert count > self.partitions[name]
             self.partitions[name] = count
         self.image = applied(self.image, decision)
@@ -74,7 +73,7 @@ class ClusterMachine(RuleBasedStateMachine):
     def alter(self, name: str, config: tuple[str, str]) -> None:
         request = IncrementalAlterConfigsRequest(resources=(resource(TOPIC, name, (config[0], SET, config[1])),))
         decision = decide_incremental_alter_configs(self.image, request, configs=BrokerConfigs())
-        if decision.response.responses[0].error_code is ErrorCode.none:
+        if decision.response == [None]:
             self.configs[name][config[0]] = config[1]
         self.image = applied(self.image, decision)
 

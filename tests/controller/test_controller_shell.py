@@ -5,9 +5,10 @@ import random
 from collections.abc import Sequence
 
 import pytest
-from cluster_images import registration, topic
+from cluster_images import code_of, registration, topic
 
 from barnabas.controller.controller import Controller
+from barnabas.controller.decisions.create_topics import CreatedTopic
 from barnabas.metadata.delta import replay
 from barnabas.metadata.image import EMPTY_IMAGE
 from barnabas.metadata.records import MetadataRecord
@@ -56,7 +57,7 @@ def test_of_two_that_create_the_same_topic_one_is_told_it_exists() -> None:
         controller = log.controller()
         await controller.register_broker(registration(1))
         answers = await asyncio.gather(*(controller.create_topics(request("t")) for _ in range(3)))
-        codes = [answer.topics[0].error_code for answer in answers]
+        codes = [code_of(outcome) for [outcome] in answers]
         assert codes == [ErrorCode.none, ErrorCode.topic_already_exists, ErrorCode.topic_already_exists]
 
     asyncio.run(scenario())
@@ -73,9 +74,9 @@ def test_operations_take_effect_in_the_order_of_their_calls() -> None:
             controller.create_topics(request("t")),
             controller.allocate_producer_ids(broker_id=1, broker_epoch=epoch),
         )
-        assert created.topics[0].error_code is ErrorCode.none
-        assert deleted.responses[0].error_code is ErrorCode.none
-        assert created_again.topics[0].topic_id == log.image.topics.by_name["t"].id
+        assert code_of(created[0]) is code_of(deleted[0]) is ErrorCode.none
+        assert isinstance(created_again[0], CreatedTopic)
+        assert created_again[0].topic_id == log.image.topics.by_name["t"].id
         assert ids == range(1000)
 
     asyncio.run(scenario())
@@ -108,7 +109,7 @@ def test_a_failed_commit_fails_its_own_request_only() -> None:
         with pytest.raises(KafkaStorageError):
             await controller.create_topics(request("a"))
         log.failure = None
-        assert (await controller.create_topics(request("a"))).topics[0].error_code is ErrorCode.none
+        assert isinstance((await controller.create_topics(request("a")))[0], CreatedTopic)
 
     asyncio.run(scenario())
 
@@ -121,9 +122,10 @@ def test_an_internal_topic_takes_no_more_replicas_than_there_are_brokers() -> No
         result = await controller.create_internal_topic(
             "__consumer_offsets", partitions=50, replication_factor=3, configs={"cleanup.policy": "compact"}
         )
-        assert result.error_code is ErrorCode.none
-        assert (result.num_partitions, result.replication_factor) == (50, 1)
-        plain = await controller.create_topics(request("t"))
-        assert plain.topics[0].num_partitions == 7
+        assert isinstance(result, CreatedTopic)
+        assert (result.partition_count, result.replication_factor) == (50, 1)
+        [plain] = await controller.create_topics(request("t"))
+        assert isinstance(plain, CreatedTopic)
+        assert plain.partition_count == 7
 
     asyncio.run(scenario())

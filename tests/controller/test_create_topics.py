@@ -3,19 +3,19 @@
 import random
 
 import pytest
-from cluster_images import applied, cluster, create, topic, with_topics
+from cluster_images import applied, cluster, code_of, create, created, topic, with_topics
 
-from barnabas.controller.create_topics import decide_create_topics, new_topic_id
+from barnabas.controller.decisions.create_topics import decide_create_topics, new_topic_id
 from barnabas.metadata.configs import BrokerConfigs, ConfigSource
 from barnabas.metadata.image import TOPIC
 from barnabas.metadata.records import ConfigRecord, PartitionRecord, TopicRecord
-from barnabas.wire.errors import ErrorCode
+from barnabas.wire.errors import ErrorCode, InvalidReplicationFactor, InvalidTopic
 from barnabas.wire.messages.create_topics import CreatableReplicaAssignment, CreatableTopic, CreateTopicsRequest
 
 
 def errors(image: object, *topics: CreatableTopic) -> list[ErrorCode]:
     decision = create(image, *topics)  # type: ignore[arg-type]
-    return [result.error_code for result in decision.response.topics]
+    return [code_of(outcome) for outcome in decision.response]
 
 
 @pytest.mark.parametrize(
@@ -32,9 +32,9 @@ def errors(image: object, *topics: CreatableTopic) -> list[ErrorCode]:
     ],
 )
 def test_a_bad_name_is_refused_with_the_reason(name: str, reason: str) -> None:
-    [result] = create(cluster(), topic(name)).response.topics
-    assert result.error_code is ErrorCode.invalid_topic_exception
-    assert reason in (result.error_message or "")
+    [outcome] = create(cluster(), topic(name)).response
+    assert isinstance(outcome, InvalidTopic)
+    assert reason in str(outcome)
 
 
 def test_the_longest_name_is_accepted() -> None:
@@ -56,14 +56,14 @@ def test_a_topic_is_made_of_records_in_kafkas_order() -> None:
 
 def test_defaults_come_from_the_broker() -> None:
     configs = BrokerConfigs(static={"num.partitions": "3", "default.replication.factor": "2"})
-    [result] = create(cluster(1, 2), topic("t"), configs=configs).response.topics
-    assert (result.num_partitions, result.replication_factor) == (3, 2)
+    topic_created = created(create(cluster(1, 2), topic("t"), configs=configs))
+    assert (topic_created.partition_count, topic_created.replication_factor) == (3, 2)
 
 
 def test_the_answer_shows_every_config_and_its_source() -> None:
     configs = BrokerConfigs(static={"log.retention.ms": "3600000"})
-    [result] = create(cluster(), topic("t", max_message_bytes="99"), configs=configs).response.topics
-    shown = {config.name: (config.value, config.config_source) for config in result.configs or ()}
+    topic_created = created(create(cluster(), topic("t", max_message_bytes="99"), configs=configs))
+    shown = {name: (config.value, config.source) for name, config in topic_created.configs.items()}
     assert len(shown) == 33
     assert list(shown) == sorted(shown)
     assert shown["max.message.bytes"] == ("99", ConfigSource.TOPIC)
@@ -84,12 +84,12 @@ def test_what_exists_or_collides_or_is_the_brokers_is_refused() -> None:
 def test_the_broker_may_create_its_own_topics() -> None:
     request = CreateTopicsRequest(topics=(topic("__consumer_offsets", 2, 1),))
     decision = decide_create_topics(cluster(), request, configs=BrokerConfigs(), rng=random.Random(1), for_broker=True)
-    assert decision.response.topics[0].error_code is ErrorCode.none
+    created(decision)
 
 
 def test_one_faulty_topic_leaves_the_others_alone() -> None:
     decision = create(cluster(), topic("good"), topic("bad", 0), topic("fine"))
-    assert [result.error_code for result in decision.response.topics] == [
+    assert [code_of(outcome) for outcome in decision.response] == [
         ErrorCode.none,
         ErrorCode.invalid_partitions,
         ErrorCode.none,
@@ -136,7 +136,7 @@ def test_manual_assignments_must_name_each_partition_once(indexes: tuple[int, ..
 
 def test_validate_only_answers_and_writes_nothing() -> None:
     decision = create(cluster(), topic("t", 4), validate_only=True)
-    assert decision.response.topics[0].num_partitions == 4
+    assert created(decision).partition_count == 4
     assert decision.records == ()
 
 
@@ -150,9 +150,9 @@ def test_leaders_are_spread_over_the_brokers() -> None:
 def test_no_broker_no_topic() -> None:
     from barnabas.metadata.image import EMPTY_IMAGE
 
-    [result] = create(EMPTY_IMAGE, topic("t")).response.topics
-    assert result.error_code is ErrorCode.invalid_replication_factor
-    assert "All brokers are currently fenced" in (result.error_message or "")
+    [outcome] = create(EMPTY_IMAGE, topic("t")).response
+    assert isinstance(outcome, InvalidReplicationFactor)
+    assert "All brokers are currently fenced" in str(outcome)
 
 
 def test_topic_ids_never_look_like_options() -> None:

@@ -4,11 +4,11 @@ import random
 import uuid
 
 import pytest
-from cluster_images import applied, cluster, topic, with_topics
+from cluster_images import applied, cluster, code_of, topic, with_topics
 
-from barnabas.controller.create_partitions import decide_create_partitions
-from barnabas.controller.delete_topics import decide_delete_topics
-from barnabas.controller.topic_names import MetricNames, is_reserved, why_invalid
+from barnabas.controller.decisions.create_partitions import decide_create_partitions
+from barnabas.controller.decisions.delete_topics import decide_delete_topics
+from barnabas.controller.decisions.topic_names import MetricNames, is_reserved, why_invalid
 from barnabas.metadata.configs import BrokerConfigs
 from barnabas.metadata.image import TOPIC, ClusterImage
 from barnabas.wire.errors import ErrorCode
@@ -24,10 +24,7 @@ def test_topics_are_deleted_by_name_and_by_id_with_their_configs() -> None:
     image = with_topics(cluster(), topic("a", retention_ms="5"), topic("b"), topic("c"))
     request = DeleteTopicsRequest(topics=(DeleteTopicState(topic_id=image.topics.by_name["b"].id),), topic_names=("a",))
     decision = decide_delete_topics(image, request, configs=BrokerConfigs())
-    assert [(result.name, result.error_code) for result in decision.response.responses] == [
-        ("a", ErrorCode.none),
-        ("b", ErrorCode.none),
-    ]
+    assert decision.response == [image.topics.by_name["a"], image.topics.by_name["b"]]
     after = applied(image, decision)
     assert set(after.topics.by_name) == {"c"}
     assert not after.configs.of(TOPIC, "a")
@@ -48,7 +45,7 @@ def test_a_faulty_deletion_leaves_the_others_alone() -> None:
         )
     )
     decision = decide_delete_topics(image, request, configs=BrokerConfigs())
-    assert [result.error_code for result in decision.response.responses] == [
+    assert [code_of(outcome) for outcome in decision.response] == [
         ErrorCode.unknown_topic_or_partition,
         ErrorCode.unknown_topic_id,
         ErrorCode.invalid_request,
@@ -66,7 +63,7 @@ def test_a_topic_named_twice_in_different_ways_is_deleted_once() -> None:
         topics=(DeleteTopicState(topic_id=image.topics.by_name["a"].id), DeleteTopicState(name="a"))
     )
     decision = decide_delete_topics(image, request, configs=BrokerConfigs())
-    assert [result.error_code for result in decision.response.responses] == [ErrorCode.none, ErrorCode.invalid_request]
+    assert [code_of(outcome) for outcome in decision.response] == [ErrorCode.none, ErrorCode.invalid_request]
     assert len(decision.records) == 1
 
 
@@ -74,7 +71,7 @@ def test_deletion_can_be_switched_off() -> None:
     image = with_topics(cluster(), topic("a"))
     configs = BrokerConfigs(static={"delete.topic.enable": "false"})
     decision = decide_delete_topics(image, DeleteTopicsRequest(topic_names=("a",)), configs=configs)
-    assert decision.response.responses[0].error_code is ErrorCode.topic_deletion_disabled
+    assert code_of(decision.response[0]) is ErrorCode.topic_deletion_disabled
     assert decision.records == ()
 
 
@@ -90,7 +87,7 @@ def grow(
     )
     request = CreatePartitionsRequest(topics=(wanted,), validate_only=validate_only)
     decision = decide_create_partitions(image, request, rng=random.Random(1))
-    return decision.response.results[0].error_code, applied(image, decision)
+    return code_of(decision.response[0]), applied(image, decision)
 
 
 def test_partitions_only_grow() -> None:
@@ -130,7 +127,7 @@ def test_a_topic_may_be_named_once() -> None:
     image = with_topics(cluster(), topic("t", 1))
     wanted = CreatePartitionsTopic(name="t", count=3)
     decision = decide_create_partitions(image, CreatePartitionsRequest(topics=(wanted, wanted)), rng=random.Random(1))
-    assert [result.error_code for result in decision.response.results] == [ErrorCode.invalid_request] * 2
+    assert [code_of(outcome) for outcome in decision.response] == [ErrorCode.invalid_request] * 2
     assert decision.records == ()
 
 

@@ -1,12 +1,12 @@
 """Leaders and replicas of partitions in clusters of several brokers, some of them offline."""
 
 import pytest
-from cluster_images import applied, cluster, topic, with_topics
+from cluster_images import applied, cluster, code_of, topic, with_topics
 
-from barnabas.controller.brokers import decide_fence_broker
-from barnabas.controller.elections import PREFERRED, RECOVERING, UNCLEAN, decide_elect_leaders
-from barnabas.controller.reassignments import decide_alter_partition_reassignments
-from barnabas.controller.unregister_broker import decide_unregister_broker
+from barnabas.controller.decisions.brokers import decide_fence_broker
+from barnabas.controller.decisions.elections import PREFERRED, RECOVERING, UNCLEAN, decide_elect_leaders
+from barnabas.controller.decisions.reassignments import decide_alter_partition_reassignments
+from barnabas.controller.decisions.unregister_broker import decide_unregister_broker
 from barnabas.metadata.delta import replay
 from barnabas.metadata.image import ClusterImage, PartitionImage
 from barnabas.metadata.records import NO_LEADER, PartitionChangeRecord
@@ -42,9 +42,7 @@ def three() -> ClusterImage:
 def elect(image: ClusterImage, kind: int, *, everything: bool = False) -> tuple[list[ErrorCode], ClusterImage]:
     wanted = None if everything else (TopicPartitions(topic="t", partitions=(0,)),)
     decision = decide_elect_leaders(image, ElectLeadersRequest(election_type=kind, topic_partitions=wanted))
-    errors = [
-        each.error_code for result in decision.response.replica_election_results for each in result.partition_result
-    ]
+    errors = [code_of(outcome) for _, outcomes in decision.response for _, outcome in outcomes]
     return errors, applied(image, decision)
 
 
@@ -101,7 +99,7 @@ def reassign(
         ),
     )
     decision = decide_alter_partition_reassignments(image, request)
-    return decision.response.responses[0].partitions[0].error_code, applied(image, decision)
+    return code_of(decision.response[0][0]), applied(image, decision)
 
 
 def test_what_is_so_already_changes_nothing(three: ClusterImage) -> None:
@@ -162,9 +160,7 @@ def test_unknown_partitions_are_named() -> None:
         )
     )
     decision = decide_alter_partition_reassignments(image, request)
-    assert [
-        (each.error_code, each.error_message) for topic in decision.response.responses for each in topic.partitions
-    ] == [
+    assert [(code_of(outcome), str(outcome)) for outcomes in decision.response for outcome in outcomes] == [
         (ErrorCode.unknown_topic_or_partition, "Unable to find partition t:7."),
         (ErrorCode.unknown_topic_or_partition, "Unable to find a topic named u."),
     ]

@@ -3,7 +3,7 @@
 import pytest
 from cluster_images import applied, cluster
 
-from barnabas.controller.features import SAFE_DOWNGRADE, UNSAFE_DOWNGRADE, UPGRADE, decide_update_features
+from barnabas.controller.decisions.features import SAFE_DOWNGRADE, UNSAFE_DOWNGRADE, UPGRADE, decide_update_features
 from barnabas.metadata.configs import BrokerConfigs
 from barnabas.metadata.delta import replay
 from barnabas.metadata.features import ELIGIBLE_LEADER_REPLICAS_VERSION as ELR

@@ -7,12 +7,12 @@ from typing import Any
 
 from group_core import CLIENT, Answer, Core
 
+from barnabas.coordinator.group.common.client import ClientInfo
+from barnabas.coordinator.group.common.configs import GroupConfigs
+from barnabas.coordinator.group.common.settings import GroupSettings
+from barnabas.coordinator.group.common.topics import TopicCatalog
 from barnabas.coordinator.group.consumer.group import ConsumerGroup
 from barnabas.coordinator.group.consumer.heartbeat import decide_consumer_heartbeat
-from barnabas.coordinator.group.group_configs import GroupConfigs
-from barnabas.coordinator.group.member import ClientInfo
-from barnabas.coordinator.group.modern.topics import TopicCatalog
-from barnabas.coordinator.group.settings import GroupSettings
 from barnabas.coordinator.group.shard import GroupShard
 from barnabas.metadata.image import BrokerImage, ClusterImage, PartitionImage, TopicImage, TopicsImage
 from barnabas.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
@@ -71,7 +71,7 @@ class ConsumerCore(Core):
 
     def new_shard(self) -> GroupShard:
         configs = GroupConfigs(self.settings, lambda group_id: self.group_configs.get(group_id, {}))
-        return GroupShard(self.settings, self.random, TopicCatalog(lambda: self.topics.image), configs)
+        return GroupShard(self.settings, self.random.randbytes, TopicCatalog(lambda: self.topics.image), configs)
 
     def hand_over(self, other: Any) -> None:
         other.topics, other.group_configs = self.topics, self.group_configs

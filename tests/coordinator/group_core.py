@@ -5,22 +5,22 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, Self
 
-from barnabas.coordinator.decision import Decision, Now, Parked
+from barnabas.coordinator.core.decision import Decision, Now, Parked
+from barnabas.coordinator.core.ports import KeyValue
+from barnabas.coordinator.group.classic.join import Joining, MemberIdAssigned
+from barnabas.coordinator.group.classic.subscription import Subscription
 from barnabas.coordinator.group.classic_protocol import (
     any_heartbeat,
     decide_any_join,
     decide_any_leave,
     decide_any_sync,
 )
-from barnabas.coordinator.group.job import Job
-from barnabas.coordinator.group.join import Joining, MemberIdAssigned
-from barnabas.coordinator.group.member import ClientInfo
-from barnabas.coordinator.group.offsets import decide_commit
-from barnabas.coordinator.group.settings import GroupSettings
+from barnabas.coordinator.group.common.client import ClientInfo
+from barnabas.coordinator.group.common.job import Job
+from barnabas.coordinator.group.common.settings import GroupSettings
+from barnabas.coordinator.group.offsets.commit import decide_commit
 from barnabas.coordinator.group.shard import GroupShard
 from barnabas.coordinator.group.stored import decode_record
-from barnabas.coordinator.group.subscription import Subscription
-from barnabas.coordinator.ports import KeyValue
 from barnabas.wire.codec import encode
 from barnabas.wire.errors import KafkaError
 from barnabas.wire.messages.heartbeat import HeartbeatRequest
@@ -96,6 +96,10 @@ def commit_request(
     )
 
 
+def name_of(error: KafkaError | None) -> str:
+    return "none" if error is None else error.code.name
+
+
 class Answer:
     """The outcome of a request: a response, an error, or still waiting."""
 
@@ -137,7 +141,7 @@ class Core:
         self.carry_out(self.shard.on_loaded(self.now), Answer())
 
     def new_shard(self) -> GroupShard:
-        return GroupShard(self.settings, self.random)
+        return GroupShard(self.settings, self.random.randbytes)
 
     # The runtime's part
 

@@ -10,11 +10,12 @@ import pytest
 from group_core import CLIENT, commit_request, join_request
 from memory_log import MemoryLog
 
-from barnabas.coordinator.group.coordinator import GroupCoordinator
-from barnabas.coordinator.group.join import MemberIdAssigned
-from barnabas.coordinator.group.settings import GroupSettings
+from barnabas.coordinator.group.classic.join import MemberIdAssigned
+from barnabas.coordinator.group.common.settings import GroupSettings
+from barnabas.coordinator.group_coordinator import GroupCoordinator
 from barnabas.env import InlineWorkers
 from barnabas.testing.clock import VirtualClock
+from barnabas.wire.errors import KafkaError
 from barnabas.wire.messages.heartbeat import HeartbeatRequest
 from barnabas.wire.messages.join_group import JoinGroupResponse
 from barnabas.wire.messages.offset_fetch import OffsetFetchRequestGroup
@@ -33,7 +34,7 @@ class Shell:
         return GroupCoordinator(
             log=self.log,
             clock=self.clock,
-            random=random.Random(0),
+            random_bytes=random.Random(0).randbytes,
             settings=self.settings,
             partition_count=self.partitions,
             workers=InlineWorkers(),
@@ -74,8 +75,11 @@ class Shell:
             await answer
 
     async def fetch(self, group: str = "g") -> int | None:
-        response = await self.groups.offset_fetch(OffsetFetchRequestGroup(group_id=group))
-        return response.topics[0].partitions[0].committed_offset if response.topics else None
+        for topic in await self.groups.offset_fetch(OffsetFetchRequestGroup(group_id=group)):
+            for _, found in topic.offsets:
+                assert not isinstance(found, KafkaError)
+                return None if found is None else found.offset
+        return None
 
 
 def on_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:

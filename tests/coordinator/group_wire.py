@@ -12,10 +12,12 @@ from typing import Any, cast
 
 from memory_log import MemoryLog
 
-from barnabas.coordinator.group.coordinator import GroupCoordinator
-from barnabas.coordinator.group.settings import GroupSettings
+from barnabas.coordinator.group.common.settings import GroupSettings
+from barnabas.coordinator.group_coordinator import GroupCoordinator
 from barnabas.env import InlineWorkers
-from barnabas.handlers.context import Broker, ClientConnection, RequestContext
+from barnabas.handlers.context import ClientConnection, RequestContext
+from barnabas.handlers.services import Cluster, Services, bind
+from barnabas.metadata.configs import BrokerConfigs
 from barnabas.metadata.features import GROUP_VERSION
 from barnabas.metadata.image import (
     BrokerImage,
@@ -67,11 +69,11 @@ class Wire:
         self.groups = GroupCoordinator(
             log=self.log,
             clock=self.clock,
-            random=random.Random(0),
+            random_bytes=random.Random(0).randbytes,
             settings=GroupSettings(initial_rebalance_delay_ms=0),
             partition_count=1,
             workers=InlineWorkers(),
-            image=lambda: cast(ClusterImage, self.broker.image),
+            image=lambda: self.cluster.image,
         )
         endpoint = Endpoint("PLAINTEXT", "broker.example", 9092, 0)
         self.image = ClusterImage(
@@ -80,25 +82,25 @@ class Wire:
             features={GROUP_VERSION: 1},
         )
         self.refuse_topic: KafkaError | None = None
-        self.broker = SimpleNamespace(
-            groups=self.groups, image=self.image, ensure_internal_topic=self._ensure_internal_topic, node_id=1
-        )
+        self.cluster = Cluster(1, "cluster", self.image, BrokerConfigs())
+        unused = None  # there are no share groups
+        services = SimpleNamespace(cluster=self.cluster, groups=self.groups, topic_maker=self, share=unused)
+        self._services = cast(Services, services)
 
-    async def _ensure_internal_topic(self, name: str) -> None:
+    async def ensure_internal(self, name: str) -> None:
         if self.refuse_topic is not None:
             raise self.refuse_topic
-        self.broker.image = ClusterImage(topics=topics_image(t=3, **{name: 1}), brokers=self.image.brokers)
+        self.cluster.image = ClusterImage(topics=topics_image(t=3, **{name: 1}), brokers=self.image.brokers)
 
     async def send(self, api: str, version: int, request: object) -> Any:
         context = RequestContext(
-            broker=cast(Broker, self.broker),
             client=ClientConnection("10.0.0.9", 5000, "PLAINTEXT", "127.0.0.1"),
             api_version=version,
             requested_version=version,
             client_id="app",
         )
         decoded = decode_request(api, version, encode_request(api, version, request), 0)
-        response = importlib.import_module(f"barnabas.handlers.{api}").handle(context, decoded)
+        response = bind(importlib.import_module(f"barnabas.handlers.{api}").handle, self._services)(context, decoded)
         if inspect.isawaitable(response):
             response = await response
         return decode_response(api, version, encode_response(api, version, response), 0)

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from typing import Any
 
-from barnabas.coordinator.ports import EndMarker, KeyValue, LoggedBatch, TransactionalProducer
+from barnabas.coordinator.core.ports import EndMarker, KeyValue, LoggedBatch, TransactionalProducer
 from barnabas.wire.errors import KafkaError
 
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from barnabas.coordinator.group.common.assignor import Assignor, GroupSpec, MemberSpec
+from barnabas.coordinator.group.common.partitions import Partitions
 from barnabas.coordinator.group.consumer.range_assignor import assign_range
 from barnabas.coordinator.group.consumer.uniform_assignor import assign_uniform
-from barnabas.coordinator.group.modern.assignor import Assignor, GroupSpec, MemberSpec
-from barnabas.coordinator.group.modern.partitions import Partitions
 
 TOPICS = [uuid.UUID(int=number) for number in range(1, 6)]
 A, B, C = TOPICS[:3]

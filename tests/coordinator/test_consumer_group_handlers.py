@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from group_wire import Wire, on_loop
 
-from barnabas.coordinator.group.settings import GroupSettings
+from barnabas.coordinator.group.common.settings import GroupSettings
 from barnabas.metadata.image import ClusterImage
 from barnabas.wire.errors import ErrorCode
 from barnabas.wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
@@ -92,12 +92,12 @@ async def test_bad_requests_are_told_why(fields: dict[str, Any], version: int, c
 @on_loop
 async def test_the_feature_must_be_there() -> None:
     wire = await loaded()
-    wire.broker.image = ClusterImage(topics=wire.image.topics, brokers=wire.image.brokers)
+    wire.cluster.image = ClusterImage(topics=wire.image.topics, brokers=wire.image.brokers)
     refused = await wire.send("consumer_group_heartbeat", 1, joining())
     assert refused.error_code is ErrorCode.unsupported_version
     described = await wire.send("consumer_group_describe", 1, ConsumerGroupDescribeRequest(group_ids=("g",)))
     assert described.groups[0].error_code is ErrorCode.unsupported_version
-    wire.broker.image = wire.image
+    wire.cluster.image = wire.image
     wire.groups.serves_consumer_protocol = False
     refused = await wire.send("consumer_group_heartbeat", 1, joining())
     assert "group.coordinator.rebalance.protocols" in refused.error_message

@@ -5,12 +5,12 @@ from datetime import timedelta
 import pytest
 from consumer_core import ConsumerCore
 
+from barnabas.coordinator.group.common.client import ClientInfo
+from barnabas.coordinator.group.common.record_format import StateRecord
+from barnabas.coordinator.group.common.settings import GroupSettings
 from barnabas.coordinator.group.consumer.member import MemberState
 from barnabas.coordinator.group.consumer.stored import ConsumerGroupPartitionMetadataKey, StoredPartitionMetadata
 from barnabas.coordinator.group.consumer.target import SIZE_AT_ONCE_MAX
-from barnabas.coordinator.group.member import ClientInfo
-from barnabas.coordinator.group.record_format import StateRecord
-from barnabas.coordinator.group.settings import GroupSettings
 from barnabas.coordinator.group.stored import encode_record
 from barnabas.wire.errors import CoordinatorNotAvailable
 

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from test_consumer_group_migration import read, subscription
 
+from barnabas.coordinator.group.classic.join import MemberIdAssigned
+from barnabas.coordinator.group.common.settings import GroupSettings
 from barnabas.coordinator.group.consumer.group import ConsumerGroup
 from barnabas.coordinator.group.consumer.member import MemberState
-from barnabas.coordinator.group.join import MemberIdAssigned
-from barnabas.coordinator.group.settings import GroupSettings
 from barnabas.wire.errors import CoordinatorNotAvailable
 from property_effort import examples
 

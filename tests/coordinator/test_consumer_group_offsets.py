@@ -4,14 +4,16 @@ from typing import Any
 
 import pytest
 from consumer_core import ConsumerCore
-from group_core import SESSION_MS
+from group_core import SESSION_MS, name_of
 
+from barnabas.coordinator.core.ports import TransactionalProducer
+from barnabas.coordinator.group.admin import decide_delete_groups, list_groups
+from barnabas.coordinator.group.classic.describe import describe_classic_group
 from barnabas.coordinator.group.consumer.describe import describe_consumer_group
-from barnabas.coordinator.group.describe import decide_delete_groups, describe_group, list_groups
-from barnabas.coordinator.group.offsets import decide_delete_offsets, fetch_offsets
-from barnabas.coordinator.group.txn_offsets import decide_txn_commit
-from barnabas.coordinator.ports import TransactionalProducer
-from barnabas.wire.errors import KafkaError
+from barnabas.coordinator.group.offsets.delete import decide_delete_offsets
+from barnabas.coordinator.group.offsets.fetch import fetch_offsets
+from barnabas.coordinator.group.offsets.txn_commit import decide_txn_commit
+from barnabas.wire.errors import GroupIdNotFound, KafkaError
 from barnabas.wire.messages.offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteRequestPartition,
@@ -125,7 +127,7 @@ def test_offsets_of_subscribed_topics_are_not_deleted(core: ConsumerCore) -> Non
     commit(core, "a", 2)
     commit(core, "a", 2, topic="u")
 
-    def deleted(topic: str) -> list[str]:
+    def deleted(topic: str) -> str:
         request = OffsetDeleteRequest(
             group_id="g",
             topics=(
@@ -133,10 +135,10 @@ def test_offsets_of_subscribed_topics_are_not_deleted(core: ConsumerCore) -> Non
             ),
         )
         answer = core.decide(lambda shard, _: decide_delete_offsets(shard, request))
-        return [each.error_code.name for topic in answer.response.topics for each in topic.partitions]
+        return name_of(answer.response.get(topic))
 
-    assert deleted("t") == ["group_subscribed_to_topic"]
-    assert deleted("u") == ["none"]
+    assert deleted("t") == "group_subscribed_to_topic"
+    assert deleted("u") == "none"
     assert (core.offset("t"), core.offset("u")) == (7, None)
 
 
@@ -184,12 +186,13 @@ def test_each_kind_is_described_by_its_own_request(core: ConsumerCore) -> None:
     assert (member.member_id, member.instance_id, member.rack_id, member.member_type) == ("a", "i", "r", 1)
     assert [(each.topic_name, each.partitions) for each in member.assignment.topic_partitions] == [("t", (0, 1, 2, 3))]
     assert member.target_assignment == member.assignment
-    classic = describe_group(core.shard, "g")
-    assert (classic.group_state, classic.error_message) == ("Dead", "Group g is not a classic group.")
+    with pytest.raises(GroupIdNotFound, match="Group g is not a classic group"):
+        describe_classic_group(core.shard, "g")
     core.commit_offsets({("t", 0): 1}, group="simple")
-    other = describe_consumer_group(core.shard, "simple")
-    assert other.error_message == "Group simple is not a consumer group."
-    assert describe_consumer_group(core.shard, "x").error_message == "Group x not found."
+    with pytest.raises(GroupIdNotFound, match="Group simple is not a consumer group"):
+        describe_consumer_group(core.shard, "simple")
+    with pytest.raises(GroupIdNotFound, match="Group x not found"):
+        describe_consumer_group(core.shard, "x")
 
 
 def test_only_empty_groups_are_deleted(core: ConsumerCore) -> None:
@@ -197,8 +200,7 @@ def test_only_empty_groups_are_deleted(core: ConsumerCore) -> None:
     commit(core, "a", 2)
 
     def deleted() -> str:
-        (result,) = core.decide(lambda shard, _: decide_delete_groups(shard, ["g"])).response
-        return str(result.error_code.name)
+        return name_of(core.decide(lambda shard, _: decide_delete_groups(shard, ["g"])).response["g"])
 
     assert deleted() == "non_empty_group"
     core.beat("a", -1)

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from barnabas.coordinator.group.common.client import ClientInfo
+from barnabas.coordinator.group.common.record_format import StateRecord
 from barnabas.coordinator.group.consumer import records
 from barnabas.coordinator.group.consumer.group import ResolvedRegex
 from barnabas.coordinator.group.consumer.member import ClassicMemberState, ConsumerMember, MemberState
@@ -16,8 +18,7 @@ from barnabas.coordinator.group.consumer.stored import (
     StoredPartitionRacks,
     StoredTopicMetadata,
 )
-from barnabas.coordinator.group.member import ClientInfo
-from barnabas.coordinator.group.offset_format import (
+from barnabas.coordinator.group.offsets.stored import (
     CommittedOffset,
     OffsetRecord,
     TopicOffsets,
@@ -27,7 +28,6 @@ from barnabas.coordinator.group.offset_format import (
     encode_offset_plainly,
     encode_offsets,
 )
-from barnabas.coordinator.group.record_format import StateRecord
 from barnabas.coordinator.group.stored import decode_record, encode_record
 from barnabas.wire.errors import CorruptMessage
 

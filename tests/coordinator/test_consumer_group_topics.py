@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from consumer_core import Topics
 
-from barnabas.coordinator.group.modern.topics import TopicCatalog, hash_topic
+from barnabas.coordinator.group.common.topics import TopicCatalog, hash_topic
 from barnabas.metadata.image import BrokerImage, PartitionImage, TopicImage
 
 PARTITION = PartitionImage(

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.coordinator.timers import Timers
+from barnabas.coordinator.core.timers import Timers
 
 
 def test_due_in_order_and_only_once() -> None:

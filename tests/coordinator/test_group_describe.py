@@ -1,15 +1,17 @@
 import pytest
-from group_core import Core, subscription
+from group_core import Core, name_of, subscription
 
-from barnabas.coordinator.group.coordinator import GroupCoordinator
-from barnabas.coordinator.group.describe import decide_delete_groups, describe_group, list_groups
-from barnabas.coordinator.key_hash import java_hash
+from barnabas.coordinator.core.key_hash import java_hash
+from barnabas.coordinator.group.admin import decide_delete_groups, list_groups
+from barnabas.coordinator.group.classic.describe import describe_classic_group
+from barnabas.coordinator.group_coordinator import GroupCoordinator
+from barnabas.wire.errors import GroupIdNotFound
 
 
 def test_a_stable_group_is_described_with_what_its_members_offered_and_got() -> None:
     core = Core()
     leader, follower = core.stable(2)
-    group = describe_group(core.shard, "g")
+    group = describe_classic_group(core.shard, "g")
     assert (group.group_state, group.protocol_type, group.protocol_data) == ("Stable", "consumer", "range")
     assert {each.member_id: each.member_assignment for each in group.members} == {
         leader: leader.encode(),
@@ -22,15 +24,14 @@ def test_a_stable_group_is_described_with_what_its_members_offered_and_got() -> 
 def test_while_it_rebalances_nothing_is_agreed() -> None:
     core = Core()
     core.join_with_id()
-    group = describe_group(core.shard, "g")
+    group = describe_classic_group(core.shard, "g")
     assert (group.group_state, group.protocol_data) == ("PreparingRebalance", "")
     assert group.members[0].member_metadata == b""
 
 
-def test_a_group_that_is_not_there_is_dead() -> None:
-    group = describe_group(Core().shard, "g")
-    assert (group.group_state, group.error_code.name) == ("Dead", "group_id_not_found")
-    assert group.error_message == "Group g not found."
+def test_a_group_that_is_not_there() -> None:
+    with pytest.raises(GroupIdNotFound, match="Group g not found"):
+        describe_classic_group(Core().shard, "g")
 
 
 def test_listed_by_state_and_type() -> None:
@@ -58,7 +59,7 @@ def test_only_empty_groups_are_deleted_and_their_offsets_with_them() -> None:
     core.commit_offsets({("t", 0): 1}, member=member, generation=1)
     core.commit_offsets({("t", 0): 1}, group="simple")
     answer = core.decide(lambda shard, _: decide_delete_groups(shard, ["g", "simple", "other", "simple"]))
-    assert [(each.group_id, each.error_code.name) for each in answer.response] == [
+    assert [(group_id, name_of(error)) for group_id, error in answer.response.items()] == [
         ("g", "non_empty_group"),
         ("simple", "none"),
         ("other", "group_id_not_found"),

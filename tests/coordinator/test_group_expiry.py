@@ -2,7 +2,7 @@
 
 from group_core import SESSION_MS, Core, subscription
 
-from barnabas.coordinator.group.settings import GroupSettings
+from barnabas.coordinator.group.common.settings import GroupSettings
 
 DAY_MS = 24 * 60 * 60_000
 CHECK_MS = GroupSettings().offsets_retention_check_interval_ms

@@ -338,7 +338,7 @@ def test_find_coordinator(version: int) -> None:
             assert share.error_code.name == ("none" if version >= 6 else "invalid_request")
             assert (await find(3)).error_code.name == "invalid_request"
         wire.refuse_topic = InvalidReplicationFactor("3 brokers are needed")
-        wire.broker.image = wire.image  # without internal topics
+        wire.cluster.image = wire.image  # without internal topics
         refused = await find(0)
         assert (refused.error_code.name, refused.node_id) == ("coordinator_not_available", -1)
         if version >= 1:

@@ -1,8 +1,8 @@
 import pytest
 from group_core import REBALANCE_MS, SESSION_MS, Core, subscription
 
-from barnabas.coordinator.group.join import MemberIdAssigned
-from barnabas.coordinator.group.settings import GroupSettings
+from barnabas.coordinator.group.classic.join import MemberIdAssigned
+from barnabas.coordinator.group.common.settings import GroupSettings
 from barnabas.wire.errors import CoordinatorNotAvailable
 
 

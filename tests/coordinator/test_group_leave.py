@@ -1,11 +1,11 @@
-from group_core import SESSION_MS, Core
+from group_core import SESSION_MS, Core, name_of
 
-from barnabas.coordinator.group.join import MemberIdAssigned
+from barnabas.coordinator.group.classic.join import MemberIdAssigned
 from barnabas.wire.errors import CoordinatorNotAvailable
 
 
 def codes(core: Core, *members: str) -> list[str]:
-    return [each.error_code.name for each in core.leave(*members).response.members]
+    return [name_of(error) for error in core.leave(*members).response]
 
 
 def test_the_others_join_again() -> None:

@@ -7,10 +7,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from barnabas.coordinator.group.classic_group import ClassicGroup
-from barnabas.coordinator.group.join import MemberIdAssigned
-from barnabas.coordinator.group.settings import GroupSettings
-from barnabas.coordinator.group.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE
+from barnabas.coordinator.group.classic.group import ClassicGroup
+from barnabas.coordinator.group.classic.join import MemberIdAssigned
+from barnabas.coordinator.group.classic.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE
+from barnabas.coordinator.group.common.settings import GroupSettings
 from barnabas.wire.errors import CoordinatorNotAvailable
 from property_effort import examples
 

@@ -1,11 +1,12 @@
 import uuid
 
 import pytest
-from group_core import REBALANCE_MS, SESSION_MS, Core, subscription
+from group_core import REBALANCE_MS, SESSION_MS, Core, name_of, subscription
 
-from barnabas.coordinator.group.offsets import decide_delete_offsets, decide_topics_deleted, fetch_offsets
-from barnabas.coordinator.group.settings import GroupSettings
-from barnabas.wire.errors import CoordinatorNotAvailable
+from barnabas.coordinator.group.common.settings import GroupSettings
+from barnabas.coordinator.group.offsets.delete import decide_delete_offsets, decide_topics_deleted
+from barnabas.coordinator.group.offsets.fetch import fetch_offsets
+from barnabas.wire.errors import CoordinatorNotAvailable, KafkaError
 from barnabas.wire.messages.offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteRequestPartition,
@@ -21,11 +22,11 @@ def fetch(core: Core, topics: dict[str, list[int]] | None, group: str = "g") -> 
             OffsetFetchRequestTopics(name=name, partition_indexes=tuple(partitions))
             for name, partitions in topics.items()
         )
-    response = fetch_offsets(core.shard, OffsetFetchRequestGroup(group_id=group, topics=asked))
     return {
-        (topic.name, each.partition_index): each.committed_offset
-        for topic in response.topics
-        for each in topic.partitions
+        (topic.name, index): -1 if found is None else found.offset
+        for topic in fetch_offsets(core.shard, OffsetFetchRequestGroup(group_id=group, topics=asked))
+        for index, found in topic.offsets
+        if not isinstance(found, KafkaError)
     }
 
 
@@ -42,18 +43,14 @@ def delete(core: Core, topics: dict[str, list[int]], group: str = "g") -> object
     answer = core.decide(lambda shard, _: decide_delete_offsets(shard, request))
     if answer.error:
         return answer.error
-    return {
-        (topic.name, each.partition_index): each.error_code.name
-        for topic in answer.response.topics
-        for each in topic.partitions
-    }
+    return {(name, index): name_of(answer.response.get(name)) for name, indexes in topics.items() for index in indexes}
 
 
 def test_a_member_commits_in_its_generation() -> None:
     core = Core()
     [member] = core.stable()
     answer = core.commit_offsets({("t", 0): 5, ("t", 1): 6}, member=member, generation=1)
-    assert [each.error_code.name for each in answer.response.topics[0].partitions] == ["none", "none"]
+    assert answer.response == {}
     assert fetch(core, {"t": [1, 0, 2], "u": [0]}) == {("t", 1): 6, ("t", 0): 5, ("t", 2): -1, ("u", 0): -1}
     assert fetch(core, None) == {("t", 0): 5, ("t", 1): 6}
     assert fetch(core.reloaded(), None) == {("t", 0): 5, ("t", 1): 6}
@@ -131,7 +128,7 @@ def test_a_commit_is_a_sign_of_life() -> None:
 def test_metadata_has_a_greatest_size_for_each_partition() -> None:
     core = Core(GroupSettings(offset_metadata_bytes_max=4))
     answer = core.commit_offsets({("t", 0): 5}, metadata="12345")
-    assert answer.response.topics[0].partitions[0].error_code.name == "offset_metadata_too_large"
+    assert name_of(answer.response["t", 0]) == "offset_metadata_too_large"
     assert core.offset() is None
     assert core.commit_offsets({("t", 0): 5}, metadata="1234").error == ""
     assert core.commit_offsets({("t", 0): 5}, metadata=None).error == ""
@@ -145,8 +142,9 @@ def test_an_offset_of_an_earlier_topic_of_that_name_is_not_found() -> None:
 
     def offset_for(topic_id: uuid.UUID | None) -> int:
         topics = (OffsetFetchRequestTopics(name="t", topic_id=topic_id, partition_indexes=(0,)),)
-        response = fetch_offsets(core.shard, OffsetFetchRequestGroup(group_id="g", topics=topics))
-        return response.topics[0].partitions[0].committed_offset
+        ((_, _, [(_, found)]),) = fetch_offsets(core.shard, OffsetFetchRequestGroup(group_id="g", topics=topics))
+        assert not isinstance(found, KafkaError)
+        return -1 if found is None else found.offset
 
     assert (offset_for(old), offset_for(None), offset_for(new)) == (5, 5, -1)
 

@@ -6,16 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.coordinator.group.stored import (
-    CommittedOffset,
-    GroupCoordinatorRecord,
-    GroupRecord,
-    OffsetRecord,
-    StoredGroup,
-    StoredMember,
-    decode_record,
-    encode_record,
-)
+from barnabas.coordinator.group.classic.records import group_metadata, group_removal
+from barnabas.coordinator.group.classic.stored import StoredGroup, StoredMember
+from barnabas.coordinator.group.common.record_format import StateRecord
+from barnabas.coordinator.group.offsets.stored import CommittedOffset, OffsetRecord
+from barnabas.coordinator.group.stored import GroupCoordinatorRecord, decode_record, encode_record
 from barnabas.wire.errors import CorruptMessage
 
 OFFSET_KEY = bytes.fromhex("0001000367c3bc00066f726465727300000007")
@@ -95,9 +90,9 @@ GROUP = StoredGroup(
             OFFSET_V1,
         ),
         (OffsetRecord("gü", "orders", 7, None), OFFSET_KEY, None),
-        (GroupRecord("gü", GROUP), GROUP_KEY, GROUP_V3),
-        (GroupRecord("gü", StoredGroup(current_state_timestamp=NOW_MS)), GROUP_KEY, EMPTY_GROUP_V3),
-        (GroupRecord("gü", None), GROUP_KEY, None),
+        (group_metadata("gü", GROUP), GROUP_KEY, GROUP_V3),
+        (group_metadata("gü", StoredGroup(current_state_timestamp=NOW_MS)), GROUP_KEY, EMPTY_GROUP_V3),
+        (group_removal("gü"), GROUP_KEY, None),
     ],
 )
 def test_written_as_kafka_writes(record: GroupCoordinatorRecord, key: bytes, value: bytes | None) -> None:
@@ -115,7 +110,7 @@ def test_every_version_of_an_offset_is_read(value: bytes, leader_epoch: int) -> 
 @pytest.mark.parametrize("value", [GROUP_V0, GROUP_V1, GROUP_V2, GROUP_V3, GROUP_V4])
 def test_every_version_of_a_group_is_read(value: bytes) -> None:
     record = decode_record(GROUP_KEY, value)
-    assert isinstance(record, GroupRecord)
+    assert isinstance(record, StateRecord)
     assert record.value is not None
     version = value[1]
     assert (record.value.protocol_type, record.value.generation, record.value.protocol) == ("consumer", 5, "range")

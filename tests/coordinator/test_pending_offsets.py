@@ -3,17 +3,18 @@
 from typing import Any
 
 import pytest
-from group_core import Core
+from group_core import Core, name_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.coordinator.decision import Decision, InTransaction, Now, TransactionEnd
-from barnabas.coordinator.group.describe import decide_delete_groups
-from barnabas.coordinator.group.expiry import decide_expiry
-from barnabas.coordinator.group.offsets import decide_delete_offsets, decide_topics_deleted, fetch_offsets
-from barnabas.coordinator.group.stored import CommittedOffset, OffsetRecord
-from barnabas.coordinator.group.txn_offsets import decide_txn_commit
-from barnabas.coordinator.ports import TransactionalProducer
+from barnabas.coordinator.core.decision import Decision, InTransaction, Now, Parked, TransactionEnd
+from barnabas.coordinator.core.ports import TransactionalProducer
+from barnabas.coordinator.group.admin import decide_delete_groups
+from barnabas.coordinator.group.offsets.delete import decide_delete_offsets, decide_topics_deleted
+from barnabas.coordinator.group.offsets.expiry import decide_expiry
+from barnabas.coordinator.group.offsets.fetch import fetch_offsets
+from barnabas.coordinator.group.offsets.stored import CommittedOffset, OffsetRecord
+from barnabas.coordinator.group.offsets.txn_commit import decide_txn_commit
 from barnabas.wire.errors import KafkaError
 from barnabas.wire.messages.offset_delete import (
     OffsetDeleteRequest,
@@ -69,7 +70,8 @@ def txn_commit(
     for record in decision.records:
         core.shard.replay(InTransaction(producer_id, record))
     assert not isinstance(decision.response, KafkaError)
-    return [each.error_code.name for topic in decision.response.topics for each in topic.partitions]  # type: ignore[union-attr]  # never parked
+    assert not isinstance(decision.response, Parked)
+    return [name_of(decision.response.get(place)) for place in offsets]
 
 
 def end(core: Core, *, commit: bool, producer_id: int = 7) -> None:
@@ -83,11 +85,12 @@ def apply(core: Core, decision: Decision[Any]) -> list[Any]:
 
 
 def offset(core: Core, topic: str = "t", partition: int = 0, *, stable: bool = False) -> int | str:
-    response = fetch_offsets(core.shard, OffsetFetchRequestGroup(group_id="g", topics=None), require_stable=stable)
-    for each in response.topics:
-        for place in each.partitions:
-            if (each.name, place.partition_index) == (topic, partition):
-                return place.error_code.name if place.error_code else place.committed_offset
+    request = OffsetFetchRequestGroup(group_id="g", topics=None)
+    for each in fetch_offsets(core.shard, request, require_stable=stable):
+        for index, found in each.offsets:
+            if (each.name, index) == (topic, partition):
+                assert found is not None
+                return name_of(found) if isinstance(found, KafkaError) else found.offset
     return -1
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from barnabas.coordinator.regex import Regex, compile_regex, matching
+from barnabas.coordinator.core.regex import Regex, compile_regex, matching
 from barnabas.wire.errors import InvalidRegularExpression
 
 

@@ -5,8 +5,8 @@ import uuid
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.coordinator.group.modern.assignor import GroupSpec, MemberSpec
-from barnabas.coordinator.group.modern.partitions import NO_PARTITIONS, Partitions
+from barnabas.coordinator.group.common.assignor import GroupSpec, MemberSpec
+from barnabas.coordinator.group.common.partitions import NO_PARTITIONS, Partitions
 from barnabas.coordinator.group.share.simple_assignor import assign_simple
 
 TOPICS = [uuid.UUID(int=1), uuid.UUID(int=2), uuid.UUID(int=3)]

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import pytest
 from memory_log import MemoryLog
 
-from barnabas.coordinator.ports import LoggedBatch
-from barnabas.coordinator.share.coordinator import ShareCoordinator
+from barnabas.coordinator.core.ports import LoggedBatch
 from barnabas.coordinator.share.settings import ShareCoordinatorSettings
+from barnabas.coordinator.share_coordinator import ShareCoordinator
 from barnabas.model.share import SharePartitionKey, StateBatch, StateRead, StateWrite
 from barnabas.testing.clock import VirtualClock
 from barnabas.wire.errors import (

@@ -14,10 +14,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from barnabas.coordinator.decision import Decision, Now
-from barnabas.coordinator.group.member import ClientInfo
-from barnabas.coordinator.group.modern.topics import TopicCatalog
-from barnabas.coordinator.group.settings import GroupSettings
+from barnabas.coordinator.core.decision import Decision, Now
+from barnabas.coordinator.group.common.client import ClientInfo
+from barnabas.coordinator.group.common.settings import GroupSettings
+from barnabas.coordinator.group.common.topics import TopicCatalog
 from barnabas.coordinator.group.shard import GroupShard
 from barnabas.coordinator.group.share.group import ShareGroup
 from barnabas.coordinator.group.share.heartbeat import HeartbeatOutcome, decide_share_heartbeat
@@ -76,7 +76,7 @@ class ShareGroupMachine(RuleBasedStateMachine):
         self.asked: list[tuple[Any, int]] = []
 
     def new_shard(self) -> GroupShard:
-        return GroupShard(self.settings, random.Random(1), self.catalog)
+        return GroupShard(self.settings, random.Random(1).randbytes, self.catalog)
 
     def carry_out(self, decide: Any) -> Any:
         try:

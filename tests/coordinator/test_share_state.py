@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.coordinator.decision import Decision, Now
-from barnabas.coordinator.key_hash import partition_of
+from barnabas.coordinator.core.decision import Decision, Now
+from barnabas.coordinator.core.key_hash import partition_of
 from barnabas.coordinator.share.settings import ShareCoordinatorSettings
 from barnabas.coordinator.share.shard import COLD, NEVER_INITIALIZED, ShareShard
 from barnabas.coordinator.share.stored import Snapshot, SnapshotRecord, UpdateRecord, decode_record, encode_record

@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 from memory_log import MemoryLog
 from txn_core import T0, T1, T2, CountedIds
 
+from barnabas.coordinator.core.ports import EndMarker
 from barnabas.coordinator.held_requests import HOLD_MS_MAX
-from barnabas.coordinator.ports import EndMarker
-from barnabas.coordinator.txn.coordinator import TransactionCoordinator
 from barnabas.coordinator.txn.describe import ids_matching
 from barnabas.coordinator.txn.end_txn import EndTxn
 from barnabas.coordinator.txn.init_producer_id import InitProducerId
 from barnabas.coordinator.txn.settings import TransactionSettings
 from barnabas.coordinator.txn.stored import decode_record
 from barnabas.coordinator.txn.transaction import ProducerIdAndEpoch, Transaction
+from barnabas.coordinator.txn_coordinator import TransactionCoordinator
 from barnabas.model import TopicPartition
 from barnabas.testing.clock import VirtualClock
 from barnabas.wire.errors import (
@@ -32,6 +32,7 @@ from barnabas.wire.errors import (
     KafkaStorageError,
     NotCoordinator,
     NotLeaderOrFollower,
+    TransactionalIdNotFound,
     TransactionCoordinatorFenced,
 )
 from barnabas.wire.messages.list_transactions import ListTransactionsRequest
@@ -263,7 +264,8 @@ async def test_bad_ids(shell: Shell) -> None:
     for bad in ("", "x" * 40_000):
         with pytest.raises(InvalidRequest):
             await shell.init(bad)
-        assert (await shell.transactions.describe(bad)).error_code.name == "invalid_request"
+        with pytest.raises(InvalidRequest):
+            await shell.transactions.describe(bad)
 
 
 @in_shell
@@ -293,8 +295,8 @@ async def test_list_and_describe(shell: Shell) -> None:
     described = await shell.transactions.describe("x")
     assert (described.producer_id, described.producer_epoch, described.transaction_state) == (1000, 0, "Ongoing")
     assert [(topic.topic, topic.partitions) for topic in described.topics] == [("t", (1, 2))]
-    missing = await shell.transactions.describe("missing")
-    assert missing.error_code.name == "transactional_id_not_found"
+    with pytest.raises(TransactionalIdNotFound):
+        await shell.transactions.describe("missing")
 
 
 def stored(log: MemoryLog, upto: int) -> dict[str, Transaction]:

@@ -4,14 +4,15 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-from barnabas.coordinator.decision import Decision, Now
-from barnabas.coordinator.ports import KeyValue
+from barnabas.coordinator.core.decision import Decision, Now
+from barnabas.coordinator.core.ports import KeyValue
 from barnabas.coordinator.txn.add_partitions import PartitionClaim, decide_add_partitions, verify_partitions
 from barnabas.coordinator.txn.completion import Completion, decide_complete
 from barnabas.coordinator.txn.end_txn import EndTxn, decide_end_txn
-from barnabas.coordinator.txn.init_producer_id import InitProducerId, ProducerIdNeeded, decide_init_producer_id
+from barnabas.coordinator.txn.init_producer_id import InitProducerId, decide_init_producer_id
 from barnabas.coordinator.txn.settings import TransactionSettings
 from barnabas.coordinator.txn.shard import TransactionShard
+from barnabas.coordinator.txn.store import ProducerIdNeeded
 from barnabas.coordinator.txn.transaction import NO_EPOCH, ProducerIdAndEpoch, Transaction
 from barnabas.model import TopicPartition
 from barnabas.wire.errors import KafkaError
@@ -78,11 +79,15 @@ class Core:
         **more: Any,
     ) -> ProducerIdAndEpoch:
         request = InitProducerId(transactional_id, timeout_ms, expected, **more)
-        while isinstance(
-            answer := self.carry_out(decide_init_producer_id(self.shard, request, self.now)), ProducerIdNeeded
-        ):
+        return self._with_ids(lambda: decide_init_producer_id(self.shard, request, self.now))
+
+    def _with_ids(self, decide: Callable[[], Decision[ProducerIdAndEpoch]]) -> ProducerIdAndEpoch:
+        try:
+            decision = decide()
+        except ProducerIdNeeded:
             self.ids.left = 10
-        return answer  # type: ignore[no-any-return]  # any is what decisions hold
+            decision = decide()
+        return self.carry_out(decision)  # type: ignore[no-any-return]  # any is what decisions hold
 
     def add(self, producer: ProducerIdAndEpoch, *partitions: TopicPartition, version: int = 2, id: str = "x") -> None:
         claim = PartitionClaim(id, *producer, partitions or (T0,))
@@ -96,9 +101,7 @@ class Core:
         self, producer: ProducerIdAndEpoch, *, commit: bool = True, version: int = 2, id: str = "x"
     ) -> ProducerIdAndEpoch:
         request = EndTxn(id, *producer, commit, version)
-        while isinstance(answer := self.carry_out(decide_end_txn(self.shard, request, self.now)), ProducerIdNeeded):
-            self.ids.left = 10
-        return answer  # type: ignore[no-any-return]  # any is what decisions hold
+        return self._with_ids(lambda: decide_end_txn(self.shard, request, self.now))
 
     def complete(self) -> Completion:
         """The markers of the oldest decision are written."""

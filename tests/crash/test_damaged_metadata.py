@@ -89,6 +89,7 @@ def test_damage_stops_the_start_and_nothing_is_touched(data_dir: Path, position:
 LAST_BATCH: dict[str, Callable[[int, int], tuple[int, bytes]]] = {
     "a byte of its records": lambda at, size: (at + size - 10, b"\xa5"),
     "its length": lambda at, size: (at + 8, (size + 400).to_bytes(4, "big")),
+    "its offset": lambda at, size: (at + 6, b"\x02"),
     "all of it": lambda at, size: (at, b"\xa5" * size),
 }
 

@@ -22,12 +22,15 @@ from barnabas.testing.ports import pick_free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_S = 60.0
+PAUSE_S_MAX = 2.0
+"""Between two tries of a command. What it waits for, such as Spark, needs the processor, too."""
 DONE = "the command has ended with status"
 
 _CONSOLE = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _FILE_NAME = re.compile(r"(?:#|--) (\S+\.\w+)\n")
 _PORT = re.compile(r"(?<=[:=])9\d\d\d\b")
+_LEFT_OUT = "..."
 _VARIES = re.compile(r"\d[\d.,]*")
 
 
@@ -121,6 +124,7 @@ class Shell:
     def _expect(self, command: str, expected: list[str]) -> None:
         wants_error = bool(expected) and expected[0].startswith("error:")
         deadline = time.monotonic() + self.patience_s
+        pause_s = 0.2
         while True:
             status, output = self._ask(self._with_ports(command))
             missing = {_comparable(line) for line in expected} - {_comparable(line) for line in output}
@@ -128,7 +132,8 @@ class Shell:
                 return
             if time.monotonic() > deadline or not _may_be_repeated(command):
                 pytest.fail(f"$ {command}\nended with {status}, without {missing}:\n" + "\n".join(output))
-            time.sleep(0.2)
+            time.sleep(pause_s)
+            pause_s = min(1.5 * pause_s, PAUSE_S_MAX)
 
     def _ask(self, command: str) -> tuple[int, list[str]]:
         assert self._process.stdin is not None
@@ -164,17 +169,20 @@ def _comparable(line: str) -> str:
     return " ".join(_VARIES.sub("#", line).split())
 
 
-def blocks_of(page: str) -> list[list[tuple[str, list[str]]]]:
-    """The commands of each block, each with the output on the page."""
-    return [commands_of(text) for text in _CONSOLE.findall((ROOT / page).read_text())]
+def blocks_of(page: str, replaced: Mapping[str, str] | None = None) -> list[list[tuple[str, list[str]]]]:
+    """The commands of each block, each with the output on the page. `replaced`: what stands for other text there."""
+    text = (ROOT / page).read_text()
+    for old, new in (replaced or {}).items():
+        text = text.replace(old, new)
+    return [commands_of(block) for block in _CONSOLE.findall(text)]
 
 
 def commands_of(text: str) -> list[tuple[str, list[str]]]:
     commands: list[tuple[str, list[str]]] = []
-    for line in text.splitlines():
+    for line in text.replace("\\\n", " ").splitlines():
         if line.startswith("$ "):
             commands.append((line[2:], []))
-        elif line and commands:
+        elif line and line != _LEFT_OUT and commands:
             commands[-1][1].append(line)
     return commands
 

@@ -206,11 +206,11 @@ def _as_prose(source: str) -> str:
     return re.sub(r"\{[^{}]*\}", "{}", joined)
 
 
-_PHRASE = re.compile("|".join(rf"(?<!\w){re.escape(phrase)}(?!\w)" for phrase in PHRASES), re.IGNORECASE)
+_PHRASE = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, PHRASES))})(?!\w)")
 
 
 def given_up_phrases(source: str) -> list[str]:
-    found = (match.group().lower() for match in _PHRASE.finditer(_as_prose(source)))
+    found = (match.group() for match in _PHRASE.finditer(_as_prose(source).lower()))
     return [f"{phrase}: say {PHRASES[phrase]}" for phrase in found]
 
 

@@ -35,6 +35,17 @@ REGRESSIONS = [
         + b"\x7f\xff\xff\xff",
         id="2^31-1 members of a group ended the process",
     ),
+    pytest.param(
+        "produce_preambles",
+        b"\x00\x00\x00\x0d\x0c\xa81\x0f\x00\x00"
+        + b"\x00\x00\x00\x01"
+        + bytes(4)
+        + b"\x02"
+        + b"t" * 16
+        + b"\x02\x00\x00\x00\x01"
+        + bytes(3),
+        id="records that are null were taken for records, in a request that is a byte too short",
+    ),
     pytest.param("checkpoints", b"0\n0\n", id="an epoch below zero was an IndexError where none is known"),
 ]
 

@@ -19,6 +19,7 @@ from property_effort import examples
 
 INPUTS_PER_EXAMPLE = 40
 INPUT_SECONDS_MAX = 2.0
+"""Of the CPU: other processes of the machine do not count."""
 GROWTH_MB_MAX = 300
 
 
@@ -41,13 +42,13 @@ def test_damaged_input_raises_what_is_declared_and_nothing_else(name: str, seed:
     before_mb = peak_mb()
     for _ in range(INPUTS_PER_EXAMPLE):
         data = mutate(rng.choice(seeds_of(name)), rng)
-        started = time.monotonic()
+        started = time.process_time()
         try:
             TARGETS[name].run(data)
         except BaseException:
             print(f"the input was {data!r}")
             raise
-        assert time.monotonic() - started < INPUT_SECONDS_MAX, data
+        assert time.process_time() - started < INPUT_SECONDS_MAX, data
     assert peak_mb() - before_mb < GROWTH_MB_MAX
 
 

@@ -6,10 +6,11 @@ from collections.abc import Awaitable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from barnabas.controller.brokers import BrokerRegistration
 from barnabas.controller.controller import Controller
+from barnabas.controller.decisions.brokers import BrokerRegistration
 from barnabas.env import Disk, InlineWorkers, RealDisk
-from barnabas.handlers.context import Broker, ClientConnection, RequestContext
+from barnabas.handlers.context import ClientConnection, RequestContext
+from barnabas.handlers.services import Cluster, Quotas, Runtime, Services, bind
 from barnabas.log.log_store import LogStore
 from barnabas.metadata.configs import BrokerConfigs
 from barnabas.metadata.configs.in_image import broker_configs_in, topic_settings_in
@@ -47,34 +48,28 @@ class AdminBroker:
             store=self.store,
             workers=InlineWorkers(),
             clock=clock,
-            settings_of=lambda topic: topic_settings_in(self.image, topic, self.broker.configs),
+            settings_of=lambda topic: topic_settings_in(self.image, topic, self.services.cluster.configs),
             log_settings_of=self._log_settings,
         )
         self.controller = Controller(
             node_id=1, image=lambda: self.image, propose=self._propose, static_configs=self.static, rng=rng
         )
         unused = cast(Any, None)  # admin handlers touch neither groups nor producers
-        self.broker = Broker(
-            node_id=1,
-            cluster_id="cluster",
-            clock=clock,
-            wait_clock=clock,
-            image=self.image,
-            configs=BrokerConfigs(static=self.static),
+        self.services = Services(
+            cluster=Cluster(1, "cluster", self.image, BrokerConfigs(static=self.static)),
+            runtime=Runtime(clock, clock, InlineWorkers()),
+            quotas=Quotas(),
             replicas=replicas,
+            reads=unused,
             controller=self.controller,
             quorum=unused,
-            log_moves=cast(Any, list),  # nothing moves
+            topic_maker=unused,
+            producer_ids=unused,
+            markers=unused,
             group_coordinator=unused,
             transaction_coordinator=unused,
             share_services=unused,
-            markers=unused,
-            producer_ids=unused,
-            fetch_sessions=unused,
-            ensure_internal_topic=unused,
-            auto_create_topic=unused,
-            workers=InlineWorkers(),
-            fetch_max_bytes=1,
+            get_log_moves=cast(Any, list),  # nothing moves
         )
 
     async def register(self, broker_id: int = 1) -> None:
@@ -96,8 +91,9 @@ class AdminBroker:
 
         api = next(api for api in APIS if api.name == api_name)
         version = api.version_max if version is None else version
-        context = RequestContext(self.broker, CLIENT, version, version, "test")
-        response = importlib.import_module(f"barnabas.handlers.{api_name}").handle(context, request)
+        context = RequestContext(CLIENT, version, version, "test")
+        handle = bind(importlib.import_module(f"barnabas.handlers.{api_name}").handle, self.services)
+        response = handle(context, request)
         if isinstance(response, Awaitable):
             response = await response
         return decode_response(api_name, version, encode_response(api_name, version, response), 0)
@@ -106,11 +102,11 @@ class AdminBroker:
         if self.failure is not None:
             raise self.failure
         self.image, delta = replay(self.image, records, offset=self.image.offset + len(records))
-        self.broker.image = self.image
-        self.broker.configs = broker_configs_in(self.image, 1, self.static)
-        self.broker.replicas.apply(self.image, delta)
+        self.services.cluster.image = self.image
+        self.services.cluster.configs = broker_configs_in(self.image, 1, self.static)
+        self.services.replicas.apply(self.image, delta)
 
     def _log_settings(self, topic_partition: object) -> Any:
         topic = cast(tuple[str, int], topic_partition)[0]
-        settings = topic_settings_in(self.image, topic, self.broker.configs)
+        settings = topic_settings_in(self.image, topic, self.services.cluster.configs)
         return log_settings(settings, producer_id_expiration_ms=86_400_000, transaction_partition_verification=True)

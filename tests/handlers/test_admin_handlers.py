@@ -123,7 +123,7 @@ def test_create_partitions(make: Make) -> None:
             response = await admin.ask("create_partitions", request, version)
             expected = ErrorCode.none if version == 0 else ErrorCode.invalid_partitions
             assert response.results[0].error_code is expected
-        assert len(admin.broker.replicas) == 3
+        assert len(admin.services.replicas) == 3
 
     run(scenario())
 
@@ -175,7 +175,7 @@ async def described(admin: AdminBroker, request: object, version: int = 4) -> An
 def test_altered_configs_reach_the_open_log_and_the_description(make: Make) -> None:
     async def scenario() -> None:
         admin = await make(("t", 1), log_retention_hours="1")
-        log = admin.broker.replicas.get("t", 0).log
+        log = admin.services.replicas.get("t", 0).log
         assert log.settings.retention_ms == 3_600_000
         for request in (altering("t", "retention.ms", "5"), altering("t", "max.message.bytes", "99")):
             response = await admin.ask("incremental_alter_configs", request)
@@ -306,7 +306,7 @@ def test_an_offline_log_dir_is_told_and_the_other_still_described(make: Make) ->
     async def scenario() -> None:
         admin = await make(("a", 2))
         for index in range(2):
-            assert admin.broker.replicas.get("a", index).log.size == 0
+            assert admin.services.replicas.get("a", index).log.size == 0
         broken = admin.store.directory_of(TopicPartition("a", 0))
         assert broken is not None
         broken.health.failure(OSError(5, "Input/output error"), "testing")

@@ -331,7 +331,7 @@ def test_credentials_that_cannot_be(
 
 def test_keys_are_those_of_the_rfc(client: Client, broker: Broker) -> None:
     """What a server checks a proof with; the example of RFC 7677."""
-    from barnabas.controller.scram_credentials import decide_alter_user_scram_credentials
+    from barnabas.controller.decisions.scram_credentials import decide_alter_user_scram_credentials
     from barnabas.metadata.image import EMPTY_IMAGE
 
     salted = hashlib.pbkdf2_hmac("sha256", b"pencil", b"W22ZaJ0SNY7soEsUEjb6gQ==", 4096)

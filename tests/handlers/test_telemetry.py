@@ -16,6 +16,7 @@ from admin_broker import CLIENT, AdminBroker
 from barnabas.handlers import telemetry
 from barnabas.handlers.context import ClientSoftware, RequestContext
 from barnabas.handlers.otlp import read_metrics
+from barnabas.handlers.services import bind
 from barnabas.metadata.image import CLIENT_METRICS, ConfigsImage
 from barnabas.testing.clock import VirtualClock
 from barnabas.wire.errors import (
@@ -39,19 +40,21 @@ class World:
         self.admin = AdminBroker(directory)
         self.software = ClientSoftware()
         self.client = CLIENT._replace(software=self.software)
-        clock = self.admin.broker.clock
+        clock = self.admin.services.runtime.clock
         assert isinstance(clock, VirtualClock)
         self.clock = clock
 
     def subscribe(self, **subscriptions: dict[str, str]) -> None:
         configs = {(CLIENT_METRICS, name): values for name, values in subscriptions.items()}
-        self.admin.broker.image = replace(self.admin.broker.image, configs=ConfigsImage(by_resource=configs))
+        cluster = self.admin.services.cluster
+        cluster.image = replace(cluster.image, configs=ConfigsImage(by_resource=configs))
 
     def ask(self, api: str, request: Any, version: int = 0, client_id: str = "app") -> Any:
         import importlib
 
-        context = RequestContext(self.admin.broker, self.client, version, version, client_id)
-        answer = importlib.import_module(f"barnabas.handlers.{api}").handle(context, request)
+        context = RequestContext(self.client, version, version, client_id)
+        handle = bind(importlib.import_module(f"barnabas.handlers.{api}").handle, self.admin.services)
+        answer = handle(context, request)
 
         async def finish() -> Any:
             return await answer
@@ -125,7 +128,7 @@ def test_a_push_is_kept_and_a_client_comes_once_in_its_interval(world: World) ->
         world.get(subscription.client_instance_id)
     world.pass_ms(1000)
     assert world.push(subscription, gzip.compress(b"second"), codec=1) is ErrorCode.none
-    (instance,) = world.admin.broker.telemetry._instances.values()
+    (instance,) = world.admin.services.telemetry._instances.values()
     assert instance.pushed == b"second"
 
 
@@ -174,7 +177,7 @@ def test_what_is_kept_is_bounded(world: World, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(telemetry, "KEPT_BYTES_MAX", 250)
     for _ in range(30):
         assert world.push(world.get(), bytes(100)) is ErrorCode.none
-    kept = world.admin.broker.telemetry
+    kept = world.admin.services.telemetry
     assert len(kept) == 10
     assert sum(len(instance.pushed) for instance in kept._instances.values()) <= 250
     # Clients that were not seen for long are removed first, even if there is room.

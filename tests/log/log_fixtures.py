@@ -4,8 +4,11 @@ import random
 import uuid
 
 from barnabas.env import Disk
+from barnabas.log.append_result import AppendResult
+from barnabas.log.batch_scan import Damage
 from barnabas.log.log_store import LogStore
-from barnabas.log.partition_log import AppendResult, PartitionLog
+from barnabas.log.partition_log import PartitionLog
+from barnabas.log.recovery import LogCheckpoint
 from barnabas.log.settings import LogSettings
 from barnabas.log.transactions import VerificationGuard
 from barnabas.model import TopicPartition
@@ -50,7 +53,7 @@ def make_batch(
 
 def verified(log: PartitionLog, producer_id: int, *, epoch: int = 0, sequence: int = 0) -> VerificationGuard | None:
     """A guard for a transactional batch that its coordinator has verified."""
-    return log.begin_verification(producer_id, epoch, sequence, supports_epoch_bump=False, now_ms=NOW_MS)
+    return log.producers.begin_verification(producer_id, epoch, sequence, supports_epoch_bump=False, now_ms=NOW_MS)
 
 
 def append_marker(
@@ -66,7 +69,7 @@ def append_marker(
     return log.append_marker(
         marker_batch(marker, producer_id=producer_id, producer_epoch=epoch, now_ms=NOW_MS),
         marker,
-        leader_epoch=max(log.latest_epoch, 0),
+        leader_epoch=max(log.epochs.latest_epoch, 0),
         now_ms=NOW_MS,
         transaction_version=transaction_version,
     )
@@ -88,11 +91,13 @@ def open_log(
         directory,
         PARTITION,
         settings,
+        LogCheckpoint(
+            clean_shutdown=clean,
+            recovery_point=recovery_point,
+            recovery_point_is_lost=recovery_point_is_lost,
+            log_start_offset=log_start_offset,
+        ),
         now_ms=now_ms,
-        clean_shutdown=clean,
-        recovery_point=recovery_point,
-        recovery_point_is_lost=recovery_point_is_lost,
-        log_start_offset=log_start_offset,
         topic_id=TOPIC_ID,
     )
 
@@ -129,6 +134,11 @@ def read_all(log: PartitionLog, *, max_bytes: int = 300) -> list[Batch]:
         batches += whole
         offset = whole[-1].header.next_offset
     return batches
+
+
+def damages_of(log: PartitionLog) -> list[Damage]:
+    """Reads and checks every batch."""
+    return [found for segment in log.segments for found in segment.scan() if isinstance(found, Damage)]
 
 
 def offsets_of(batches: list[Batch]) -> list[tuple[int, int]]:

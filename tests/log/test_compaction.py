@@ -16,7 +16,7 @@ from compaction_cases import (
     records_of,
     values_of,
 )
-from log_fixtures import NOW_MS, PARTITION, append_marker, open_log, open_store, read_all
+from log_fixtures import NOW_MS, PARTITION, append_marker, damages_of, open_log, open_store, read_all
 
 from barnabas.log.compaction import CleanerSettings
 from barnabas.log.compaction_core import group_segments
@@ -90,7 +90,7 @@ def test_young_segments_wait(disk: SimulatedDisk) -> None:
     assert compaction is not None
     assert 0 < compaction.job.end_offset < 20
     young = next(segment for segment in log.segments if segment.base_offset == compaction.job.end_offset)
-    assert young.largest_timestamp() > NOW_MS + 100
+    assert young.indexes.largest_timestamp() > NOW_MS + 100
 
 
 def test_records_without_a_key_go(disk: SimulatedDisk) -> None:
@@ -158,7 +158,7 @@ def test_the_newest_batch_of_a_producer_outlives_its_records(disk: SimulatedDisk
     assert (header.base_offset, header.last_offset, header.record_count) == (newest, newest + 1, 0)
     assert (header.producer_id, header.base_sequence, header.last_sequence) == (7, 1, 2)
 
-    log.flush(NOW_MS)
+    log.flush()
     disk.kill()
     for name in disk.list_dir(log.directory):
         if name.endswith(".snapshot"):
@@ -367,5 +367,5 @@ def test_a_cleaned_log_is_found_again(disk: SimulatedDisk) -> None:
     store.close()
     again = open_store(disk, settings=COMPACTED)
     assert records_of(again.get(PARTITION)) == before
-    assert again.get(PARTITION).verify() == []
+    assert damages_of(again.get(PARTITION)) == []
     assert clean(disk, again) is None, "the cleaner offset was kept"

@@ -7,11 +7,12 @@ import pytest
 from compaction_cases import COMPACTED, RETENTION_MS, clean, new_log, put, record_at, records_of, run, values_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from log_fixtures import NOW_MS, PARTITION, open_store
+from log_fixtures import NOW_MS, PARTITION, damages_of, open_store
 
 from barnabas.log.compaction import CleanerSettings, Compactor
 from barnabas.log.log_store import LogStore
 from barnabas.log.partition_log import PartitionLog
+from barnabas.log.recovery import LogCheckpoint
 from barnabas.records.compression import Codec
 from barnabas.records.record import Record
 from barnabas.testing.disk import PowerCut, SimulatedDisk
@@ -102,7 +103,7 @@ def test_promises(rounds: list[tuple[list[Write], int]], map_bytes: int) -> None
                 assert (offset in kept) == (now_ms < first_ms + RETENTION_MS or first_ms == now_ms)
         for offset in range(log.log_end_offset):
             assert record_at(log, offset) == next((r for r in after if r.offset >= offset), None)
-        assert log.verify() == []
+        assert damages_of(log) == []
         # Reopening the log gives the same records and producer state.
         assert_reopens(disk, log, after, producers)
 
@@ -114,11 +115,11 @@ def assert_reopens(disk: SimulatedDisk, log: PartitionLog, records: list[Record]
     for name in disk.list_dir(log.directory):
         if name.endswith(".log"):
             disk.replace_file(f"{copy}/{name}", disk.read_file(f"{log.directory}/{name}"))
-    reopened = PartitionLog.open(disk, copy, PARTITION, COMPACTED, now_ms=NOW_MS, clean_shutdown=False)
+    reopened = PartitionLog.open(disk, copy, PARTITION, COMPACTED, LogCheckpoint(clean_shutdown=False), now_ms=NOW_MS)
     assert records_of(reopened) == records
     assert reopened.log_end_offset == log.log_end_offset
     assert {id_: entry.last_sequence for id_, entry in reopened.producers.producers.items()} == producers
-    reopened.close(clean=False, now_ms=NOW_MS)
+    reopened.close(clean=False)
     disk.remove_tree("/copy")
 
 
@@ -133,7 +134,7 @@ def written_log() -> tuple[SimulatedDisk, LogStore, PartitionLog]:
     store, log = new_log(disk, replace(COMPACTED, segment_bytes=900))
     Writer(log).write(ROWS)
     log.roll(NOW_MS)
-    log.flush(NOW_MS)
+    log.flush()
     store.checkpoint()
     return disk, store, log
 
@@ -169,7 +170,7 @@ def test_a_crash_at_any_step_leaves_the_log_before_or_after_a_swap(lost: str) ->
             disk.crash(random.Random(step) if lost == "some unsynced" else None)
         store, log = reopened_log(disk)
         assert records_of(log) in states, f"power cut at step {step}"
-        assert log.verify() == []
+        assert damages_of(log) == []
         assert log.producers.producers[7].last_sequence == 59
         assert not [name for name in disk.list_dir(log.directory) if name.endswith((".cleaned", ".swap", ".deleted"))]
         # The interrupted round runs again, with the same result.

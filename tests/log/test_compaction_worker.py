@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from compaction_cases import COMPACTED, DEFAULTS, put, records_of, run, values_of
-from log_fixtures import NOW_MS, PARTITION, TOPIC_ID, open_store
+from log_fixtures import NOW_MS, PARTITION, TOPIC_ID, damages_of, open_store
 from msgspec import json
 
 from barnabas.env import RealDisk
@@ -30,7 +30,7 @@ def written(path: Path, settings: LogSettings = SETTINGS) -> tuple[LogStore, Par
     for n in range(120):
         put(log, *((b"key-%d" % (n * 7 % 31 + m), b"%d" % n * 20) for m in range(10)), codec=n % 5)
     log.roll(NOW_MS)
-    log.flush(NOW_MS)
+    log.flush()
     store.checkpoint()
     return store, log
 
@@ -64,12 +64,12 @@ def test_the_worker_does_what_the_core_does(tmp_path: Path) -> None:
     compactor.finish(compaction, NOW_MS)
     assert store.directories[0].cleaner_offsets == {PARTITION: 1200}
     assert values_of(records_of(log)) == table
-    assert log.verify() == []
+    assert damages_of(log) == []
 
     twin_store, twin = written(tmp_path / "b")
     run(begin(twin_store)[1], DISK)
     for segment, other in zip(log.segments, twin.segments, strict=True):
-        for mine, theirs in zip(segment.existing_paths(), other.existing_paths(), strict=True):
+        for mine, theirs in zip(segment.files.existing_paths(), other.files.existing_paths(), strict=True):
             assert Path(mine).read_bytes() == Path(theirs).read_bytes()
     store.close()
     twin_store.close()
@@ -91,7 +91,7 @@ def test_a_killed_worker_loses_nothing(tmp_path: Path) -> None:
 
     # The broker dies too, before it could clean up.
     os.close(os.open(f"{log.directory}/{7:020d}.log.cleaned", os.O_CREAT | os.O_WRONLY))
-    for file in log.detach():
+    for file in log.store.detach():
         file.close()
     again = open_store(DISK, str(tmp_path), settings=SETTINGS)
     reopened = again.get(PARTITION)
@@ -118,7 +118,7 @@ def test_the_worker_tells_why_it_failed(tmp_path: Path) -> None:
     assert log.segments[1].path(".log") in json.decode(line, type=Failed).reason
     with pytest.raises(CompactionAborted, match="damaged"):
         compaction.handle(line, NOW_MS)
-    for file in log.detach():
+    for file in log.store.detach():
         file.close()
 
 

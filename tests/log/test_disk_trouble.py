@@ -3,7 +3,18 @@
 import errno
 
 import pytest
-from log_fixtures import DIRECTORY, NOW_MS, PARTITION, TOPIC_ID, fill, make_batch, open_log, open_store, read_all
+from log_fixtures import (
+    DIRECTORY,
+    NOW_MS,
+    PARTITION,
+    TOPIC_ID,
+    damages_of,
+    fill,
+    make_batch,
+    open_log,
+    open_store,
+    read_all,
+)
 
 from barnabas.model import TopicPartition
 from barnabas.testing.disk import Fault, SimulatedDisk
@@ -19,12 +30,12 @@ def test_a_full_disk_refuses_the_append_and_keeps_the_log(written: int) -> None:
     disk.inject(Fault("write", "*.log", errno.ENOSPC, written=written))
     with pytest.raises(KafkaStorageError, match=r"disk .* is full"):
         log.append([batch], leader_epoch=1, now_ms=NOW_MS)
-    assert (log.log_end_offset, log.latest_epoch, log.producers.producers) == (3, 0, {})
+    assert (log.log_end_offset, log.epochs.latest_epoch, log.producers.producers) == (3, 0, {})
     assert disk.size(f"{DIRECTORY}/{0:020d}.log") == log.size
     assert len(read_all(log)) == 3
     appended = log.append([batch], leader_epoch=1, now_ms=NOW_MS)
     assert (appended.base_offset, appended.duplicate) == (3, False)
-    assert log.verify() == []
+    assert damages_of(log) == []
 
 
 def test_a_disk_that_fills_up_byte_by_byte() -> None:
@@ -47,7 +58,7 @@ def test_a_disk_that_fills_up_byte_by_byte() -> None:
     assert refused > 20
     assert len(read_all(log)) == acknowledged
     disk.capacity_bytes = None
-    log.close(clean=True, now_ms=NOW_MS)
+    log.close(clean=True)
     assert len(read_all(open_log(disk))) == acknowledged
     disk.kill()
     assert len(read_all(open_log(disk, clean=False))) == acknowledged
@@ -66,7 +77,7 @@ def test_another_error_takes_the_directory_offline_and_no_other() -> None:
     for attempt in (
         lambda: logs[0].append([make_batch()], leader_epoch=0, now_ms=NOW_MS),
         lambda: logs[0].locate(0, max_bytes=100, end_offset=3),
-        lambda: logs[0].begin_flush(NOW_MS),
+        logs[0].begin_flush,
         lambda: logs[0].delete_old_segments(NOW_MS),
         lambda: logs[0].truncate_to(1, NOW_MS),
         lambda: store.delete(TopicPartition("t", 0)),
@@ -89,14 +100,14 @@ def test_a_failed_sync_is_never_taken_for_a_flush() -> None:
     disk = SimulatedDisk()
     log = open_log(disk)
     fill(log, 3)
-    job = log.begin_flush(NOW_MS)
+    job = log.begin_flush()
     assert job is not None
-    assert log.begin_flush(NOW_MS) is None
+    assert log.begin_flush() is None
     disk.inject(Fault("sync", "*.log"))
     job.run()
     with pytest.raises(KafkaStorageError):
         log.finish_flush(job)
-    assert log.recovery_point == 0
+    assert log.flush_state.recovery_point == 0
     assert log.health.is_offline
 
 
@@ -120,7 +131,7 @@ def test_a_slice_that_comes_too_late_does_no_harm() -> None:
     assert found is not None
     log.delete_records(60)
     log.delete_old_segments(NOW_MS)
-    for job in log.due_deletions(NOW_MS + log.settings.file_delete_delay_ms):
+    for job in log.store.due_deletions(NOW_MS + log.settings.file_delete_delay_ms):
         job.run()
     with pytest.raises(KafkaStorageError, match="deleted"):
         found.read()

@@ -9,6 +9,7 @@ from log_fixtures import (
     NOW_MS,
     SMALL,
     append_marker,
+    damages_of,
     fill,
     make_batch,
     offsets_of,
@@ -17,10 +18,10 @@ from log_fixtures import (
     verified,
 )
 
+from barnabas.log.batch_finder import DamagedRecords
 from barnabas.log.batch_scan import Damage
 from barnabas.log.file_names import file_name
 from barnabas.log.partition_log import PartitionLog
-from barnabas.log.searchable_segment import DamagedRecords
 from barnabas.log.settings import LogSettings
 from barnabas.records.batch import Batch, split_batches
 from barnabas.testing.disk import SimulatedDisk
@@ -43,8 +44,8 @@ def killed(disk: SimulatedDisk, settings: LogSettings = ONE_SEGMENT, *, extra: i
     """Batches that were synced, a few that were not, and a kill. The recovery point is SYNCED."""
     log = open_log(disk, settings)
     fill(log, BATCHES, count=BATCH_RECORDS)
-    log.flush(NOW_MS)
-    assert log.recovery_point == SYNCED
+    log.flush()
+    assert log.flush_state.recovery_point == SYNCED
     fill(log, extra, count=BATCH_RECORDS)
     disk.kill()
     return log
@@ -118,7 +119,7 @@ def test_one_damaged_batch_is_refused_and_no_other(number: int, harm: str, clean
     log = killed(disk)
     if clean:
         log = open_log(disk, ONE_SEGMENT, clean=False, recovery_point=SYNCED)
-        log.close(clean=True, now_ms=NOW_MS)
+        log.close(clean=True)
     position, batch = position_of(disk, path_of(0), number)
     at, data = HARMS[harm](position, batch)
     overwrite(disk, path_of(0), at, data)
@@ -133,7 +134,7 @@ def test_one_damaged_batch_is_refused_and_no_other(number: int, harm: str, clean
     assert [(each.position, each.size, each.first_offset, each.next_offset) for each in damages] == [
         (position, len(batch.data), first_offset, first_offset + BATCH_RECORDS)
     ]
-    assert reopened.verify() == damages
+    assert damages_of(reopened) == damages
     assert reopened.append([make_batch()], leader_epoch=0, now_ms=NOW_MS).base_offset == log.log_end_offset
 
 
@@ -165,14 +166,14 @@ def test_several_damages_in_several_segments_are_all_kept(caplog: pytest.LogCapt
             harmed.append(batch.header.base_offset // BATCH_RECORDS)
     reopened = open_log(disk, SMALL, clean=False, recovery_point=bases[4])
     batches, _ = readable(reopened)
-    damages = reopened.verify()
+    damages = damages_of(reopened)
     assert batches == expected(*harmed)
     # Where the recovery point is not known, all of it is scanned.
     disk.kill()
     caplog.clear()
     whole = open_log(disk, SMALL, clean=False, recovery_point=None, recovery_point_is_lost=True)
     assert readable(whole)[0] == batches
-    assert whole.verify() == damages
+    assert damages_of(whole) == damages
     assert "barnabas log verify" in caplog.text
 
 
@@ -196,7 +197,7 @@ def test_damage_at_the_end_of_what_was_synced_is_kept_and_the_log_continues_afte
     log = killed(disk, extra=0)
     if clean:
         log = open_log(disk, ONE_SEGMENT, clean=False, recovery_point=SYNCED)
-        log.close(clean=True, now_ms=NOW_MS)
+        log.close(clean=True)
     position, _ = position_of(disk, path_of(0), BATCHES - 2)
     overwrite(disk, path_of(0), position, random.Random(5).randbytes(log.size - position))
     reopened = open_log(disk, ONE_SEGMENT, clean=clean, recovery_point=SYNCED)
@@ -208,7 +209,7 @@ def test_damage_at_the_end_of_what_was_synced_is_kept_and_the_log_continues_afte
         batches, (damage,) = readable(reopened)
         assert batches == [*expected(total=BATCHES - 2), (SYNCED, SYNCED)]
         assert (damage.position, damage.first_offset, damage.next_offset) == (position, SYNCED - 6, None)
-        reopened.close(clean=True, now_ms=NOW_MS)
+        reopened.close(clean=True)
         reopened = open_log(disk, ONE_SEGMENT, recovery_point=SYNCED + 1)
         assert reopened.log_end_offset == SYNCED + 1
 
@@ -228,7 +229,7 @@ def test_lookups_by_time_pass_over_damage() -> None:
     log = open_log(disk, ONE_SEGMENT)
     for number in range(BATCHES):
         log.append([make_batch(BATCH_RECORDS, timestamp=NOW_MS + number * 1000)], leader_epoch=0, now_ms=NOW_MS)
-    log.flush(NOW_MS)
+    log.flush()
     disk.kill()
     for position, batch in [position_of(disk, path_of(0), number) for number in (20, 21, BATCHES - 1)]:
         overwrite(disk, path_of(0), position, b"\xff" * len(batch.data))
@@ -247,7 +248,7 @@ def test_leader_epochs_are_read_around_damage() -> None:
     log = open_log(disk, ONE_SEGMENT)
     for epoch in (0, 0, 3, 3, 7, 7):
         log.append([make_batch(2)], leader_epoch=epoch, now_ms=NOW_MS)
-    log.flush(NOW_MS)
+    log.flush()
     disk.kill()
     position, _ = position_of(disk, path_of(0), 2)
     overwrite(disk, path_of(0), position + 70, b"\xff")
@@ -265,7 +266,7 @@ def test_a_producer_is_known_after_its_damaged_batch() -> None:
     log = open_log(disk, ONE_SEGMENT)
     for number in range(10):
         log.append([producer_batch(number)], leader_epoch=0, now_ms=NOW_MS)
-    log.close(clean=True, now_ms=NOW_MS)
+    log.close(clean=True)
     log = open_log(disk, ONE_SEGMENT)
     fill(log, 3)
     disk.kill()
@@ -280,7 +281,7 @@ def test_a_producer_is_known_after_its_damaged_batch() -> None:
 def stopped_and_killed(disk: SimulatedDisk, log: PartitionLog) -> int:
     """A clean stop, a start, a few more batches and a kill. Returns where the log ended at the stop."""
     log.high_watermark = log.log_end_offset
-    log.close(clean=True, now_ms=NOW_MS)
+    log.close(clean=True)
     fill(open_log(disk, ONE_SEGMENT), 3)
     disk.kill()
     return log.log_end_offset
@@ -354,7 +355,7 @@ def test_a_transaction_index_that_lies_is_found_out(clean: bool) -> None:
         log.append([batch], leader_epoch=0, now_ms=NOW_MS, guard=verified(log, number))
         append_marker(log, number, commit=False)
     log.high_watermark = log.log_end_offset
-    log.close(clean=True, now_ms=NOW_MS)
+    log.close(clean=True)
     aborted = log.aborted_transactions(0, log.log_end_offset)
     assert len(aborted) == 6
     paths = [f"{DIRECTORY}/{name}" for name in disk.list_dir(DIRECTORY) if name.endswith(".txnindex")]
@@ -365,7 +366,7 @@ def test_a_transaction_index_that_lies_is_found_out(clean: bool) -> None:
             reopened = open_log(disk, SMALL, clean=clean, recovery_point=log.log_end_offset)
             reopened.high_watermark = reopened.log_end_offset
             assert reopened.aborted_transactions(0, 1000) == aborted
-            reopened.close(clean=True, now_ms=NOW_MS)
+            reopened.close(clean=True)
             assert disk.read_file(path) == content
 
 
@@ -375,7 +376,7 @@ def test_leader_epochs_that_lie_are_found_out(content: bytes) -> None:
     log = open_log(disk)
     for epoch in (0, 0, 3, 3, 3):
         log.append([make_batch(2)], leader_epoch=epoch, now_ms=NOW_MS)
-    log.close(clean=True, now_ms=NOW_MS)
+    log.close(clean=True)
     path = f"{DIRECTORY}/leader-epoch-checkpoint"
     assert disk.read_file(path) == b"0\n2\n0 0\n3 4\n"
     disk.replace_file(path, content)
@@ -387,7 +388,7 @@ def test_leader_epochs_of_older_segments_are_checked_when_somebody_asks() -> Non
     log = open_log(disk)
     for epoch in (0, 3, 7):
         fill(log, 20, leader_epoch=epoch)
-    log.close(clean=True, now_ms=NOW_MS)
+    log.close(clean=True)
     assert log.epochs.entries == [(0, 0), (3, 20), (7, 40)]
     for content in (b"0\n3\n0 0\n3 10\n7 40\n", b"0\n3\n0 0\n3 30\n7 40\n", b"0\n3\n0 0\n2 20\n7 40\n"):
         disk.replace_file(f"{DIRECTORY}/leader-epoch-checkpoint", content)
@@ -404,7 +405,7 @@ def test_a_time_index_that_lies_deletes_nothing() -> None:
     for number in range(60):
         log.append([make_batch(timestamp=NOW_MS + number, value=b"v" * 50)], leader_epoch=0, now_ms=NOW_MS)
     log.high_watermark = log.log_end_offset
-    log.close(clean=True, now_ms=NOW_MS)
+    log.close(clean=True)
     base = log.segments[0].base_offset
     content = bytearray(disk.read_file(path_of(base, ".timeindex")))
     content[-12:-4] = (1000).to_bytes(8, "big") if len(content) == 12 else content[-24:-16]

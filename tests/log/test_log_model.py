@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from log_fixtures import NOW_MS, PARTITION, TOPIC_ID, make_batch, open_store, read_all
+from log_fixtures import NOW_MS, PARTITION, TOPIC_ID, damages_of, make_batch, open_store, read_all
 
 from barnabas.log.log_store import LogStore
 from barnabas.log.partition_log import PartitionLog
@@ -147,7 +147,7 @@ class LogMachine(RuleBasedStateMachine):
     @rule(hours=st.integers(0, 5))
     def time_passes(self, hours: int) -> None:
         self.now_ms += hours * HOUR_MS
-        for job in self.log.due_deletions(self.now_ms):
+        for job in self.log.store.due_deletions(self.now_ms):
             job.run()
 
     @rule(part=st.floats(0, 1))
@@ -169,8 +169,8 @@ class LogMachine(RuleBasedStateMachine):
 
     @rule()
     def flush(self) -> None:
-        self.log.flush(self.now_ms)
-        assert self.log.recovery_point == self.log.log_end_offset
+        self.log.flush()
+        assert self.log.flush_state.recovery_point == self.log.log_end_offset
         self.flushed_to = self.log.log_end_offset
 
     @rule()
@@ -261,7 +261,7 @@ class LogMachine(RuleBasedStateMachine):
             for n in range(12):
                 self.append(2, 100, n)
                 if n % 5 == 2:
-                    self.log.flush(self.now_ms)
+                    self.log.flush()
                     flushed_to = self.log.log_end_offset
                     self.store.checkpoint()
         except PowerCut:
@@ -282,7 +282,7 @@ class LogMachine(RuleBasedStateMachine):
             if log.log_start_offset <= base < self.flushed_to:
                 assert survived[base] == data
         self.content = survived
-        self.leader_epoch = max(self.leader_epoch, log.latest_epoch) + 1
+        self.leader_epoch = max(self.leader_epoch, log.epochs.latest_epoch) + 1
         self.check_producers()
         for producer in self.producers:  # a cut may bring back what was truncated, and with it later epochs
             entry = log.producers.producers.get(producer.producer_id)
@@ -308,7 +308,7 @@ class LogMachine(RuleBasedStateMachine):
         for base, data in self.content.items():
             if base >= first_known:
                 assert log.epochs.epoch_at(base) == int.from_bytes(data[12:16], "big")
-        assert log.verify() == []
+        assert damages_of(log) == []
 
 
 def make_prefix(base_offset: int, batch_length: int, leader_epoch: int) -> bytes:

@@ -36,7 +36,7 @@ def read_all(log: PartitionLog) -> list[int]:
 
 
 def flush(log: PartitionLog) -> int:
-    log.flush(NOW_MS)
+    log.flush()
     return log.log_end_offset
 
 
@@ -176,8 +176,7 @@ def test_what_retention_or_the_cleaner_takes_leaves_the_copy() -> None:
         pass
     assert future.segments_to_copy(mover.log) == []
     first = mover.log.segments[0]
-    mover.log._delete_later([first], NOW_MS)
-    mover.log.segments.remove([first])
+    mover.log.store.delete_oldest([first], mover.log.settings, NOW_MS)
     assert future.segments_to_copy(mover.log) == []
     assert f"{first.base_offset:020d}.log" not in disk.list_dir(future.path)
     assert future.size == mover.log.size

@@ -314,7 +314,7 @@ def test_damaged_checkpoints_are_done_without() -> None:
         if name.endswith("-checkpoint"):
             disk.replace_file(f"/logs/{name}", b"0\n3\ntopic 0")
     log = open_store(disk).get(PARTITION)
-    assert (log.log_start_offset, log.log_end_offset, log.recovery_point) == (0, 60, 0)
+    assert (log.log_start_offset, log.log_end_offset, log.flush_state.recovery_point) == (0, 60, 0)
 
 
 def test_on_a_real_disk_one_process_holds_the_lock(tmp_path: Path) -> None:

@@ -3,8 +3,9 @@
 import pytest
 from log_fixtures import DIRECTORY, NOW_MS, SMALL, append_marker, fill, make_batch, open_log, verified
 
+from barnabas.log.append_result import AppendResult
 from barnabas.log.index_file import CorruptIndex
-from barnabas.log.partition_log import AppendResult, PartitionLog
+from barnabas.log.partition_log import PartitionLog
 from barnabas.log.producer_state import GUARDS_MAX
 from barnabas.log.settings import LogSettings
 from barnabas.log.transaction_index import AbortedTransaction, TransactionIndex
@@ -64,7 +65,7 @@ def end(log: PartitionLog, *, commit: bool, producer_id: int = 9, epoch: int = 0
 
 
 def begin_v2(log: PartitionLog, *, epoch: int, sequence: int = 0) -> VerificationGuard | None:
-    return log.begin_verification(9, epoch, sequence, supports_epoch_bump=True, now_ms=NOW_MS)
+    return log.producers.begin_verification(9, epoch, sequence, supports_epoch_bump=True, now_ms=NOW_MS)
 
 
 # Markers
@@ -327,7 +328,7 @@ def test_transactions_outlive_a_restart(how: str) -> None:
     expected = log.aborted_transactions(0, log.log_end_offset)
     assert expected == [(9, 41, marker, 0)]
     if how == "clean":
-        log.close(clean=True, now_ms=NOW_MS)
+        log.close(clean=True)
     else:
         disk.kill()
     if how == "snapshots lost":
@@ -355,14 +356,14 @@ def test_a_damaged_index_is_made_anew(damage: bytes) -> None:
         end(log, commit=n % 3 == 0)
     expected = log.aborted_transactions(0, log.log_end_offset)
     assert len(expected) == 20
-    log.close(clean=True, now_ms=NOW_MS)
+    log.close(clean=True)
     files = [name for name in disk.list_dir(DIRECTORY) if name.endswith(".txnindex")]
     assert len(files) > 2
     for name in files:
         disk.replace_file(f"{DIRECTORY}/{name}", damage)
     log = open_log(disk)
     assert log.aborted_transactions(0, log.log_end_offset) == expected
-    log.close(clean=True, now_ms=NOW_MS)
+    log.close(clean=True)
     assert open_log(disk).aborted_transactions(0, 10**6) == expected
 
 
@@ -388,7 +389,7 @@ def test_retention_takes_the_index_with_the_segment() -> None:
     assert any(name.endswith(".txnindex") for name in disk.list_dir(DIRECTORY))
     log.delete_records(90)
     log.delete_old_segments(NOW_MS)
-    for job in log.due_deletions(NOW_MS + SMALL.file_delete_delay_ms):
+    for job in log.store.due_deletions(NOW_MS + SMALL.file_delete_delay_ms):
         job.run()
     assert not any(".txnindex" in name for name in disk.list_dir(DIRECTORY))
     assert not log.aborted_transactions(0, 1000)
@@ -399,7 +400,7 @@ def test_silent_producers_go_open_transactions_stay() -> None:
     send(log, 0)
     verified(log, 10)
     for _ in range(2):
-        log.expire_producers(NOW_MS + 1000)
+        log.producers.expire(NOW_MS + 1000, log.settings.producer_id_expiration_ms)
     assert list(log.producers.producers) == [9]
     assert not log.producers.guards
 

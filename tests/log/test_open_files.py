@@ -106,7 +106,7 @@ def test_a_log_of_many_segments_keeps_few_files_open(tmp_path: Path) -> None:
     for index in range(60):
         batch = build_batch([Record(timestamp=1000, value=b"%04d" % index * 20)])
         log.append([read_batch(batch)], leader_epoch=0, now_ms=1000)
-    log.flush(1000)
+    log.flush()
     assert len(log.segments) > 25
     for offset in random.Random(1).sample(range(60), 60):
         located = log.locate(offset, max_bytes=1, end_offset=60)
@@ -114,7 +114,7 @@ def test_a_log_of_many_segments_keeps_few_files_open(tmp_path: Path) -> None:
         (found,) = split_batches(located.read())
         assert found.header.base_offset == offset
         assert open_below(tmp_path) <= 5
-    log.close(clean=True, now_ms=2000)
+    log.close(clean=True)
     assert open_below(tmp_path) == 0
 
 

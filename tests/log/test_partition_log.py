@@ -14,7 +14,7 @@ def test_offsets_are_assigned_one_after_another() -> None:
     first = log.append([make_batch(3), make_batch(2)], leader_epoch=4, now_ms=NOW_MS)
     assert (first.base_offset, first.last_offset, first.duplicate, first.log_append_time) == (0, 4, False, -1)
     second = log.append([make_batch()], leader_epoch=5, now_ms=NOW_MS)
-    assert (second.base_offset, log.log_end_offset, log.latest_epoch) == (5, 6, 5)
+    assert (second.base_offset, log.log_end_offset, log.epochs.latest_epoch) == (5, 6, 5)
     batches = read_all(log)
     assert offsets_of(batches) == [(0, 2), (3, 4), (5, 5)]
     assert [batch.header.leader_epoch for batch in batches] == [4, 4, 5]
@@ -68,7 +68,7 @@ def test_roll_when_an_index_is_full() -> None:
     log = open_log(SimulatedDisk(), LogSettings(index_interval_bytes=0, segment_index_bytes=48))
     fill(log, 30)
     assert len(log.segments) > 4
-    assert all(segment.indexes()[1].size_bytes <= 48 for segment in log.segments)
+    assert all(segment.indexes.both()[1].size_bytes <= 48 for segment in log.segments)
     assert len(read_all(log)) == 30
 
 
@@ -118,7 +118,7 @@ def test_a_read_never_goes_past_the_end_it_is_given(restarted: bool) -> None:
     log = open_log(disk)
     fill(log, 40, count=3)
     if restarted:
-        log.close(clean=True, now_ms=NOW_MS)
+        log.close(clean=True)
         log = open_log(disk)
     for end_offset in range(log.log_end_offset + 1):
         for offset in range(0, log.log_end_offset, 7):
@@ -151,7 +151,7 @@ def test_bytes_from_before_the_start_are_checked_once() -> None:
     disk = SimulatedDisk()
     log = open_log(disk, LogSettings())
     fill(log, 10)
-    log.close(clean=True, now_ms=NOW_MS)
+    log.close(clean=True)
     log = open_log(disk, LogSettings())
     found = log.locate(0, max_bytes=10**6, end_offset=10)
     assert found is not None
@@ -192,5 +192,5 @@ def test_an_empty_sealed_segment_is_passed_over() -> None:
     log.append_replicated([make_batch(base_offset=2**31 + 5, leader_epoch=0)], now_ms=NOW_MS)
     assert [segment.size > 0 for segment in log.segments] == [False, True]
     assert offsets_of(read_all(log)) == [(2**31 + 5,) * 2]
-    log.close(clean=True, now_ms=NOW_MS)
+    log.close(clean=True)
     assert offsets_of(read_all(open_log(disk))) == [(2**31 + 5,) * 2]

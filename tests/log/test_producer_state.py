@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from log_fixtures import NOW_MS, fill, make_batch, open_log
 
-from barnabas.log.partition_log import AppendResult, PartitionLog
+from barnabas.log.append_result import AppendResult
+from barnabas.log.partition_log import PartitionLog
 from barnabas.log.producer_snapshot import CorruptSnapshot, decode_snapshot, encode_snapshot
 from barnabas.log.producer_state import BatchMetadata, ProducerEntry
 from barnabas.log.settings import LogSettings
@@ -76,11 +77,11 @@ def test_several_batches_in_one_append_follow_one_another() -> None:
 def test_a_silent_producer_is_forgotten() -> None:
     log = open_log(SimulatedDisk(), LogSettings(producer_id_expiration_ms=1000))
     send(log, 0)
-    log.expire_producers(NOW_MS + 999)
+    log.producers.expire(NOW_MS + 999, log.settings.producer_id_expiration_ms)
     with pytest.raises(OutOfOrderSequenceNumber):
         send(log, 77)
     for _ in range(2):
-        log.expire_producers(NOW_MS + 1000)
+        log.producers.expire(NOW_MS + 1000, log.settings.producer_id_expiration_ms)
     assert send(log, 77).base_offset == 1
 
 
@@ -92,7 +93,7 @@ def test_a_producer_of_old_records_is_known_after_a_restart(clean: bool) -> None
     last_year = NOW_MS - 366 * 24 * 3_600_000
     send(log, 0, timestamp=last_year)
     if clean:
-        log.close(clean=True, now_ms=NOW_MS)
+        log.close(clean=True)
     else:
         disk.kill()
     log = open_log(disk, LogSettings(), clean=clean)
@@ -103,9 +104,9 @@ def test_a_producer_of_old_records_is_known_as_long_as_it_writes() -> None:
     log = open_log(SimulatedDisk(), LogSettings(producer_id_expiration_ms=1000))
     for sequence in range(5):
         send(log, sequence, timestamp=NOW_MS - 5000)
-        log.expire_producers(NOW_MS)
+        log.producers.expire(NOW_MS, log.settings.producer_id_expiration_ms)
         assert send(log, sequence, timestamp=NOW_MS - 5000).duplicate
-    log.expire_producers(NOW_MS)
+    log.producers.expire(NOW_MS, log.settings.producer_id_expiration_ms)
     assert not log.producers.producers
 
 
@@ -116,7 +117,7 @@ def test_producers_outlive_the_records_that_retention_took() -> None:
     fill(log, 60)
     log.delete_records(60)
     log.delete_old_segments(NOW_MS)
-    log.close(clean=True, now_ms=NOW_MS)
+    log.close(clean=True)
     log = open_log(disk)
     assert log.log_start_offset > 3
     assert send(log, 0, 3).duplicate

@@ -1,11 +1,11 @@
 """Opening a log after a crash, or with damaged files."""
 
 import pytest
-from log_fixtures import DIRECTORY, NOW_MS, SMALL, fill, make_batch, offsets_of, open_log, read_all
+from log_fixtures import DIRECTORY, NOW_MS, SMALL, damages_of, fill, make_batch, offsets_of, open_log, read_all
 
+from barnabas.log.batch_finder import DamagedRecords
 from barnabas.log.file_names import file_name
 from barnabas.log.partition_log import PartitionLog
-from barnabas.log.searchable_segment import DamagedRecords
 from barnabas.log.settings import LogSettings
 from barnabas.records.batch import split_batches
 from barnabas.testing.disk import SimulatedDisk
@@ -30,7 +30,7 @@ def filled(disk: SimulatedDisk, settings: LogSettings = SMALL, batches: int = 60
 def closed(disk: SimulatedDisk, settings: LogSettings = SMALL, batches: int = 60) -> list[int]:
     """A log closed cleanly; returns the base offsets of its segments."""
     log = filled(disk, settings, batches)
-    log.close(clean=True, now_ms=NOW_MS)
+    log.close(clean=True)
     return [segment.base_offset for segment in log.segments]
 
 
@@ -50,7 +50,7 @@ def test_a_torn_tail_is_cut_at_every_byte() -> None:
         kept = sum(end <= size for end in ends) - 1
         assert log.size == torn.size(path_of(0, ".log")) == ends[kept]
         assert offsets_of(read_all(log)) == [(0, 0), (1, 2), (3, 5), (6, 9)][:kept]
-        assert log.latest_epoch == kept - 1
+        assert log.epochs.latest_epoch == kept - 1
         appended = log.append([make_batch()], leader_epoch=9, now_ms=NOW_MS)
         assert appended.base_offset == (0, 1, 3, 6, 10)[kept]
 
@@ -78,13 +78,13 @@ def test_a_bad_batch_in_the_unflushed_part_ends_the_log() -> None:
     assert len(read_all(reopened)) == second.base_offset + 3
     assert not [name for name in disk.list_dir(DIRECTORY) if name.startswith(f"{log.segments[2].base_offset:020d}")]
     fill(reopened, 30)
-    assert reopened.verify() == []
+    assert damages_of(reopened) == []
 
 
 def test_only_what_was_not_flushed_is_scanned() -> None:
     disk = SimulatedDisk()
     log = filled(disk)
-    log.flush(NOW_MS)
+    log.flush()
     first = log.segments[0]
     overwrite(disk, first.file.path, 70, b"\xff\xff")
     disk.kill()
@@ -114,7 +114,7 @@ def test_damage_in_flushed_data_is_reported_and_not_served() -> None:
     after = log.locate(bases[1] + 3, max_bytes=1, end_offset=log.log_end_offset)
     assert after is not None
     assert offsets_of(list(split_batches(after.read()))) == [(bases[1] + 3,) * 2]
-    (damage,) = log.verify()
+    (damage,) = damages_of(log)
     assert (damage.position, damage.size) == (found.position, found.size)
     assert (damage.first_offset, damage.next_offset) == (bases[1] + 2, bases[1] + 3)
 
@@ -127,7 +127,7 @@ def test_a_broken_header_in_flushed_data_is_reported_and_not_served() -> None:
     found = segment.seek(bases[1] + 2)
     assert found is not None
     overwrite(disk, segment.file.path, found.position + 8, b"\xff\xff\xff\xff")
-    (damage,) = log.verify()
+    (damage,) = damages_of(log)
     assert (damage.position, damage.size) == (found.position, found.size)
     with pytest.raises(
         DamagedRecords, match=rf"byte {found.position} .*next readable offset is {bases[1] + 3}.*log verify"
@@ -195,7 +195,7 @@ def test_producers_survive_missing_and_damaged_snapshots(damage: str, clean: boo
         batches.append(batch)
         log.append([batch], leader_epoch=0, now_ms=NOW_MS)
     if clean:
-        log.close(clean=True, now_ms=NOW_MS)
+        log.close(clean=True)
     else:
         disk.kill()
     snapshots = [name for name in disk.list_dir(DIRECTORY) if name.endswith(".snapshot")]
@@ -222,7 +222,7 @@ def test_lost_leader_epochs_are_read_from_the_batches(content: bytes | None) -> 
     log = open_log(disk)
     for epoch in (0, 0, 3, 3, 7):
         log.append([make_batch(2)], leader_epoch=epoch, now_ms=NOW_MS)
-    log.close(clean=True, now_ms=NOW_MS)
+    log.close(clean=True)
     path = f"{DIRECTORY}/leader-epoch-checkpoint"
     assert disk.read_file(path) == b"0\n3\n0 0\n3 4\n7 8\n"
     if content is None:
@@ -239,7 +239,7 @@ def test_a_log_start_past_the_end_removes_nothing() -> None:
     log = open_log(disk, log_start_offset=500)
     assert (log.log_start_offset, log.log_end_offset) == (500, 500)
     assert log.append([make_batch()], leader_epoch=0, now_ms=NOW_MS).base_offset == 500
-    log.close(clean=True, now_ms=NOW_MS)
+    log.close(clean=True)
     assert len(read_all(open_log(disk))) == 61
 
 

@@ -109,7 +109,7 @@ class TransactionsMachine(RuleBasedStateMachine):
                     transactional=True,
                 )
             )
-            guard = log.begin_verification(
+            guard = log.producers.begin_verification(
                 producer.producer_id,
                 producer.epoch,
                 producer.sequence,
@@ -157,7 +157,7 @@ class TransactionsMachine(RuleBasedStateMachine):
 
     @rule()
     def flush(self) -> None:
-        self.log.flush(self.now_ms)
+        self.log.flush()
         self.store.checkpoint()
 
     @rule(part=st.floats(0, 1))
@@ -178,7 +178,7 @@ class TransactionsMachine(RuleBasedStateMachine):
     def compact(self, later_ms: int) -> None:
         self.now_ms += later_ms
         clean(self.disk, self.store, now_ms=self.now_ms)
-        for job in self.log.due_deletions(self.now_ms + SETTINGS.file_delete_delay_ms):
+        for job in self.log.store.due_deletions(self.now_ms + SETTINGS.file_delete_delay_ms):
             job.run()
 
     # Lives

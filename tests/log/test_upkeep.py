@@ -5,7 +5,18 @@ import random
 from pathlib import Path
 
 import pytest
-from log_fixtures import DIRECTORY, NOW_MS, SMALL, TOPIC_ID, fill, make_batch, offsets_of, open_log, read_all
+from log_fixtures import (
+    DIRECTORY,
+    NOW_MS,
+    SMALL,
+    TOPIC_ID,
+    damages_of,
+    fill,
+    make_batch,
+    offsets_of,
+    open_log,
+    read_all,
+)
 
 from barnabas.env import Disk
 from barnabas.env.disk import RealDisk
@@ -25,7 +36,7 @@ def test_retention_by_time_takes_whole_old_segments() -> None:
     for n in range(30):
         log.append([make_batch(timestamp=NOW_MS + n * 100, value=b"v" * 50)], leader_epoch=0, now_ms=NOW_MS)
     log.high_watermark = log.log_end_offset
-    newest = [segment.largest_timestamp() for segment in log.segments]
+    newest = [segment.indexes.largest_timestamp() for segment in log.segments]
     now_ms = newest[2] + 1001
     assert log.delete_old_segments(now_ms) == 3
     assert log.log_start_offset == log.segments[0].base_offset
@@ -70,11 +81,11 @@ def test_deleted_files_go_in_two_steps() -> None:
     count = log.delete_old_segments(NOW_MS)
     deleted = [name for name in disk.list_dir(DIRECTORY) if name.endswith(".deleted")]
     assert len(deleted) == count * 4 - 1  # no snapshot at offset 0
-    assert log.due_deletions(NOW_MS + 59_999) == []
-    (job,) = log.due_deletions(NOW_MS + 60_000)
+    assert log.store.due_deletions(NOW_MS + 59_999) == []
+    (job,) = log.store.due_deletions(NOW_MS + 60_000)
     job.run()
     assert not [name for name in disk.list_dir(DIRECTORY) if name.endswith(".deleted")]
-    assert log.due_deletions(NOW_MS + DAY_MS) == []
+    assert log.store.due_deletions(NOW_MS + DAY_MS) == []
 
 
 def test_records_can_be_deleted_up_to_the_high_watermark() -> None:
@@ -105,7 +116,7 @@ def test_truncation(offset: int) -> None:
     newest = log.offset_of_max_timestamp()
     assert (newest.offset if newest else -1) == end - 1
     log.append([make_batch()], leader_epoch=9, now_ms=NOW_MS)
-    log.close(clean=True, now_ms=NOW_MS)
+    log.close(clean=True)
     assert offsets_of(read_all(open_log(disk)))[-1] == (end, end)
 
 
@@ -115,9 +126,9 @@ def test_starting_anew_at_an_offset() -> None:
     fill(log, 60)
     log.truncate_fully_and_start_at(100, NOW_MS)
     assert (log.log_start_offset, log.high_watermark, log.log_end_offset, log.size) == (100, 100, 100, 0)
-    assert log.latest_epoch == -1
+    assert log.epochs.latest_epoch == -1
     log.append([make_batch()], leader_epoch=0, now_ms=NOW_MS)
-    log.close(clean=True, now_ms=NOW_MS)
+    log.close(clean=True)
     assert offsets_of(read_all(open_log(disk))) == [(100, 100)]
 
 
@@ -125,12 +136,12 @@ def test_a_flush_syncs_what_was_there_when_it_began() -> None:
     disk = SimulatedDisk()
     log = open_log(disk)
     fill(log, 30)
-    job = log.begin_flush(NOW_MS)
+    job = log.begin_flush()
     assert job is not None
     fill(log, 30)
     job.run()
     log.finish_flush(job)
-    assert (log.recovery_point, log.unflushed_messages) == (30, 30)
+    assert (log.flush_state.recovery_point, log.log_end_offset) == (30, 60)
     disk.crash()
     log = open_log(disk, clean=False, recovery_point=log.checkpointed_recovery_point)
     assert 30 <= log.log_end_offset < 60  # the rest of its last segment may have come along
@@ -143,10 +154,10 @@ def test_a_flush_outlives_the_segments_that_retention_takes_meanwhile(simulated:
     directory = DIRECTORY if simulated else str(tmp_path / "t-0")
     log = open_log(disk, LogSettings(segment_bytes=600, retention_ms=0), directory=directory)
     fill(log, 30)
-    job = log.begin_flush(NOW_MS)
+    job = log.begin_flush()
     assert job is not None
     assert log.delete_old_segments(NOW_MS + DAY_MS) > 0
-    for deletion in log.due_deletions(NOW_MS + 2 * DAY_MS):
+    for deletion in log.store.due_deletions(NOW_MS + 2 * DAY_MS):
         deletion.run()
     job.run()
     log.finish_flush(job)
@@ -157,9 +168,8 @@ def test_a_flush_outlives_the_segments_that_retention_takes_meanwhile(simulated:
 def test_nothing_to_flush_is_no_job() -> None:
     log = open_log(SimulatedDisk())
     fill(log, 3)
-    log.flush(NOW_MS + 5)
-    assert log.last_flush_ms == NOW_MS + 5
-    assert log.begin_flush(NOW_MS) is None
+    log.flush()
+    assert log.begin_flush() is None
 
 
 def test_times_lead_to_records() -> None:
@@ -219,13 +229,13 @@ def clean_first_two(disk: SimulatedDisk, log: PartitionLog) -> tuple[list[Segmen
         disk, DIRECTORY, 0, index_interval_bytes=200, now_ms=NOW_MS, cache=IndexCache(), suffix=CLEANED
     )
     for segment in old:
-        for position, header in segment.headers():
+        for position, header in segment.batches.headers():
             if header.base_offset % 2 == 0:
                 data = segment.file.read_at(position, header.size)
                 place = BatchPlacement(header.base_offset, header.last_offset, header.max_timestamp, header.size)
                 cleaned.append([data], [place])
     cleaned.seal()
-    for path in cleaned.existing_paths():
+    for path in cleaned.files.existing_paths():
         disk.open(path).sync()
     disk.sync_dir(DIRECTORY)
     cleaned.synced = True
@@ -240,15 +250,15 @@ def test_cleaned_segments_take_the_place_of_their_sources() -> None:
     assert found is not None
     cleaned, old = clean_first_two(disk, log)
     end = log.segments[2].base_offset
-    log.replace_segments(cleaned, old, NOW_MS)
+    log.store.replace(cleaned, old, log.settings, NOW_MS)
     expected = [(n, n) for n in range(60) if n % 2 == 0 or n >= end]
     assert offsets_of(read_all(log)) == expected
     assert found.read()
     assert log.size == sum(segment.size for segment in log.segments)
-    for job in log.due_deletions(NOW_MS + 60_000):
+    for job in log.store.due_deletions(NOW_MS + 60_000):
         job.run()
     assert not [name for name in disk.list_dir(DIRECTORY) if name.endswith((".swap", ".cleaned", ".deleted"))]
-    log.close(clean=True, now_ms=NOW_MS)
+    log.close(clean=True)
     assert offsets_of(read_all(open_log(disk))) == expected
 
 
@@ -258,9 +268,9 @@ def test_only_sealed_runs_can_be_replaced() -> None:
     fill(log, 60)
     cleaned, old = clean_first_two(disk, log)
     with pytest.raises(ValueError, match="sealed"):
-        log.replace_segments(cleaned, [*old, log.segments.active], NOW_MS)
+        log.store.replace(cleaned, [*old, log.segments.active], log.settings, NOW_MS)
     with pytest.raises(ValueError, match="begin"):
-        log.replace_segments(cleaned, old[1:], NOW_MS)
+        log.store.replace(cleaned, old[1:], log.settings, NOW_MS)
 
 
 @pytest.mark.parametrize("power", [True, False])
@@ -269,15 +279,15 @@ def test_a_swap_cut_short_anywhere_is_undone_or_completed(power: bool) -> None:
         disk = SimulatedDisk()
         log = open_log(disk, SMALL)
         fill(log, 60)
-        log.flush(NOW_MS)
+        log.flush()
         cleaned, old = clean_first_two(disk, log)
         end = log.segments[2].base_offset
         whole = [(n, n) for n in range(60)]
         thinned = [(n, n) for n in range(60) if n % 2 == 0 or n >= end]
         disk.power_cut_at = disk.operations + step
         try:
-            log.replace_segments(cleaned, old, NOW_MS)
-            for job in log.due_deletions(NOW_MS + 60_000):
+            log.store.replace(cleaned, old, log.settings, NOW_MS)
+            for job in log.store.due_deletions(NOW_MS + 60_000):
                 job.run()
             finished = True
         except PowerCut:
@@ -286,10 +296,14 @@ def test_a_swap_cut_short_anywhere_is_undone_or_completed(power: bool) -> None:
             disk.crash(random.Random(step))
         else:
             disk.kill()
-        reopened = open_log(disk, clean=False, recovery_point=log.checkpointed_recovery_point)
+        reopened = open_log(
+            disk,
+            clean=False,
+            recovery_point=log.checkpointed_recovery_point,
+        )
         found = offsets_of(read_all(reopened))
         assert found in (whole, thinned)
-        assert reopened.verify() == []
+        assert damages_of(reopened) == []
         if finished:
             assert found == thinned
             assert step > 10

@@ -1,6 +1,4 @@
-"""Effective values: precedence, sources, synonyms; typed settings; the properties syntax."""
-
-import contextlib
+"""Effective values: precedence, sources, synonyms; typed settings."""
 
 import pytest
 from hypothesis import given
@@ -14,12 +12,10 @@ from barnabas.metadata.configs import (
     effective_broker_configs,
     effective_topic_config,
     effective_topic_configs,
-    parse_properties,
     resolve_topic_settings,
     value_text,
 )
 from barnabas.metadata.configs.effective import topic_value, with_both_node_ids
-from barnabas.wire.errors import InvalidConfig
 
 
 def test_a_topics_retention_follows_kafkas_precedence() -> None:
@@ -138,49 +134,3 @@ def test_broker_values_are_typed() -> None:
     assert broker.number("log.cleaner.min.cleanable.ratio") == 0.5
     with pytest.raises(TypeError, match="not an integer"):
         broker.integer("log.dirs")
-
-
-def test_the_properties_syntax_is_javas() -> None:
-    text = (
-        "# comment\n! comment\n\na=1\nb : 2\r\nc 3\nd\n  e = x \\\n    y\\\n    z\n"
-        "f\\ g\\=h=i\nuni=\\u00e9\\t|\nk=v=w:x\nback=c:\\\\dir\\\\\nlast=\\"
-    )
-    assert parse_properties(text) == {
-        "a": "1",
-        "b": "2",
-        "c": "3",
-        "d": "",
-        "e": "x yz",
-        "f g=h": "i",
-        "uni": "é\t|",
-        "k": "v=w:x",
-        "back": "c:\\dir\\",
-        "last": "",
-    }
-    with pytest.raises(InvalidConfig, match="Malformed"):
-        parse_properties("a=\\u12")
-
-
-@given(st.dictionaries(st.text(min_size=1), st.text().map(str.strip)))
-def test_escaped_properties_read_back(properties: dict[str, str]) -> None:
-    def escape(text: str) -> str:
-        return "".join(c if c.isascii() and c.isalnum() else _unicode_escape(c) for c in text)
-
-    text = "\n".join(f"{escape(key)}={escape(value)}" for key, value in properties.items())
-    read = parse_properties(text)
-    assert {k.encode("utf-16", "surrogatepass").decode("utf-16"): _joined(v) for k, v in read.items()} == properties
-
-
-def _unicode_escape(character: str) -> str:
-    units = character.encode("utf-16-be", "surrogatepass")
-    return "".join(f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2))
-
-
-def _joined(text: str) -> str:
-    return text.encode("utf-16", "surrogatepass").decode("utf-16")
-
-
-@given(st.text())
-def test_no_text_breaks_the_properties_parser(text: str) -> None:
-    with contextlib.suppress(InvalidConfig):
-        parse_properties(text)

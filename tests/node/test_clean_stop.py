@@ -5,7 +5,7 @@ import json
 import uuid
 from pathlib import Path
 
-from barnabas.coordinator.group.coordinator import GroupCoordinator
+from barnabas.coordinator.group_coordinator import GroupCoordinator
 from barnabas.metadata.delta import replay
 from barnabas.metadata.image import EMPTY_IMAGE
 from barnabas.metadata.records import (

@@ -10,15 +10,16 @@ from typing import TypeVar
 from barnabas.env import ThreadWorkers
 from barnabas.env.time_slices import TimeSlices
 from barnabas.handlers import fetch, produce
-from barnabas.handlers.context import Broker, ClientConnection, RequestContext
+from barnabas.handlers.context import ClientConnection, RequestContext
 from barnabas.handlers.fetch import ANSWER_BYTES_MAX, COPIED_BYTES_MAX, PARTITIONS_AT_ONCE
+from barnabas.handlers.services import Services, bind
 from barnabas.node.broker_node import BrokerNode
 from barnabas.records.record import Record, build_batch
 from barnabas.wire.fetch_response import FetchAnswer
 from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from barnabas.wire.produce_request import PartitionRecords, ProduceCall, TopicRecords
+from barnabas.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 
-CLIENT = ClientConnection("127.0.0.1", 1, "PLAINTEXT", "127.0.0.1")
+CONTEXT = RequestContext(ClientConnection("127.0.0.1", 1, "PLAINTEXT", "127.0.0.1"), 12, 12, None)
 MANY = PARTITIONS_AT_ONCE + 1
 
 T = TypeVar("T")
@@ -32,27 +33,32 @@ class CountingWorkers(ThreadWorkers):
         return super().run(call)
 
 
-def with_broker(scenario: Callable[[Broker], Awaitable[T]], data_dir: Path, workers: ThreadWorkers | None = None) -> T:
+def with_broker(
+    scenario: Callable[[Services], Awaitable[T]], data_dir: Path, workers: ThreadWorkers | None = None
+) -> T:
     async def run() -> T:
         properties = {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": str(data_dir)}
         node = BrokerNode(properties, workers=workers)
         await node.start()
         try:
-            await node._broker.auto_create_topic("t")
-            return await asyncio.wait_for(scenario(node._broker), 60)
+            await node._services.topic_maker.auto_create("t")
+            return await asyncio.wait_for(scenario(node._services), 60)
         finally:
             await node.stop()
 
     return asyncio.run(run())
 
 
-def append(broker: Broker, value: bytes) -> None:
+def append(services: Services, value: bytes) -> None:
     batch = build_batch([Record(timestamp=int(time.time() * 1000), value=value)])
-    call = ProduceCall(None, -1, 1000, [TopicRecords("t", None, [PartitionRecords(0, batch)])])
-    produce.handle(RequestContext(broker, CLIENT, 12, 12, None), call)
+    topic = TopicProduceData(name="t", partition_data=(PartitionProduceData(index=0, records=batch),))
+    call = ProduceRequest(acks=-1, timeout=datetime.timedelta(seconds=1), topic_data=(topic,))
+    bind(produce.handle, services)(CONTEXT, call)
 
 
-def ask(broker: Broker, *, times: int, max_bytes: int, max_wait_s: float = 0) -> "FetchAnswer | Awaitable[FetchAnswer]":
+def ask(
+    services: Services, *, times: int, max_bytes: int, max_wait_s: float = 0
+) -> "FetchAnswer | Awaitable[FetchAnswer]":
     """The same partition many times, which counts as many partitions."""
     asked = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=max_bytes)
     request = FetchRequest(
@@ -61,7 +67,8 @@ def ask(broker: Broker, *, times: int, max_bytes: int, max_wait_s: float = 0) ->
         max_bytes=2**31 - 1,
         topics=(FetchTopic(topic="t", partitions=(asked,) * times),),
     )
-    return fetch.handle(RequestContext(broker, CLIENT, 12, 12, None), request)
+    answer: FetchAnswer | Awaitable[FetchAnswer] = bind(fetch.handle, services)(CONTEXT, request)
+    return answer
 
 
 async def finished(answer: "FetchAnswer | Awaitable[FetchAnswer]") -> FetchAnswer:
@@ -69,9 +76,9 @@ async def finished(answer: "FetchAnswer | Awaitable[FetchAnswer]") -> FetchAnswe
 
 
 def test_others_are_served_while_many_partitions_are_read(tmp_path: Path) -> None:
-    async def scenario(broker: Broker) -> int:
-        broker.time_slices = TimeSlices(slice_s=0)
-        reading = asyncio.ensure_future(finished(ask(broker, times=MANY, max_bytes=100)))
+    async def scenario(services: Services) -> int:
+        services.runtime.time_slices = TimeSlices(slice_s=0)
+        reading = asyncio.ensure_future(finished(ask(services, times=MANY, max_bytes=100)))
         rounds = 0
         while not reading.done():
             rounds += 1
@@ -83,12 +90,12 @@ def test_others_are_served_while_many_partitions_are_read(tmp_path: Path) -> Non
 
 
 def test_a_record_that_comes_while_many_partitions_are_read_is_not_missed(tmp_path: Path) -> None:
-    async def scenario(broker: Broker) -> FetchAnswer:
-        broker.time_slices = TimeSlices(slice_s=0)
-        reading = asyncio.ensure_future(finished(ask(broker, times=MANY, max_bytes=1000, max_wait_s=300)))
+    async def scenario(services: Services) -> FetchAnswer:
+        services.runtime.time_slices = TimeSlices(slice_s=0)
+        reading = asyncio.ensure_future(finished(ask(services, times=MANY, max_bytes=1000, max_wait_s=300)))
         for _ in range(MANY // 2):
             await asyncio.sleep(0)
-        append(broker, b"in the middle of the first pass")
+        append(services, b"in the middle of the first pass")
         return await reading
 
     answer = with_broker(scenario, tmp_path)
@@ -96,13 +103,13 @@ def test_a_record_that_comes_while_many_partitions_are_read_is_not_missed(tmp_pa
 
 
 def test_a_record_that_comes_after_many_partitions_were_read_wakes_the_fetch(tmp_path: Path) -> None:
-    async def scenario(broker: Broker) -> FetchAnswer:
-        reading = asyncio.ensure_future(finished(ask(broker, times=MANY, max_bytes=1000, max_wait_s=300)))
-        partition = broker.replicas.get("t", 0)
+    async def scenario(services: Services) -> FetchAnswer:
+        reading = asyncio.ensure_future(finished(ask(services, times=MANY, max_bytes=1000, max_wait_s=300)))
+        partition = services.replicas.get("t", 0)
         for _ in range(10 * MANY):  # far more rounds of the loop than the first pass takes
             await asyncio.sleep(0)
         assert partition._watchers
-        append(broker, b"after the first pass")
+        append(services, b"after the first pass")
         answer = await reading
         assert not partition._watchers
         return answer
@@ -113,20 +120,20 @@ def test_a_record_that_comes_after_many_partitions_were_read_wakes_the_fetch(tmp
 def test_a_long_answer_is_copied_by_a_worker_and_is_whole(tmp_path: Path) -> None:
     workers = CountingWorkers()
 
-    async def scenario(broker: Broker) -> None:
+    async def scenario(services: Services) -> None:
         values = [bytes([index]) * 900_000 for index in range(8)]
         for value in values:
-            append(broker, value)
+            append(services, value)
         runs = workers.runs
-        short = await finished(ask(broker, times=1, max_bytes=1_000_000))
+        short = await finished(ask(services, times=1, max_bytes=1_000_000))
         assert workers.runs == runs
-        long = await finished(ask(broker, times=1, max_bytes=10_000_000))
+        long = await finished(ask(services, times=1, max_bytes=10_000_000))
         assert workers.runs == runs + 1
         records = long.topics[0].partitions[0].records
         assert len(records) > 8 * 900_000 > COPIED_BYTES_MAX
         assert records.startswith(short.topics[0].partitions[0].records)
         assert all(value in records for value in values)
-        together = await finished(ask(broker, times=6, max_bytes=1_000_000))
+        together = await finished(ask(services, times=6, max_bytes=1_000_000))
         assert {each.records for each in together.topics[0].partitions} == {short.topics[0].partitions[0].records}
         assert workers.runs == runs + 2
 
@@ -134,10 +141,10 @@ def test_a_long_answer_is_copied_by_a_worker_and_is_whole(tmp_path: Path) -> Non
 
 
 def test_an_answer_has_a_size_that_a_slow_reader_may_keep_in_memory(tmp_path: Path) -> None:
-    async def scenario(broker: Broker) -> None:
+    async def scenario(services: Services) -> None:
         for _ in range(20):
-            append(broker, b"x" * 900_000)
-        answer = await finished(ask(broker, times=1, max_bytes=2**31 - 1))
+            append(services, b"x" * 900_000)
+        answer = await finished(ask(services, times=1, max_bytes=2**31 - 1))
         records = answer.topics[0].partitions[0].records
         assert ANSWER_BYTES_MAX - 1_000_000 < len(records) <= ANSWER_BYTES_MAX
 

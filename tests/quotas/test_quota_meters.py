@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from barnabas.quotas import limits as quota_limits
 from barnabas.quotas.client_quotas import METERS_MAX, ClientQuotas, Meters
 from barnabas.quotas.limits import (
     CONSUMER_BYTE_RATE,
@@ -118,6 +119,15 @@ def test_strangers_and_other_kinds_have_no_limit() -> None:
     limits = Limits(PRODUCER_BYTE_RATE, {BOTH: {PRODUCER_BYTE_RATE: 1.0}})
     assert limits.of("u", "other") is None
     assert not Limits(CONSUMER_BYTE_RATE, {BOTH: {PRODUCER_BYTE_RATE: 1.0}})
+
+
+def test_limits_are_remembered_for_a_bounded_number_of_clients(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quota_limits, "FOUND_MAX", 3)
+    limits = Limits(PRODUCER_BYTE_RATE, {(("client-id", None),): {PRODUCER_BYTE_RATE: 1.0}})
+    for number in range(20):
+        for _ in range(2):
+            assert limits.of("u", str(number)) == (("", str(number)), 1.0)
+        assert len(limits._found) <= 3
 
 
 def test_connection_rates_are_by_address() -> None:

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from barnabas.env import InlineWorkers, Workers
 from barnabas.env.disk import Disk, File
+from barnabas.raft.core.voters import ReplicaKey, Voter, VoterEndpoint, VoterSet
 from barnabas.raft.node import RaftNode
 from barnabas.raft.quorum_directory import QuorumDirectory
-from barnabas.raft.voters import ReplicaKey, Voter, VoterEndpoint, VoterSet
 from barnabas.records.batch import Batch, crc_is_valid, split_batches
 from barnabas.testing.disk import SimulatedDisk
 

@@ -5,14 +5,14 @@ import uuid
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.raft.candidate import Candidate
-from barnabas.raft.control_records import KRaftVersionRecord, LeaderChangeMessage, VotersRecord
-from barnabas.raft.core import Raft, Ready
-from barnabas.raft.election_state import ElectionState, decode_election_state, encode_election_state
-from barnabas.raft.leader import Leader
-from barnabas.raft.resigned import Resigned
-from barnabas.raft.unattached import Unattached
-from barnabas.raft.voters import ReplicaKey, Voter, VoterSet
+from barnabas.raft.core.candidate import Candidate
+from barnabas.raft.core.control_records import KRaftVersionRecord, LeaderChangeMessage, VotersRecord
+from barnabas.raft.core.election_state import ElectionState, decode_election_state, encode_election_state
+from barnabas.raft.core.leader import Leader
+from barnabas.raft.core.raft import Raft, Ready
+from barnabas.raft.core.resigned import Resigned
+from barnabas.raft.core.unattached import Unattached
+from barnabas.raft.core.voters import ReplicaKey, Voter, VoterSet
 
 LOCAL = ReplicaKey(1, uuid.UUID(int=5))
 

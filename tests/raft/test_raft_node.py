@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from quorum import DIRECTORY, Quorum
 
 from barnabas.env import ThreadWorkers
-from barnabas.raft.election_state import ElectionState
+from barnabas.raft.core.election_state import ElectionState
+from barnabas.raft.core.voters import ReplicaKey
 from barnabas.raft.node import BATCH_BYTES_MAX
-from barnabas.raft.voters import ReplicaKey
 from barnabas.testing.disk import Fault, PowerCut
 from barnabas.wire.errors import CorruptMessage, KafkaStorageError, NotController, RecordListTooLarge
 from property_effort import examples

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from quorum import VOTERS
 
+from barnabas.raft.core.snapshot_file import SnapshotId, decode_snapshot, encode_snapshot, parse_snapshot_name
+from barnabas.raft.core.voters import ReplicaKey, Voter, VoterEndpoint, VoterSet
 from barnabas.raft.quorum_directory import QuorumDirectory
-from barnabas.raft.snapshot_file import SnapshotId, decode_snapshot, encode_snapshot, parse_snapshot_name
-from barnabas.raft.voters import ReplicaKey, Voter, VoterEndpoint, VoterSet
 from barnabas.records.batch import HEADER_SIZE, read_header
 from barnabas.records.record import seal
 from barnabas.testing.disk import SimulatedDisk

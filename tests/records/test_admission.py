@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.records.admission import UNBOUNDED_MS, AdmissionRules, _admit_any_batch, _plain_batch, admit
+from barnabas.records.admission import UNBOUNDED_MS, AdmissionRules, admit, unchanged_header
 from barnabas.records.batch import HEADER_SIZE, BatchHeader, crc_is_valid, read_batch, read_header
-from barnabas.records.compression import Codec
+from barnabas.records.compression import Codec, compress
 from barnabas.records.record import Header, Record, build_batch, decode_records, seal
 from barnabas.wire.errors import (
     CorruptMessage,
@@ -48,14 +48,14 @@ def altered_bytes(data: bytes, position: int, replacement: bytes) -> bytes:
 def test_a_good_batch_passes_uncopied(codec: Codec) -> None:
     data = build_batch(RECORDS, codec=codec, producer_id=1, producer_epoch=0, base_sequence=0)
     for rules in (RULES, RULES._replace(compression=codec), RULES._replace(requires_key=True)):
-        (batch,) = admit(data, rules, NOW)
+        batch = admit(data, rules, NOW)
         assert batch.data.obj is data
         assert batch == read_batch(data)
 
 
 def test_a_view_is_taken_as_it_is() -> None:
     data = b"frame" + build_batch(RECORDS)
-    (batch,) = admit(memoryview(data)[5:], RULES, NOW)
+    batch = admit(memoryview(data)[5:], RULES, NOW)
     assert batch.data.obj is data
 
 
@@ -147,7 +147,7 @@ def test_compacted_topics_need_keys() -> None:
 @pytest.mark.parametrize("codec", list(Codec))
 def test_log_append_time_is_stamped_on_the_header_alone(codec: Codec) -> None:
     data = build_batch(RECORDS, codec=codec, producer_id=1, producer_epoch=2, base_sequence=3, transactional=True)
-    (batch,) = admit(data, RULES._replace(log_append_time=True), NOW + 5)
+    batch = admit(data, RULES._replace(log_append_time=True), NOW + 5)
     assert crc_is_valid(batch)
     assert batch.data[HEADER_SIZE:] == data[HEADER_SIZE:]
     before = read_header(data)
@@ -161,7 +161,7 @@ def test_log_append_time_is_stamped_on_the_header_alone(codec: Codec) -> None:
 @pytest.mark.parametrize("target", list(Codec))
 def test_recompression_keeps_every_record_and_the_header(source: Codec, target: Codec) -> None:
     data = build_batch(RECORDS, codec=source, producer_id=1, producer_epoch=2, base_sequence=3, transactional=True)
-    (batch,) = admit(data, RULES._replace(compression=target, requires_key=True), NOW)
+    batch = admit(data, RULES._replace(compression=target, requires_key=True), NOW)
     assert batch.header.codec == target
     assert crc_is_valid(batch)
     assert read_batch(batch.data) == batch
@@ -179,7 +179,7 @@ def test_recompression_uses_the_level_and_stamps_the_time_at_once() -> None:
     sizes = []
     for level in (1, 19):
         rules = RULES._replace(compression=Codec.ZSTD, compression_level=level, log_append_time=True)
-        (batch,) = admit(data, rules, NOW)
+        batch = admit(data, rules, NOW)
         assert batch.header.is_log_append_time
         assert crc_is_valid(batch)
         sizes.append(batch.header.size)
@@ -189,7 +189,7 @@ def test_recompression_uses_the_level_and_stamps_the_time_at_once() -> None:
 def test_a_batch_that_grows_too_large_is_refused() -> None:
     data = build_batch([Record(timestamp=NOW, value=bytes(100_000))], codec=Codec.GZIP)
     rules = RULES._replace(compression=Codec.NONE)
-    assert admit(data, rules, NOW)[0].header.size > 100_000
+    assert admit(data, rules, NOW).header.size > 100_000
     with pytest.raises(MessageTooLarge):
         admit(data, rules._replace(max_message_bytes=50_000), NOW)
     with pytest.raises(MessageTooLarge):
@@ -222,7 +222,7 @@ def test_mutations_raise_nothing_but_kafka_errors(
     data = seal(read_header(mutated)._replace(magic=2, base_offset=0), mutated[HEADER_SIZE:]) if sealed else mutated
     rules = RULES._replace(compression=target, requires_key=requires_key, log_append_time=log_append_time)
     try:
-        (batch,) = admit(data, rules, NOW)
+        batch = admit(data, rules, NOW)
     except KafkaError:
         return
     assert crc_is_valid(batch)
@@ -235,35 +235,51 @@ def test_garbage_raises_nothing_but_kafka_errors(data: bytes) -> None:
         admit(data, RULES, NOW)
 
 
-@given(
-    header=st.builds(
-        BatchHeader,
-        base_offset=st.sampled_from([0, 0, 0, 1, -1]),
-        batch_length=st.just(0),
-        leader_epoch=st.sampled_from([-1, 0, 5]),
-        magic=st.sampled_from([2, 2, 2, 1, 3]),
-        crc=st.just(0),
-        attributes=st.sampled_from([0, 0, 0, 1, 8, 16, 32, 64, 0x4000]),
-        last_offset_delta=st.integers(-2, 5),
-        base_timestamp=st.sampled_from([-1, 0, NOW, NOW + 10**9]),
-        max_timestamp=st.sampled_from([-1, 0, NOW, NOW + 10**9]),
-        producer_id=st.sampled_from([-1, -1, 7]),
-        producer_epoch=st.sampled_from([-1, 0]),
-        base_sequence=st.sampled_from([-1, 0]),
-        record_count=st.integers(-1, 6),
-    ),
-    body=st.binary(max_size=60),
-    good_crc=st.booleans(),
-    max_message_bytes=st.sampled_from([60, 100, 10_000]),
+headers = st.builds(
+    BatchHeader,
+    base_offset=st.sampled_from([0, 0, 0, 1, -1]),
+    batch_length=st.just(0),
+    leader_epoch=st.sampled_from([-1, 0, 5]),
+    magic=st.sampled_from([2, 2, 2, 1, 3]),
+    crc=st.just(0),
+    attributes=st.sampled_from([0, 0, 0, 1, 3, 4, 5, 8, 16, 19, 32, 64, 0x4000]),
+    last_offset_delta=st.integers(-2, 5),
+    base_timestamp=st.sampled_from([-1, 0, NOW, NOW + 10**9]),
+    max_timestamp=st.sampled_from([-1, 0, NOW, NOW + 10**9]),
+    producer_id=st.sampled_from([-1, -1, 7]),
+    producer_epoch=st.sampled_from([-1, 0]),
+    base_sequence=st.sampled_from([-1, 0]),
+    record_count=st.integers(-1, 6),
 )
-def test_the_quick_look_takes_only_what_the_careful_one_takes(
+bodies = st.binary(max_size=60) | st.integers(0, 6).map(
+    lambda count: build_batch([Record(value=b"v")] * count)[HEADER_SIZE:] if count else b""
+)
+
+
+@given(header=headers, body=bodies, good_crc=st.booleans(), max_message_bytes=st.sampled_from([60, 100, 10_000]))
+def test_batches_are_appended_unchanged_only_if_they_are_admitted_unchanged(
     header: BatchHeader, body: bytes, good_crc: bool, max_message_bytes: int
 ) -> None:
+    if header.codec in list(Codec):
+        body = compress(header.codec, body)
     data = bytearray(seal(header, body))
     if not good_crc:
         data[20] ^= 1
     rules = RULES._replace(max_message_bytes=max_message_bytes, timestamp_after_max_ms=3_600_000)
-    quick = _plain_batch(bytes(data), rules, NOW)
+    try:
+        quick = unchanged_header(data, 0, memoryview(data), rules, NOW)
+    except KafkaError as error:
+        with pytest.raises(type(error)):
+            admit(bytes(data), rules, NOW)
+        return
     if quick is not None:
-        careful = _admit_any_batch(bytes(data), rules, NOW, zstd_allowed=True)
-        assert (quick.header, bytes(quick.data)) == (careful.header, bytes(careful.data))
+        careful = admit(bytes(data), rules, NOW)
+        assert (quick, data) == (careful.header, careful.data)
+
+
+@pytest.mark.parametrize("codec", Codec)
+def test_ordinary_batches_are_appended_unchanged_in_every_codec(codec: Codec) -> None:
+    data = build_batch([Record(timestamp=NOW, key=b"k", value=b"v" * 50)] * 20, codec=codec)
+    assert unchanged_header(data, 0, memoryview(data), RULES, NOW) == read_header(data)
+    rules = RULES._replace(compression=Codec.NONE)
+    assert (unchanged_header(data, 0, memoryview(data), rules, NOW) is None) == (codec is not Codec.NONE)

@@ -231,4 +231,5 @@ def test_plain_batches_are_those_of_the_general_way(
 ) -> None:
     records = [Record(timestamp=timestamp_ms, key=key, value=value) for key, value in pairs]
     whole = build_batch(records, producer_id=7, producer_epoch=3, transactional=transactional)
-    assert whole == build_plain_batch(pairs, timestamp_ms, producer_id=7, producer_epoch=3, transactional=transactional)
+    plain = build_plain_batch(pairs, timestamp_ms, producer_id=7, producer_epoch=3, transactional=transactional)
+    assert (plain.header, plain.data) == (read_header(whole), whole)

@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import pytest
-from one_partition import PLACE, led_partition, log_store
 
 from barnabas.env import InlineWorkers
 from barnabas.log.settings import LogSettings
@@ -16,6 +15,7 @@ from barnabas.replication.partition import FLUSH_RETRY_MS
 from barnabas.testing.clock import VirtualClock
 from barnabas.testing.disk import Fault, SimulatedDisk
 from barnabas.wire.errors import KafkaStorageError, UnknownTopicOrPartition
+from one_partition import PLACE, led_partition, log_store
 
 T = TypeVar("T")
 
@@ -52,7 +52,7 @@ class Bench:
 
     @property
     def synced(self) -> int:
-        return self.partition.log.recovery_point
+        return self.partition.log.flush_state.recovery_point
 
 
 def run(scenario: Callable[[], Awaitable[None]]) -> None:
@@ -118,7 +118,7 @@ def test_after_a_crash_the_high_watermark_is_never_inside_a_batch() -> None:
         bench.disk.kill()
         bench.workers.may_run.clear()
         bench.boot()
-        assert bench.partition.log.recovery_point == 3
+        assert bench.partition.log.flush_state.recovery_point == 3
         assert bench.partition.log.high_watermark == 0
         bench.append()
         assert bench.partition.log.high_watermark == 0
@@ -191,6 +191,6 @@ def test_after_a_crash_what_is_there_is_synced_and_then_readable() -> None:
         log = bench.partition.log
         assert (log.high_watermark, log.log_end_offset) == (0, 2)
         await bench.clock.settle()
-        assert (log.high_watermark, log.recovery_point) == (2, 2)
+        assert (log.high_watermark, log.flush_state.recovery_point) == (2, 2)
 
     run(scenario)

@@ -1,13 +1,13 @@
 """A partition's part in transactions: guards, markers, and when read_committed fetches are woken."""
 
 import pytest
-from one_partition import RULES, led_partition
 
 from barnabas.records.batch import read_batch, split_batches
 from barnabas.records.record import Record, build_batch
 from barnabas.replication.partition import Partition
 from barnabas.testing.clock import VirtualClock
 from barnabas.wire.errors import InvalidTxnState, NotLeaderOrFollower
+from one_partition import RULES, led_partition
 
 
 class Watching:
@@ -73,7 +73,7 @@ def test_readers_of_committed_records_are_woken_when_they_can_have_more(partitio
 
 def test_markers_have_the_time_that_the_topic_gives(partition: Partition) -> None:
     end(partition, 3)
-    partition.admission_rules = RULES._replace(log_append_time=True)
+    partition.set_admission_rules(RULES._replace(log_append_time=True))
     end(partition, 4)
     found = partition.log.locate(0, max_bytes=1000, end_offset=2)
     assert found is not None

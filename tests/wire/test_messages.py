@@ -1,11 +1,7 @@
 """One shape per API: what is committed is what the generator makes, and every version fits it."""
 
-import importlib.util
-import sys
-from pathlib import Path
-from types import ModuleType
-
 import pytest
+from generator import load_generator
 
 from barnabas.wire.api_table import ADVERTISED_MIN, APIS
 from barnabas.wire.codec import MalformedMessage, decode_request, decode_response, encode_request, encode_response
@@ -13,17 +9,6 @@ from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, FetchResp
 
 # Kafka itself does not serve this version yet: two-phase commit, KIP-939.
 UNSTABLE = {"init_producer_id": 6}
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def load_generator() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("generate_messages", ROOT / "tools" / "generate_messages.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 def test_committed_messages_are_what_the_generator_makes() -> None:

@@ -1,6 +1,8 @@
 """What comes from outside may lie about its counts and sizes, and hold tagged fields that we do not know."""
 
 import struct
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -12,8 +14,11 @@ from barnabas.wire.codec import (
     decode_request,
     decode_response,
     encode_response,
+    request_reader,
+    request_reader_in_place,
 )
 from barnabas.wire.errors import CorruptMessage
+from barnabas.wire.primitives import uvarint
 
 HUGE_COMPACT = b"\xff\xff\xff\xff\x0f"
 HUGE = struct.pack(">i", 2**31 - 1)
@@ -71,6 +76,21 @@ def test_a_request_names_no_more_than_can_be_handled_soon() -> None:
         else:
             with pytest.raises(MalformedMessage, match="allowed"):
                 decode_request("delete_groups", 0, body, 0)
+
+
+@pytest.mark.parametrize("make_reader", [request_reader, request_reader_in_place])
+def test_a_produce_request_is_held_to_it_too(
+    make_reader: Callable[[str, int], Callable[[memoryview, int], Any]],
+) -> None:
+    read = make_reader("produce", 9)
+    before = b"\x00" + b"\xff\xff" + bytes(4) + b"\x02" + b"\x02t"
+    for count, allowed in ((REQUEST_ELEMENTS_MAX, True), (REQUEST_ELEMENTS_MAX + 1, False)):
+        body = memoryview(before + uvarint(count + 1) + (bytes(4) + b"\x00\x00") * count + bytes(2))
+        if allowed:
+            assert len(read(body, 0).topic_data[0].partition_data) == count
+        else:
+            with pytest.raises(MalformedMessage, match="allowed"):
+                read(body, 0)
 
 
 def test_a_tagged_field_does_not_hide_an_array() -> None:

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from barnabas.archive.store import TEMPORARY, Step, TopicStore
+from barnabas.archive.store import TopicStore
 from barnabas.history.declared import CONNECTOR_COLUMNS, Column, arrow_fields
 from barnabas.history.decode import decode
 from barnabas.history.manifest import Piece
-from barnabas.portable.files import full_sync
+from barnabas.portable.replacement import TEMPORARY
 from barnabas.spark.arrow.schema import arrow_schema
 
 ROW_GROUP_BYTES: Final = 32 << 20
@@ -93,15 +93,9 @@ class FileWriter:
         """Sync the file and rename it. It is part of the history once the manifest names it."""
         self.flush()
         self._writer.close()
-        on_step = self._store.on_step
-        on_step(Step.FILE_WRITTEN)
-        self._sink.sync_and_close()
-        on_step(Step.FILE_SYNCED)
+        self._sink.close()
         name = f"{self._partition}-{self.start:020d}-{end:020d}.parquet"
-        self._path.rename(self._store.folder / name)
-        on_step(Step.FILE_RENAMED)
-        self._store.sync_folder()
-        on_step(Step.FOLDER_SYNCED)
+        self._store.finish("file", self._path, name)
         first_us, last_us = self._timestamp_us or (None, None)
         return Piece(
             self.start,
@@ -150,10 +144,6 @@ class _HashingSink(io.RawIOBase):
 
     def tell(self) -> int:
         return self.size_bytes
-
-    def sync_and_close(self) -> None:
-        full_sync(self._file.fileno())
-        self.close()
 
     def close(self) -> None:
         self._file.close()

@@ -16,13 +16,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from barnabas.history.errors import HistoryError, NoHistory
 from barnabas.history.manifest import MANIFEST_NAME, Manifest, load, to_json, topic_folder
-from barnabas.portable.files import full_sync, sync_directory
+from barnabas.portable.replacement import TEMPORARY, move_into_place
 
-TEMPORARY: Final = ".tmp"
 _ARCHIVER_LOCK: Final = ".archiver.lock"
 _MANIFEST_LOCK: Final = ".manifest.lock"
 
@@ -33,11 +32,11 @@ class Step(StrEnum):
     FILE_WRITTEN = "file-written"
     FILE_SYNCED = "file-synced"
     FILE_RENAMED = "file-renamed"
-    FOLDER_SYNCED = "folder-synced"
+    FILE_IN_PLACE = "file-in-place"
     MANIFEST_WRITTEN = "manifest-written"
     MANIFEST_SYNCED = "manifest-synced"
     MANIFEST_RENAMED = "manifest-renamed"
-    MANIFEST_IN_FORCE = "manifest-in-force"
+    MANIFEST_IN_PLACE = "manifest-in-place"
 
 
 OnStep = Callable[[Step], None]
@@ -95,23 +94,16 @@ class TopicStore:
             if is_strange or path.name.endswith(TEMPORARY):
                 path.unlink(missing_ok=True)
 
-    def sync_folder(self) -> None:
-        sync_directory(self.folder)
+    def finish(self, what: Literal["file", "manifest"], written: Path, name: str) -> None:
+        """Sync what was written under a temporary name, and rename it."""
+        self.on_step(Step(f"{what}-written"))
+        move_into_place(written, self.folder / name, on_step=lambda step: self.on_step(Step(f"{what}-{step}")))
 
     def _replace(self, manifest: Manifest) -> None:
         manifest.check()
-        path = self.folder / MANIFEST_NAME
         temporary = self.folder / f".{MANIFEST_NAME}{TEMPORARY}"
-        with temporary.open("w", encoding="utf-8") as file:
-            file.write(to_json(manifest))
-            file.flush()
-            self.on_step(Step.MANIFEST_WRITTEN)
-            full_sync(file.fileno())
-        self.on_step(Step.MANIFEST_SYNCED)
-        temporary.replace(path)
-        self.on_step(Step.MANIFEST_RENAMED)
-        self.sync_folder()
-        self.on_step(Step.MANIFEST_IN_FORCE)
+        temporary.write_text(to_json(manifest), encoding="utf-8")
+        self.finish("manifest", temporary, MANIFEST_NAME)
 
 
 @contextmanager

@@ -1,6 +1,5 @@
 """The options of commands that connect to a cluster."""
 
-import inspect
 from collections.abc import Callable
 from functools import wraps
 from typing import Annotated
@@ -8,6 +7,7 @@ from typing import Annotated
 import typer
 
 from barnabas.cli.cluster_access import DEFAULT_SERVERS, PROFILE_VARIABLE, SERVERS_VARIABLE, choose_access
+from barnabas.cli.shared_options import replace_parameter
 
 BootstrapServer = Annotated[
     str | None,
@@ -42,15 +42,6 @@ ClientConfig = Annotated[
 
 def connected(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options for the connection to a command, and pass their result to it as `access`."""
-    own = [each for each in inspect.signature(command, eval_str=True).parameters.values() if each.name != "access"]
-    added = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-        for name, annotation in (
-            ("bootstrap_server", BootstrapServer),
-            ("profile", Profile),
-            ("client_config", ClientConfig),
-        )
-    ]
 
     @wraps(command)
     def run(
@@ -58,7 +49,5 @@ def connected(command: Callable[..., None]) -> Callable[..., None]:
     ) -> None:
         command(**rest, access=choose_access(bootstrap_server, profile, client_config))
 
-    parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own] + added
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what typer reads
-    run.__annotations__ = {each.name: each.annotation for each in parameters}
-    return run
+    options = {"bootstrap_server": BootstrapServer, "profile": Profile, "client_config": ClientConfig}
+    return replace_parameter(command, "access", {name: (each, None) for name, each in options.items()}, run)

@@ -116,6 +116,12 @@ def result_of(future: "Future[T]") -> T:
         raise CommandFailed(str(error)) from error
 
 
+def check(error: "KafkaError") -> None:
+    """Raise if it lasts. Negative codes are librdkafka's own, such as a lost connection, after which it reconnects."""
+    if error.fatal() or error.code() > 0:
+        raise failure(error)
+
+
 def failure(error: "KafkaError") -> CommandFailed:
     """The broker's message, and what to do next if that is known."""
     message = str(error.str() or error.name()).removeprefix("Broker: ").removeprefix("Local: ")

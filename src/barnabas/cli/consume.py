@@ -15,7 +15,7 @@ import typer
 from barnabas.cli.apps import single_app
 from barnabas.cli.cluster_access import ClusterAccess
 from barnabas.cli.connected import connected
-from barnabas.cli.connection import Connection, failure
+from barnabas.cli.connection import Connection, check
 from barnabas.cli.damaged_batches import CORRUPT_MESSAGE, DamagedBatch, failed, with_next_offset
 from barnabas.cli.errors import CommandFailed
 from barnabas.cli.output import plural, say
@@ -160,9 +160,8 @@ class Pump:
         topic, partition, offset = message.topic(), message.partition(), message.offset()
         if error.code() == CORRUPT_MESSAGE and topic is not None and partition is not None and offset is not None:
             self._stop(DamagedBatch(topic, partition, offset))
-        # Negative codes are librdkafka's own, such as a lost connection, after which it reconnects.
-        elif error.fatal() or error.code() > 0:
-            raise failure(error)
+        else:
+            check(error)
 
     def _stop(self, damaged: DamagedBatch) -> None:
         self._consumer.pause([_at(*damaged[:3])])

@@ -14,9 +14,9 @@ from barnabas.log.meta_properties import CorruptMetaProperties, read_meta_proper
 from barnabas.log.partition_metadata import FILE_NAME as TOPIC_ID
 from barnabas.log.partition_metadata import read_topic_id
 from barnabas.log.producer_snapshot import CorruptSnapshot, decode_snapshot, list_snapshots, snapshot_path
-from barnabas.raft import snapshot_file
-from barnabas.raft.election_state import FILE_NAME as QUORUM_STATE
-from barnabas.raft.election_state import decode_election_state
+from barnabas.raft.core import snapshot_file
+from barnabas.raft.core.election_state import FILE_NAME as QUORUM_STATE
+from barnabas.raft.core.election_state import decode_election_state
 from barnabas.wire.errors import CorruptMessage
 
 

@@ -1,12 +1,12 @@
 """`barnabas group reset-offsets`: computes the new offset of each partition, within the bounds of its log."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.cli.connection import REQUEST_TIMEOUT_S, Connection, result_of
 from barnabas.cli.errors import CommandFailed
 from barnabas.cli.group_view import Partition
+from barnabas.cli.quantities import time_ms
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient, OffsetSpec
@@ -40,7 +40,7 @@ class Target(NamedTuple):
         if to_offset is not None:
             chosen.append(cls("offset", to_offset))
         if to_datetime is not None:
-            chosen.append(cls("datetime", parse_time_ms(to_datetime)))
+            chosen.append(cls("datetime", time_ms("--to-datetime", to_datetime)))
         if shift_by is not None:
             chosen.append(cls("shift", shift_by))
         if len(chosen) != 1:
@@ -69,15 +69,6 @@ class Target(NamedTuple):
                     )
                 wanted = current + self.number
         return min(max(wanted, start), end)
-
-
-def parse_time_ms(text: str) -> int:
-    try:
-        return int(datetime.fromisoformat(text).timestamp() * 1000)
-    except ValueError as error:
-        raise CommandFailed(
-            f"--to-datetime must be a time, not {text!r}", hint="write 2026-01-31T12:00, or 2026-01-31T12:00:00Z"
-        ) from error
 
 
 def targets_from(connection: Connection, admin: "AdminClient", topics: Sequence[str]) -> list[Partition]:

@@ -8,11 +8,12 @@ import typer
 
 from barnabas.cli.options import Format, OutputFormat
 from barnabas.cli.output import plural, print_json, print_table, say
-from barnabas.cli.pipeline_options import HERE, Profile, ProjectPath, Settings, Trace, Version, load_project, readable
+from barnabas.cli.pipeline_options import Version, with_project
 
 if TYPE_CHECKING:
     from barnabas.pipeline.dead_letters.listing import Overview
     from barnabas.pipeline.dead_letters.reading import Letter
+    from barnabas.pipeline.project import Project
 
 Origin = Annotated[str | None, typer.Option("--from", metavar="NAME", help="Only those of this source or flow.")]
 
@@ -20,43 +21,36 @@ _VALUE_MAX = 60
 _SCHEMA = "(schema)"
 
 
+@with_project
 def dead_letters(
-    project: ProjectPath = HERE,
+    found: "Project",
     origin: Origin = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, metavar="N", help="Show at most N, the newest.")] = 50,
-    profile: Profile = None,
-    settings: Settings = None,
     output_format: OutputFormat = Format.table,
-    trace: Trace = False,
 ) -> None:
     """List the records that did not match their schema or broke a rule, and why."""
-    with readable(trace=trace):
-        from barnabas.pipeline.dead_letters.listing import overview_of
+    from barnabas.pipeline.dead_letters.listing import overview_of
 
-        found = overview_of(load_project(project, profile, settings), origin=origin, limit=limit)
+    overview = overview_of(found, origin=origin, limit=limit)
     if output_format is Format.json:
-        print_json(_as_object(found))
-    elif found.total:
-        _print(found)
+        print_json(_as_object(overview))
+    elif overview.total:
+        _print(overview)
     else:
-        say(f"There are no dead letters in {found.topic}")
+        say(f"There are no dead letters in {overview.topic}")
 
 
+@with_project
 def replay_dead_letters(
-    project: ProjectPath = HERE,
+    found: "Project",
     origin: Origin = None,
     version: Version = "v1",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be sent, and send nothing.")] = False,
-    profile: Profile = None,
-    settings: Settings = None,
-    trace: Trace = False,
 ) -> None:
     """Send dead letters of sources to their topics again, each exactly once, after a rule or schema was corrected."""
-    with readable(trace=trace):
-        from barnabas.pipeline.dead_letters.sending import replay
+    from barnabas.pipeline.dead_letters.sending import replay
 
-        found = load_project(project, profile, settings)
-        outcome = replay(found, origin=origin, version=version, dry_run=dry_run)
+    outcome = replay(found, origin=origin, version=version, dry_run=dry_run)
     for source, count in sorted(outcome.sent.items()):
         verb = "would be sent" if dry_run else "sent"
         print(f"{plural(count, 'dead letter')} of {source} {verb} to {found.sources[source].topic} again")

@@ -1,13 +1,16 @@
 """Options and helpers that the commands of `barnabas pipeline` share."""
 
-from collections.abc import Iterator
+import inspect
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from barnabas.cli.errors import CommandFailed
+from barnabas.cli.shared_options import replace_parameter
 
 if TYPE_CHECKING:
     from barnabas.pipeline.project import Project
@@ -27,6 +30,26 @@ Settings = Annotated[
 ]
 Version = Annotated[str, typer.Option("--version", metavar="VERSION", help="The version of the pipeline.")]
 Trace = Annotated[bool, typer.Option("--trace", help="Show errors with full traces.")]
+
+
+def with_project(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of a project to a command, and pass it the project as `found`, and `trace` if it takes that."""
+    wants_trace = "trace" in inspect.signature(command).parameters
+
+    @wraps(command)
+    def run(*, project: Path, profile: str | None, settings: list[str] | None, trace: bool, **rest: object) -> None:
+        with readable(trace=trace):
+            if wants_trace:
+                rest["trace"] = trace
+            command(found=load_project(project, profile, settings), **rest)
+
+    options = {
+        "project": (ProjectPath, HERE),
+        "profile": (Profile, None),
+        "settings": (Settings, None),
+        "trace": (Trace, False),
+    }
+    return replace_parameter(command, "found", options, run)
 
 
 def load_project(

@@ -2,7 +2,7 @@
 
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,10 +17,14 @@ from barnabas.cli.pipeline_options import (
     Version,
     load_project,
     readable,
+    with_project,
 )
 from barnabas.cli.pipeline_preview import show
 from barnabas.cli.pipeline_view import live_view
 from barnabas.cli.spark import suggest_preparing
+
+if TYPE_CHECKING:
+    from barnabas.pipeline.project import Project
 
 
 def call(module: str, function: str, *arguments: object, **named: object) -> Any:
@@ -76,41 +80,34 @@ def _kept(project: Path, version: str) -> Path:
     return kept_logic(state_folder(states(project), version), version)
 
 
+@with_project
 def preview(
+    found: "Project",
     flow: Annotated[
         str | None, typer.Argument(metavar="[FLOW]", help="A flow or a source. Default: all flows with an output.")
     ] = None,
-    project: ProjectPath = HERE,
     rows: Annotated[
         int, typer.Option("--rows", "-n", min=1, metavar="N", help="Use the last N records of each partition.")
     ] = 20,
-    profile: Profile = None,
-    settings: Settings = None,
     output_format: OutputFormat = Format.table,
-    trace: Trace = False,
+    trace: bool = False,
 ) -> None:
     """Run the flows over the last records and show the rows. Writes nothing."""
-    with readable(trace=trace):
-        found = load_project(project, profile, settings)
-        shown = call("preview", "preview", found, flow=flow, rows=rows, trace=trace, say=say)
-    show(shown, output_format)
+    show(call("preview", "preview", found, flow=flow, rows=rows, trace=trace, say=say), output_format)
     suggest_preparing()
 
 
+@with_project
 def check_cases(
+    found: "Project",
     cases: Annotated[
         list[str] | None, typer.Argument(metavar="[CASE]...", help="Folders in tests/. Default: all.")
     ] = None,
     update: Annotated[bool, typer.Option("--update", help="Replace the expected rows by the actual ones.")] = False,
-    project: ProjectPath = HERE,
-    profile: Profile = None,
-    settings: Settings = None,
-    trace: Trace = False,
+    trace: bool = False,
 ) -> None:
     """Run each case in tests/ through the flows, and compare with the expected rows. Needs no broker."""
-    with readable(trace=trace):
-        found = load_project(project, profile, settings)
-        failures = call("fixtures.testing", "test", found, names=cases or (), update=update, trace=trace, say=say)
+    failures = call("fixtures.testing", "test", found, names=cases or (), update=update, trace=trace, say=say)
     suggest_preparing()
     if failures:
         raise typer.Exit(1)

@@ -7,10 +7,11 @@ import typer
 
 from barnabas.cli.options import Format, OutputFormat
 from barnabas.cli.output import plural, print_json, print_table, say
-from barnabas.cli.pipeline_options import HERE, Profile, ProjectPath, Settings, Trace, load_project, readable
+from barnabas.cli.pipeline_options import with_project
 from barnabas.cli.pipeline_view import live_view
 
 if TYPE_CHECKING:
+    from barnabas.pipeline.project import Project
     from barnabas.pipeline.replay.comparing import Comparison, Difference
     from barnabas.pipeline.replay.listing import FlowOfVersion
     from barnabas.spark.pointer import Target
@@ -20,9 +21,10 @@ Flow = Annotated[
 ]
 
 
+@with_project
 def replay(
+    found: "Project",
     flow: Flow = None,
-    project: ProjectPath = HERE,
     new: Annotated[str, typer.Option("--as", metavar="VERSION", help="The new version's name.")] = "v2",
     start: Annotated[
         str, typer.Option("--from", metavar="WHERE", help="earliest, or a time such as 2026-01-31T12:00Z.")
@@ -31,30 +33,28 @@ def replay(
     full_speed: Annotated[
         bool, typer.Option("--full-speed", help="Do not run with a lower priority than other processes.")
     ] = False,
-    profile: Profile = None,
-    settings: Settings = None,
-    trace: Trace = False,
+    trace: bool = False,
 ) -> None:
     """Run the current logic over the history as a new version, beside the running one, with its own outputs."""
-    with readable(trace=trace):
-        found = load_project(project, profile, settings)
-        from barnabas.pipeline.replay.running import replay as run_replay
+    from barnabas.pipeline.replay.running import replay as run_replay
 
-        with live_view() as view:
-            run_replay(
-                found,
-                flow=flow,
-                version=new,
-                start=start,
-                once=once,
-                trace=trace,
-                full_speed=full_speed,
-                say=view.say,
-                show=view.show,
-            )
+    with live_view() as view:
+        run_replay(
+            found,
+            flow=flow,
+            version=new,
+            start=start,
+            once=once,
+            trace=trace,
+            full_speed=full_speed,
+            say=view.say,
+            show=view.show,
+        )
 
 
+@with_project
 def compare(
+    found: "Project",
     old: Annotated[str, typer.Argument(metavar="OLD", help="A version, such as v1.")],
     new: Annotated[str, typer.Argument(metavar="NEW", help="A version, such as v2.")],
     flow: Annotated[str | None, typer.Option("--flow", metavar="FLOW", help="Only this flow.")] = None,
@@ -62,18 +62,13 @@ def compare(
         list[str] | None, typer.Option("--key", metavar="COLUMN", help="A column that identifies rows; repeatable.")
     ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=0, metavar="N", help="Show at most N differences.")] = 20,
-    project: ProjectPath = HERE,
-    profile: Profile = None,
-    settings: Settings = None,
     output_format: OutputFormat = Format.table,
-    trace: Trace = False,
+    trace: bool = False,
 ) -> None:
     """Show rows that only one version has, and values that differ. The exit status is 1 if there are any."""
-    with readable(trace=trace):
-        found = load_project(project, profile, settings)
-        from barnabas.pipeline.replay.comparing import compare as compared
+    from barnabas.pipeline.replay.comparing import compare as compared
 
-        results = compared(found, old=old, new=new, flow=flow, key=key or (), limit=limit, trace=trace)
+    results = compared(found, old=old, new=new, flow=flow, key=key or (), limit=limit, trace=trace)
     if output_format is Format.json:
         print_json([asdict(each) for each in results])
     else:
@@ -83,23 +78,19 @@ def compare(
         raise typer.Exit(1)
 
 
+@with_project
 def switch(
+    found: "Project",
     version: Annotated[str, typer.Argument(metavar="VERSION", help="The version for readers to see.")],
     flow: Annotated[str | None, typer.Option("--flow", metavar="FLOW", help="Only this flow.")] = None,
     anyway: Annotated[
         bool, typer.Option("--anyway", help="Even if it has read less than the current version.")
     ] = False,
-    project: ProjectPath = HERE,
-    profile: Profile = None,
-    settings: Settings = None,
-    trace: Trace = False,
 ) -> None:
     """Let readers of tables and topics see another version, in one step; or the old one again."""
-    with readable(trace=trace):
-        found = load_project(project, profile, settings)
-        from barnabas.pipeline.replay.switching import switch as switched
+    from barnabas.pipeline.replay.switching import switch as switched
 
-        moves = switched(found, version=version, flow=flow, anyway=anyway, say=say)
+    moves = switched(found, version=version, flow=flow, anyway=anyway, say=say)
     for move in moves:
         before = "" if move.old is None else f", no longer {_where(move.old)}"
         print(f"{move.flow}: readers now see {_where(move.new)}{before}")
@@ -111,19 +102,12 @@ def switch(
         say(f"Consumers that name a topic themselves must change it: {names}")
 
 
-def versions(
-    project: ProjectPath = HERE,
-    profile: Profile = None,
-    settings: Settings = None,
-    output_format: OutputFormat = Format.table,
-    trace: Trace = False,
-) -> None:
+@with_project
+def versions(found: "Project", output_format: OutputFormat = Format.table) -> None:
     """List versions: which one is current (the one readers see), how far each has read, and where it writes."""
-    with readable(trace=trace):
-        found = load_project(project, profile, settings)
-        from barnabas.pipeline.replay.listing import versions as listed
+    from barnabas.pipeline.replay.listing import versions as listed
 
-        listing = listed(found)
+    listing = listed(found)
     if output_format is Format.json:
         print_json([_as_object(each) for each in listing])
     elif listing:

@@ -79,12 +79,11 @@ def parse_profiles(path: str, text: str) -> dict[str, dict[str, str]]:
 
 def _properties(path: str, profile: str, text: str) -> dict[str, str]:
     from barnabas.client.property_names import unknown
-    from barnabas.metadata.configs.properties import parse_properties
-    from barnabas.wire.errors import InvalidConfig
+    from barnabas.model.properties import NotProperties, parse_properties
 
     try:
         found = parse_properties(text)
-    except InvalidConfig as error:
+    except NotProperties as error:
         raise CommandFailed(f"{path}, [{profile}]: {error}", hint="write a backslash as two") from error
     for name, nearest in unknown(found).items():
         hint = f"did you mean {nearest}?" if nearest else "give settings of librdkafka with -X"

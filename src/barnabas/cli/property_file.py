@@ -1,12 +1,10 @@
 """Reads Kafka's `server.properties`."""
 
 from barnabas.cli.errors import CommandFailed
+from barnabas.model.properties import NotProperties, parse_properties
 
 
 def read_property_file(path: str) -> dict[str, str]:
-    from barnabas.metadata.configs.properties import parse_properties
-    from barnabas.wire.errors import InvalidConfig
-
     try:
         with open(path, encoding="utf-8") as file:
             return parse_properties(file.read())
@@ -16,6 +14,10 @@ def read_property_file(path: str) -> dict[str, str]:
             hint="give --config the path of a properties file",
         ) from error
     except UnicodeDecodeError as error:
-        raise CommandFailed(f"the configuration {path} is not text in UTF-8") from error
-    except InvalidConfig as error:
-        raise CommandFailed(f"the configuration {path} cannot be parsed: {error}") from error
+        raise CommandFailed(
+            f"the configuration {path} is not text in UTF-8", hint="save it in that encoding"
+        ) from error
+    except NotProperties as error:
+        raise CommandFailed(
+            f"the configuration {path} cannot be parsed: {error}", hint="write a backslash as two"
+        ) from error

@@ -8,7 +8,6 @@ Not thread-safe. Connects on first use.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
 from barnabas.client.connection import Connection
@@ -207,9 +206,7 @@ class Cluster:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
     def _locate(self, node: int | None) -> None:

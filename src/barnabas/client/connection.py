@@ -14,7 +14,6 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
 
 from barnabas.client.errors import AuthenticationFailed, BadAnswer, ConnectionClosed, RequestTimedOut
@@ -228,9 +227,7 @@ class Connection:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
     def _read_into(self, view: memoryview, deadline: float | None) -> None:

@@ -16,35 +16,27 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from barnabas.controller.brokers import (
+from barnabas.controller.decisions.brokers import (
     BrokerRegistration,
     decide_bootstrap,
     decide_fence_broker,
     decide_register_broker,
 )
-from barnabas.controller.create_topics import decide_create_topics
-from barnabas.controller.decision import Decision, Spend, unlimited
-from barnabas.controller.producer_id_blocks import decide_allocate_producer_ids
+from barnabas.controller.decisions.create_topics import CreatedTopic, decide_create_topics
+from barnabas.controller.decisions.decision import Decision, Outcome, Spend, unlimited
+from barnabas.controller.decisions.producer_id_blocks import decide_allocate_producer_ids
 from barnabas.metadata.configs import BrokerConfigs
 from barnabas.metadata.configs.in_image import broker_configs_in
-from barnabas.metadata.image import ClusterImage
+from barnabas.metadata.image import ClusterImage, TopicImage
 from barnabas.metadata.records import MetadataRecord
-from barnabas.wire.messages.create_topics import (
-    CreatableTopic,
-    CreatableTopicConfig,
-    CreatableTopicResult,
-    CreateTopicsRequest,
-    CreateTopicsResponse,
-)
+from barnabas.wire.errors import KafkaError
+from barnabas.wire.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 
 if TYPE_CHECKING:
-    from barnabas.wire.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
-    from barnabas.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
-    from barnabas.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
-    from barnabas.wire.messages.incremental_alter_configs import (
-        IncrementalAlterConfigsRequest,
-        IncrementalAlterConfigsResponse,
-    )
+    from barnabas.wire.messages.alter_configs import AlterConfigsRequest
+    from barnabas.wire.messages.create_partitions import CreatePartitionsRequest
+    from barnabas.wire.messages.delete_topics import DeleteTopicsRequest
+    from barnabas.wire.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 
 R = TypeVar("R")
 Decide = Callable[[ClusterImage], Decision[R]]
@@ -69,17 +61,19 @@ class Controller:
         self._queue: deque[tuple[Decide[Any], asyncio.Future[Any]]] = deque()
         self._task: asyncio.Task[None] | None = None
 
-    async def create_topics(self, request: CreateTopicsRequest, spend: Spend = unlimited) -> CreateTopicsResponse:
+    async def create_topics(
+        self, request: CreateTopicsRequest, spend: Spend = unlimited
+    ) -> Sequence[CreatedTopic | KafkaError]:
         return await self._submit(
             lambda image: decide_create_topics(image, request, configs=self._configs(image), rng=self._rng, spend=spend)
         )
 
     async def create_internal_topic(
         self, name: str, *, partitions: int, replication_factor: int, configs: Mapping[str, str]
-    ) -> CreatableTopicResult:
+    ) -> CreatedTopic | KafkaError:
         """With no more replicas than there are brokers: a single node must not require three."""
 
-        def decide(image: ClusterImage) -> Decision[CreateTopicsResponse]:
+        def decide(image: ClusterImage) -> Decision[Sequence[CreatedTopic | KafkaError]]:
             live = sum(not broker.fenced for broker in image.brokers.values())
             topic = CreatableTopic(
                 name=name,
@@ -90,31 +84,29 @@ class Controller:
             request = CreateTopicsRequest(topics=(topic,))
             return decide_create_topics(image, request, configs=self._configs(image), rng=self._rng, for_broker=True)
 
-        return (await self._submit(decide)).topics[0]
+        return (await self._submit(decide))[0]
 
-    async def delete_topics(self, request: DeleteTopicsRequest, spend: Spend = unlimited) -> DeleteTopicsResponse:
-        from barnabas.controller.delete_topics import decide_delete_topics
+    async def delete_topics(
+        self, request: DeleteTopicsRequest, spend: Spend = unlimited
+    ) -> Sequence[TopicImage | KafkaError]:
+        from barnabas.controller.decisions.delete_topics import decide_delete_topics
 
         return await self._submit(
             lambda image: decide_delete_topics(image, request, configs=self._configs(image), spend=spend)
         )
 
-    async def create_partitions(
-        self, request: CreatePartitionsRequest, spend: Spend = unlimited
-    ) -> CreatePartitionsResponse:
-        from barnabas.controller.create_partitions import decide_create_partitions
+    async def create_partitions(self, request: CreatePartitionsRequest, spend: Spend = unlimited) -> Sequence[Outcome]:
+        from barnabas.controller.decisions.create_partitions import decide_create_partitions
 
         return await self._submit(lambda image: decide_create_partitions(image, request, rng=self._rng, spend=spend))
 
-    async def alter_configs(self, request: AlterConfigsRequest) -> AlterConfigsResponse:
-        from barnabas.controller.alter_configs import decide_alter_configs
+    async def alter_configs(self, request: AlterConfigsRequest) -> Sequence[Outcome]:
+        from barnabas.controller.decisions.alter_configs import decide_alter_configs
 
         return await self._submit(lambda image: decide_alter_configs(image, request, configs=self._configs(image)))
 
-    async def incremental_alter_configs(
-        self, request: IncrementalAlterConfigsRequest
-    ) -> IncrementalAlterConfigsResponse:
-        from barnabas.controller.alter_configs import decide_incremental_alter_configs
+    async def incremental_alter_configs(self, request: IncrementalAlterConfigsRequest) -> Sequence[Outcome]:
+        from barnabas.controller.decisions.alter_configs import decide_incremental_alter_configs
 
         return await self._submit(
             lambda image: decide_incremental_alter_configs(image, request, configs=self._configs(image))

@@ -19,11 +19,11 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
-from barnabas.coordinator.decision import Decision, InTransaction, Now, Parked, Release, TransactionEnd
+from barnabas.coordinator.core.decision import Decision, InTransaction, Now, Parked, Release, TransactionEnd
+from barnabas.coordinator.core.ports import CoordinatorLog, KeyValue, LoggedBatch
+from barnabas.coordinator.core.timers import Timers
 from barnabas.coordinator.errors import coordinator_error
 from barnabas.coordinator.held_requests import HeldRequests, Pending
-from barnabas.coordinator.ports import CoordinatorLog, KeyValue, LoggedBatch
-from barnabas.coordinator.timers import Timers
 from barnabas.env import Clock, Timer
 from barnabas.wire.errors import KafkaError, NotCoordinator, RequestTimedOut
 

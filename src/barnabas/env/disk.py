@@ -11,20 +11,19 @@ import errno
 import os
 import shutil
 from collections.abc import Sequence
-from typing import Final, Protocol
+from mmap import PAGESIZE
+from typing import Protocol
 
 from barnabas.env.open_files import Descriptor, OpenFiles
 from barnabas.portable.files import (
     PIECES_MAX,
     Buffer,
-    full_sync,
     is_cached,
     sync_data,
     sync_directory,
     write_pieces,
 )
-
-TEMPORARY: Final = ".tmp"
+from barnabas.portable.replacement import TEMPORARY
 
 
 class File(Protocol):
@@ -80,11 +79,26 @@ class Disk(Protocol):
 
     def read_file(self, path: str) -> bytes: ...
 
-    def replace_file(self, path: str, content: bytes) -> None:
+    def replace_file(self, path: str, content: bytes, *, sync: bool = True) -> None:
         """Write, sync and rename over `path`: a reader sees the old content or the new, whole.
 
-        A crash may leave the new content, or a part of it, under `path` with TEMPORARY appended.
+        A crash may leave the new content, or a part of it, under `path` with TEMPORARY appended. Made of the disk's
+        other operations, so that tests can fail and crash at each of them. Without `sync` it is durable once the
+        caller has synced file and directory.
         """
+        temporary = path + TEMPORARY
+        file = self.open(temporary, create=True)
+        try:
+            if file.size():
+                file.truncate(0)
+            file.write_at(0, [content])
+            if sync:
+                file.sync()
+        finally:
+            file.close()
+        self.rename(temporary, path)
+        if sync:
+            self.sync_dir(os.path.dirname(path))
 
     def free_bytes(self, path: str) -> int: ...
 
@@ -150,7 +164,10 @@ class RealFile:
         # twice.
         descriptor = self._opened()
         number = descriptor.number
-        if size and not (is_cached(number, position) and is_cached(number, position + size - 1)):
+        last = position + size - 1
+        if size and not (
+            is_cached(number, position) and (position // PAGESIZE == last // PAGESIZE or is_cached(number, last))
+        ):
             return None
         return self.read_at(position, size)
 
@@ -193,7 +210,7 @@ def _write_all(descriptor: Descriptor, position: int, pieces: Sequence[Buffer]) 
         position += size
 
 
-class RealDisk:
+class RealDisk(Disk):
     def __init__(self, open_files_max: int | None = None) -> None:
         self._open_files = OpenFiles(open_files_max)
 
@@ -236,15 +253,6 @@ class RealDisk:
     def read_file(self, path: str) -> bytes:
         with open(path, "rb") as file:
             return file.read()
-
-    def replace_file(self, path: str, content: bytes) -> None:
-        temporary = path + TEMPORARY
-        with open(temporary, "wb") as file:
-            file.write(content)
-            file.flush()
-            full_sync(file.fileno())
-        os.replace(temporary, path)
-        self.sync_dir(os.path.dirname(path))
 
     def free_bytes(self, path: str) -> int:
         stats = os.statvfs(path)

@@ -3,19 +3,27 @@
 Clients with transaction.version 2 do not send it: their TxnOffsetCommit adds the partition too.
 """
 
+from barnabas.coordinator.group_coordinator import GroupCoordinator
+from barnabas.coordinator.txn_coordinator import TransactionCoordinator
 from barnabas.handlers.context import RequestContext
+from barnabas.handlers.services import TopicMaker
 from barnabas.handlers.transactional import code_of
 from barnabas.model import OFFSETS_TOPIC, TopicPartition
 from barnabas.wire.errors import KafkaError
 from barnabas.wire.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 
 
-async def handle(context: RequestContext, request: AddOffsetsToTxnRequest) -> AddOffsetsToTxnResponse:
-    broker = context.broker
+async def handle(
+    topic_maker: TopicMaker,
+    groups: GroupCoordinator,
+    transactions: TransactionCoordinator,
+    context: RequestContext,
+    request: AddOffsetsToTxnRequest,
+) -> AddOffsetsToTxnResponse:
     try:
-        await broker.ensure_internal_topic(OFFSETS_TOPIC)
-        partition = TopicPartition(OFFSETS_TOPIC, broker.groups.partition_for(request.group_id))
-        results = await broker.transactions.add_partitions(
+        await topic_maker.ensure_internal(OFFSETS_TOPIC)
+        partition = TopicPartition(OFFSETS_TOPIC, groups.partition_for(request.group_id))
+        results = await transactions.add_partitions(
             request.transactional_id,
             request.producer_id,
             request.producer_epoch,

@@ -8,8 +8,10 @@ one does not exist, the others get OPERATION_NOT_ATTEMPTED. Clients may not writ
 from collections.abc import Iterable, Mapping, Sequence
 
 from barnabas.coordinator.txn.transaction import EPOCH_BUMP_SINCE
+from barnabas.coordinator.txn_coordinator import TransactionCoordinator
 from barnabas.handlers.context import RequestContext
 from barnabas.handlers.pieces import Pieces
+from barnabas.handlers.services import Cluster
 from barnabas.handlers.transactional import code_of
 from barnabas.model import INTERNAL_TOPICS, TopicPartition
 from barnabas.wire.errors import (
@@ -34,7 +36,9 @@ _BATCH_SINCE = 4
 Results = Mapping[TopicPartition, KafkaError | None]
 
 
-async def handle(context: RequestContext, request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse:
+async def handle(
+    cluster: Cluster, transactions: TransactionCoordinator, context: RequestContext, request: AddPartitionsToTxnRequest
+) -> AddPartitionsToTxnResponse:
     if context.api_version < _BATCH_SINCE:
         transaction = AddPartitionsToTxnTransaction(
             transactional_id=request.v3_and_below_transactional_id,
@@ -42,12 +46,15 @@ async def handle(context: RequestContext, request: AddPartitionsToTxnRequest) ->
             producer_epoch=request.v3_and_below_producer_epoch,
             topics=request.v3_and_below_topics,
         )
-        return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=await _add(context, transaction))
+        return AddPartitionsToTxnResponse(
+            results_by_topic_v3_and_below=await _add(cluster, transactions, context, transaction)
+        )
     return AddPartitionsToTxnResponse(
         results_by_transaction=tuple(
             [
                 AddPartitionsToTxnResult(
-                    transactional_id=each.transactional_id, topic_results=await _add(context, each)
+                    transactional_id=each.transactional_id,
+                    topic_results=await _add(cluster, transactions, context, each),
                 )
                 for each in request.transactions
             ]
@@ -56,15 +63,18 @@ async def handle(context: RequestContext, request: AddPartitionsToTxnRequest) ->
 
 
 async def _add(
-    context: RequestContext, transaction: AddPartitionsToTxnTransaction
+    cluster: Cluster,
+    transactions: TransactionCoordinator,
+    context: RequestContext,
+    transaction: AddPartitionsToTxnTransaction,
 ) -> tuple[AddPartitionsToTxnTopicResult, ...]:
     partitions = [TopicPartition(topic.name, index) for topic in transaction.topics for index in topic.partitions]
-    refused = _refused(context, partitions)
+    refused = _refused(cluster, context, partitions)
     if refused:
         not_attempted = OperationNotAttempted("another partition of the transaction was refused")
         results: Results = {partition: refused.get(partition, not_attempted) for partition in partitions}
     else:
-        results = await context.broker.transactions.add_partitions(
+        results = await transactions.add_partitions(
             transaction.transactional_id,
             transaction.producer_id,
             transaction.producer_epoch,
@@ -80,8 +90,10 @@ async def _add(
     )
 
 
-def _refused(context: RequestContext, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, KafkaError]:
-    topics = context.broker.image.topics
+def _refused(
+    cluster: Cluster, context: RequestContext, partitions: Sequence[TopicPartition]
+) -> dict[TopicPartition, KafkaError]:
+    topics = cluster.image.topics
     refused: dict[TopicPartition, KafkaError] = {}
     for partition in partitions:
         if partition.topic in INTERNAL_TOPICS and context.api_version < _BATCH_SINCE:

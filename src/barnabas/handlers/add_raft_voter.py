@@ -5,13 +5,17 @@ Kafka asks the new voter for its versions, and answers REQUEST_TIMED_OUT when th
 
 from barnabas.handlers.context import RequestContext
 from barnabas.handlers.raft_voters import check_cluster_id, described, described_set
+from barnabas.handlers.services import Cluster
+from barnabas.raft.node import RaftNode
 from barnabas.wire.errors import DuplicateVoter, InvalidRequest, UnsupportedVersion
 from barnabas.wire.messages.add_raft_voter import AddRaftVoterRequest, AddRaftVoterResponse
 
 
-def handle(context: RequestContext, request: AddRaftVoterRequest) -> AddRaftVoterResponse:
-    check_cluster_id(context.broker, request.cluster_id)
-    voters = context.broker.quorum.voters
+def handle(
+    cluster: Cluster, quorum: RaftNode, context: RequestContext, request: AddRaftVoterRequest
+) -> AddRaftVoterResponse:
+    check_cluster_id(cluster, request.cluster_id)
+    voters = quorum.voters
     name = voters.voters[0].endpoints[0].name
     if request.voter_id < 0 or request.voter_directory_id is None:
         raise InvalidRequest("Add voter request didn't include a valid voter")

@@ -6,9 +6,11 @@ until it takes over. Naming the directory that holds the partition now cancels a
 
 import os
 
-from barnabas.handlers.context import Broker, RequestContext
+from barnabas.handlers.context import RequestContext
 from barnabas.log.log_directory import LogDirectory
 from barnabas.model import TopicPartition
+from barnabas.replication.log_moves import LogMoves
+from barnabas.replication.replicas import Replicas
 from barnabas.wire.errors import ErrorCode, KafkaError, LogDirNotFound
 from barnabas.wire.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirPartitionResult,
@@ -18,13 +20,15 @@ from barnabas.wire.messages.alter_replica_log_dirs import (
 )
 
 
-def handle(context: RequestContext, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
+def handle(
+    replicas: Replicas, log_moves: LogMoves, context: RequestContext, request: AlterReplicaLogDirsRequest
+) -> AlterReplicaLogDirsResponse:
     results: dict[str, list[AlterReplicaLogDirPartitionResult]] = {}
     for wanted in request.dirs:
         for topic in wanted.topics:
             results.setdefault(topic.name, []).extend(
                 AlterReplicaLogDirPartitionResult(
-                    partition_index=index, error_code=_move(context.broker, wanted.path, topic.name, index)
+                    partition_index=index, error_code=_move(replicas, log_moves, wanted.path, topic.name, index)
                 )
                 for index in topic.partitions
             )
@@ -36,16 +40,16 @@ def handle(context: RequestContext, request: AlterReplicaLogDirsRequest) -> Alte
     )
 
 
-def _move(broker: Broker, path: str, topic: str, index: int) -> ErrorCode:
+def _move(replicas: Replicas, log_moves: LogMoves, path: str, topic: str, index: int) -> ErrorCode:
     try:
-        broker.log_moves().move(TopicPartition(topic, index), _directory(broker, path))
+        log_moves.move(TopicPartition(topic, index), _directory(replicas, path))
     except KafkaError as error:
         return error.code
     return ErrorCode.none
 
 
-def _directory(broker: Broker, path: str) -> LogDirectory:
-    for directory in broker.replicas.store.directories:
+def _directory(replicas: Replicas, path: str) -> LogDirectory:
+    for directory in replicas.store.directories:
         if path and os.path.abspath(directory.path) == os.path.abspath(path):
             return directory
     raise LogDirNotFound(f"{path} is not one of this broker's log directories")

@@ -3,8 +3,11 @@
 import uuid
 
 from barnabas.handlers.context import RequestContext
+from barnabas.handlers.outcomes import error_fields
+from barnabas.handlers.services import Cluster
+from barnabas.handlers.share_services import ShareServices
 from barnabas.handlers.share_version import check_share_groups
-from barnabas.wire.errors import ErrorCode, InvalidGroupId, InvalidRequest, KafkaError, UnknownTopicOrPartition
+from barnabas.wire.errors import InvalidGroupId, InvalidRequest, KafkaError, UnknownTopicOrPartition
 from barnabas.wire.messages.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequest,
     AlterShareGroupOffsetsResponse,
@@ -13,19 +16,22 @@ from barnabas.wire.messages.alter_share_group_offsets import (
 )
 
 
-async def handle(context: RequestContext, request: AlterShareGroupOffsetsRequest) -> AlterShareGroupOffsetsResponse:
+async def handle(
+    cluster: Cluster, share: ShareServices, context: RequestContext, request: AlterShareGroupOffsetsRequest
+) -> AlterShareGroupOffsetsResponse:
     try:
-        return await _alter(context, request)
+        return await _alter(cluster, share, request)
     except KafkaError as error:
         return AlterShareGroupOffsetsResponse(error_code=error.code, error_message=str(error))
 
 
-async def _alter(context: RequestContext, request: AlterShareGroupOffsetsRequest) -> AlterShareGroupOffsetsResponse:
-    broker = context.broker
-    check_share_groups(broker)
+async def _alter(
+    cluster: Cluster, share: ShareServices, request: AlterShareGroupOffsetsRequest
+) -> AlterShareGroupOffsetsResponse:
+    check_share_groups(cluster)
     if not request.group_id:
         raise InvalidGroupId("the group id is empty")
-    by_name = broker.image.topics.by_name
+    by_name = cluster.image.topics.by_name
     starts: dict[tuple[uuid.UUID, int], int] = {}
     for asked in request.topics:
         topic = by_name.get(asked.topic_name)
@@ -33,8 +39,8 @@ async def _alter(context: RequestContext, request: AlterShareGroupOffsetsRequest
             for each in asked.partitions:
                 if each.partition_index in topic.partitions and each.start_offset >= 0:
                     starts[topic.id, each.partition_index] = each.start_offset
-    failed = await broker.share.groups.alter_offsets(request.group_id, starts) if starts else {}
-    broker.share.partitions.forget_group(request.group_id)
+    failed = await share.groups.alter_offsets(request.group_id, starts) if starts else {}
+    share.partitions.forget_group(request.group_id)
     responses = []
     for asked in request.topics:
         topic = by_name.get(asked.topic_name)
@@ -52,8 +58,7 @@ async def _alter(context: RequestContext, request: AlterShareGroupOffsetsRequest
             partitions.append(
                 AlterShareGroupOffsetsResponsePartition(
                     partition_index=each.partition_index,
-                    error_code=ErrorCode.none if error is None else error.code,
-                    error_message=None if error is None else str(error),
+                    **error_fields(error),
                 )
             )
         responses.append(

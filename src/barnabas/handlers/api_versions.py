@@ -8,6 +8,7 @@ listed only while there is a client metrics subscription, but they are always se
 import re
 
 from barnabas.handlers.context import RequestContext
+from barnabas.handlers.services import Cluster
 from barnabas.metadata.features import QUORUM_FEATURES, SUPPORTED_FEATURES
 from barnabas.wire.api_table import ADVERTISED_MIN, APIS, TELEMETRY_KEYS
 from barnabas.wire.errors import ErrorCode
@@ -32,8 +33,8 @@ _API_KEYS = tuple(
 _WITHOUT_TELEMETRY = tuple(each for each in _API_KEYS if each.api_key not in TELEMETRY_KEYS)
 
 
-def handle(context: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse:
-    api_keys = _API_KEYS if context.broker.wants_telemetry else _WITHOUT_TELEMETRY
+def handle(cluster: Cluster, context: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse:
+    api_keys = _API_KEYS if cluster.wants_telemetry else _WITHOUT_TELEMETRY
     if context.requested_version != context.api_version:
         return ApiVersionsResponse(error_code=ErrorCode.unsupported_version, api_keys=api_keys)
     if context.api_version >= 3 and not (
@@ -44,7 +45,7 @@ def handle(context: RequestContext, request: ApiVersionsRequest) -> ApiVersionsR
     if context.client.software is not None and context.api_version >= 3:
         context.client.software.name = request.client_software_name
         context.client.software.version = request.client_software_version
-    image = context.broker.image
+    image = cluster.image
     return ApiVersionsResponse(
         api_keys=api_keys,
         supported_features=tuple(

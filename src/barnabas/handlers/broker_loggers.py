@@ -8,7 +8,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from barnabas.controller.alter_configs import Operation, check_operations
+from barnabas.controller.decisions.alter_configs import Operation, check_operations
 from barnabas.wire.errors import InvalidConfig, InvalidRequest
 
 ROOT: Final = "root"

@@ -12,10 +12,11 @@ that a topic name may contain.
 from collections.abc import Awaitable
 from typing import Final
 
-from barnabas.coordinator.group.coordinator import GroupCoordinator
-from barnabas.coordinator.group.member import ClientInfo
-from barnabas.coordinator.group.stored import TEXT_BYTES_MAX, fits
+from barnabas.coordinator.group.common.client import ClientInfo
+from barnabas.coordinator.group.common.record_format import TEXT_BYTES_MAX, fits
+from barnabas.coordinator.group_coordinator import GroupCoordinator
 from barnabas.handlers.context import RequestContext
+from barnabas.handlers.services import Cluster
 from barnabas.metadata.features import GROUP_VERSION
 from barnabas.wire.errors import InvalidRequest, KafkaError, UnsupportedAssignor, UnsupportedVersion
 from barnabas.wire.messages.consumer_group_heartbeat import (
@@ -28,11 +29,10 @@ _JOINS, _LEAVES, _LEAVES_TEMPORARILY = 0, -1, -2
 
 
 def handle(
-    context: RequestContext, request: ConsumerGroupHeartbeatRequest
+    cluster: Cluster, groups: GroupCoordinator, context: RequestContext, request: ConsumerGroupHeartbeatRequest
 ) -> ConsumerGroupHeartbeatResponse | Awaitable[ConsumerGroupHeartbeatResponse]:
     try:
-        check_enabled(context)
-        groups = context.broker.groups
+        check_enabled(cluster, groups)
         _check(groups, request, context.api_version)
         client = ClientInfo(context.client_id or "", f"/{context.client.host}")
         outcome = groups.consumer_heartbeat(request, client)
@@ -41,10 +41,10 @@ def handle(
     return outcome if isinstance(outcome, ConsumerGroupHeartbeatResponse) else _when_stored(outcome)
 
 
-def check_enabled(context: RequestContext) -> None:
-    if context.broker.image.features.get(GROUP_VERSION, 0) < 1:
+def check_enabled(cluster: Cluster, groups: GroupCoordinator) -> None:
+    if cluster.image.features.get(GROUP_VERSION, 0) < 1:
         raise UnsupportedVersion("the feature group.version is not 1; raise it to use consumer groups")
-    if not context.broker.groups.serves_consumer_protocol:
+    if not groups.serves_consumer_protocol:
         raise UnsupportedVersion("group.coordinator.rebalance.protocols does not include consumer; add it")
 
 

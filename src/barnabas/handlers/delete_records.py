@@ -4,8 +4,10 @@ Answered when the new start is on disk, so deleted records do not come back afte
 for up to a minute.)
 """
 
-from barnabas.handlers.context import Broker, RequestContext
+from barnabas.handlers.context import RequestContext
+from barnabas.handlers.services import Runtime
 from barnabas.model import INTERNAL_TOPICS
+from barnabas.replication.replicas import Replicas
 from barnabas.wire.errors import ErrorCode, InvalidTopic, KafkaError, OffsetOutOfRange, PolicyViolation
 from barnabas.wire.messages.delete_records import (
     DeleteRecordsPartition,
@@ -16,20 +18,22 @@ from barnabas.wire.messages.delete_records import (
 )
 
 
-async def handle(context: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
-    time_slices = context.broker.time_slices
+async def handle(
+    runtime: Runtime, replicas: Replicas, context: RequestContext, request: DeleteRecordsRequest
+) -> DeleteRecordsResponse:
+    time_slices = runtime.time_slices
     time_slice = time_slices.begin()
     topics = []
     for topic in request.topics:
         results = []
         for asked in topic.partitions:
-            results.append(_delete(context.broker, topic.name, asked))
+            results.append(_delete(replicas, topic.name, asked))
             if time_slice.is_over():
                 await time_slices.next(time_slice)
         topics.append(DeleteRecordsTopicResult(name=topic.name, partitions=tuple(results)))
     if any(_is_deleted(result) for topic in topics for result in topic.partitions):
         try:
-            await context.broker.replicas.checkpoints.write()
+            await replicas.checkpoints.write()
         except KafkaError as error:
             topics = [_not_kept(topic, error) for topic in topics]
     return DeleteRecordsResponse(topics=tuple(topics))
@@ -47,11 +51,11 @@ def _not_kept(topic: DeleteRecordsTopicResult, error: KafkaError) -> DeleteRecor
     )
 
 
-def _delete(broker: Broker, topic: str, asked: DeleteRecordsPartition) -> DeleteRecordsPartitionResult:
+def _delete(replicas: Replicas, topic: str, asked: DeleteRecordsPartition) -> DeleteRecordsPartitionResult:
     try:
         if topic in INTERNAL_TOPICS:
             raise InvalidTopic(f"{topic} is internal: its records are the broker's")
-        partition = broker.replicas.get(topic, asked.partition_index)
+        partition = replicas.get(topic, asked.partition_index)
         partition.check_leader()
         log = partition.log
         if not log.settings.delete:

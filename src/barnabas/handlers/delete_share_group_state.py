@@ -1,6 +1,7 @@
 """DeleteShareGroupState (0): delete the state of share-partitions."""
 
 from barnabas.handlers.context import RequestContext
+from barnabas.handlers.share_services import ShareServices
 from barnabas.handlers.share_state import for_each_partition
 from barnabas.model.share import SharePartitionKey
 from barnabas.wire.errors import ErrorCode
@@ -13,8 +14,10 @@ from barnabas.wire.messages.delete_share_group_state import (
 )
 
 
-async def handle(context: RequestContext, request: DeleteShareGroupStateRequest) -> DeleteShareGroupStateResponse:
-    coordinator = context.broker.share.coordinator
+async def handle(
+    share: ShareServices, context: RequestContext, request: DeleteShareGroupStateRequest
+) -> DeleteShareGroupStateResponse:
+    coordinator = share.coordinator
 
     async def delete(key: SharePartitionKey, asked: PartitionData) -> PartitionResult:
         await coordinator.delete(key)

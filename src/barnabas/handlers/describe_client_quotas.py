@@ -6,6 +6,7 @@ For each entity type a filter gives a name, the default, or "any". Without `stri
 from typing import NamedTuple
 
 from barnabas.handlers.context import RequestContext
+from barnabas.handlers.services import Cluster
 from barnabas.quotas.limits import CLIENT_ID, IP, USER, QuotaKey
 from barnabas.wire.errors import InvalidRequest, UnsupportedVersion
 from barnabas.wire.messages.describe_client_quotas import (
@@ -31,7 +32,9 @@ class _Filter(NamedTuple):
         )
 
 
-def handle(context: RequestContext, request: DescribeClientQuotasRequest) -> DescribeClientQuotasResponse:
+def handle(
+    cluster: Cluster, context: RequestContext, request: DescribeClientQuotasRequest
+) -> DescribeClientQuotasResponse:
     wanted = _filter(request.components)
     return DescribeClientQuotasResponse(
         error_message="",
@@ -40,7 +43,7 @@ def handle(context: RequestContext, request: DescribeClientQuotasRequest) -> Des
                 entity=tuple(EntityData(entity_type=kind, entity_name=name) for kind, name in key),
                 values=tuple(ValueData(key=name, value=limit) for name, limit in limits.items()),
             )
-            for key, limits in context.broker.image.access.client_quotas.items()
+            for key, limits in cluster.image.access.client_quotas.items()
             if wanted.matches(key, strict=request.strict)
         ),
     )

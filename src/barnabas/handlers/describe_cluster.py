@@ -7,6 +7,7 @@ brokers are included on request.
 from barnabas.handlers.authorized_operations import CLUSTER_OPERATIONS, NOT_REQUESTED
 from barnabas.handlers.context import RequestContext
 from barnabas.handlers.endpoints import endpoint_for
+from barnabas.handlers.services import Cluster
 from barnabas.wire.errors import ErrorCode
 from barnabas.wire.messages.describe_cluster import (
     DescribeClusterBroker,
@@ -17,7 +18,7 @@ from barnabas.wire.messages.describe_cluster import (
 BROKERS, CONTROLLERS = 1, 2
 
 
-def handle(context: RequestContext, request: DescribeClusterRequest) -> DescribeClusterResponse:
+def handle(cluster: Cluster, context: RequestContext, request: DescribeClusterRequest) -> DescribeClusterResponse:
     if request.endpoint_type not in (BROKERS, CONTROLLERS):
         return DescribeClusterResponse(
             error_code=ErrorCode.unsupported_endpoint_type,
@@ -30,9 +31,9 @@ def handle(context: RequestContext, request: DescribeClusterRequest) -> Describe
             " CONTROLLER",
         )
     return DescribeClusterResponse(
-        cluster_id=context.broker.cluster_id,
+        cluster_id=cluster.cluster_id,
         # As in Metadata: clients can send controller requests to the broker they are connected to.
-        controller_id=context.broker.node_id,
+        controller_id=cluster.node_id,
         brokers=tuple(
             DescribeClusterBroker(
                 broker_id=broker.id,
@@ -41,7 +42,7 @@ def handle(context: RequestContext, request: DescribeClusterRequest) -> Describe
                 rack=broker.rack,
                 is_fenced=broker.fenced,
             )
-            for broker in context.broker.image.brokers.values()
+            for broker in cluster.image.brokers.values()
             if (request.include_fenced_brokers or not broker.fenced)
             and (endpoint := endpoint_for(broker, context.client)) is not None
         ),

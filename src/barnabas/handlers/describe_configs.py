@@ -7,9 +7,10 @@ The broker resource named "" shows what was altered for all brokers.
 import re
 from collections.abc import Iterable, Mapping
 
-from barnabas.controller.topic_names import why_invalid
-from barnabas.handlers.context import Broker, RequestContext
+from barnabas.controller.decisions.topic_names import why_invalid
+from barnabas.handlers.context import RequestContext
 from barnabas.handlers.pieces import Pieces
+from barnabas.handlers.services import Cluster
 from barnabas.metadata.configs import (
     ConfigDef,
     ConfigSource,
@@ -35,17 +36,17 @@ from barnabas.wire.messages.describe_configs import (
 PIECES = (Pieces("resources", answers="results", size=3),)
 
 
-def handle(context: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
+def handle(cluster: Cluster, context: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
     return DescribeConfigsResponse(
-        results=tuple(_describe(context.broker, request, resource) for resource in request.resources)
+        results=tuple(_describe(cluster, request, resource) for resource in request.resources)
     )
 
 
 def _describe(
-    broker: Broker, request: DescribeConfigsRequest, resource: DescribeConfigsResource
+    cluster: Cluster, request: DescribeConfigsRequest, resource: DescribeConfigsResource
 ) -> DescribeConfigsResult:
     try:
-        entries = _entries(broker, resource)
+        entries = _entries(cluster, resource)
     except KafkaError as error:
         return DescribeConfigsResult(
             error_code=error.code,
@@ -66,38 +67,38 @@ def _describe(
     )
 
 
-def _entries(broker: Broker, resource: DescribeConfigsResource) -> Mapping[str, EffectiveConfig]:
+def _entries(cluster: Cluster, resource: DescribeConfigsResource) -> Mapping[str, EffectiveConfig]:
     name = resource.resource_name
     if resource.resource_type == BROKER_LOGGER:
-        return _loggers(broker, name)
+        return _loggers(cluster, name)
     if resource.resource_type == CLIENT_METRICS:
-        return _client_metrics(broker, name)
+        return _client_metrics(cluster, name)
     if resource.resource_type == GROUP:
-        return _group(broker, name)
+        return _group(cluster, name)
     if resource.resource_type == TOPIC:
         if complaint := why_invalid(name):
             raise InvalidTopic(complaint)
-        if name not in broker.image.topics.by_name:
+        if name not in cluster.image.topics.by_name:
             raise UnknownTopicOrPartition(f"there is no topic {name}")
-        return effective_topic_configs(broker.image.configs.of(TOPIC, name), broker.configs)
+        return effective_topic_configs(cluster.image.configs.of(TOPIC, name), cluster.configs)
     if resource.resource_type == BROKER:
         if not name:
-            return _altered_for_all(broker)
-        if _broker_id(name) != broker.node_id:
+            return _altered_for_all(cluster)
+        if _broker_id(name) != cluster.node_id:
             raise InvalidRequest(
-                f"Unexpected broker id, expected {broker.node_id} or empty string, but received {name}"
+                f"Unexpected broker id, expected {cluster.node_id} or empty string, but received {name}"
             )
-        return effective_broker_configs(broker.configs)
+        return effective_broker_configs(cluster.configs)
     raise InvalidRequest(f"Unsupported resource type {resource.resource_type}")
 
 
-def _loggers(broker: Broker, name: str) -> dict[str, EffectiveConfig]:
+def _loggers(cluster: Cluster, name: str) -> dict[str, EffectiveConfig]:
     from barnabas.handlers.broker_loggers import describe_loggers
 
     if not name:
         raise InvalidRequest("Broker id must not be empty")
-    if _broker_id(name) != broker.node_id:
-        raise InvalidRequest(f"Unexpected broker id, expected {broker.node_id} but received {name}")
+    if _broker_id(name) != cluster.node_id:
+        raise InvalidRequest(f"Unexpected broker id, expected {cluster.node_id} but received {name}")
     return {
         logger: EffectiveConfig(
             ConfigDef(logger, ConfigType.UNKNOWN, None, ""), level, ConfigSource.DYNAMIC_BROKER_LOGGER, ()
@@ -112,27 +113,27 @@ def _broker_id(name: str) -> int:
     return int(name)
 
 
-def _client_metrics(broker: Broker, name: str) -> dict[str, EffectiveConfig]:
+def _client_metrics(cluster: Cluster, name: str) -> dict[str, EffectiveConfig]:
     from barnabas.metadata.configs.client_metrics import CLIENT_METRICS_CONFIGS
 
     if not name:
         raise InvalidRequest("Client metrics subscription name must not be empty")
-    overrides = broker.image.configs.of(CLIENT_METRICS, name)
+    overrides = cluster.image.configs.of(CLIENT_METRICS, name)
     return {
-        key: with_synonyms(definition, overrides, broker.configs, ConfigSource.CLIENT_METRICS)
+        key: with_synonyms(definition, overrides, cluster.configs, ConfigSource.CLIENT_METRICS)
         for key, definition in CLIENT_METRICS_CONFIGS.items()
     }
 
 
-def _group(broker: Broker, name: str) -> dict[str, EffectiveConfig]:
+def _group(cluster: Cluster, name: str) -> dict[str, EffectiveConfig]:
     from barnabas.metadata.configs.group import GROUP_CONFIGS
 
     if not name:
         raise InvalidRequest("Group name must not be empty")
-    overrides = broker.image.configs.of(GROUP, name)
+    overrides = cluster.image.configs.of(GROUP, name)
     entries = {}
     for key, definition in GROUP_CONFIGS.items():
-        entry = with_synonyms(definition, overrides, broker.configs, ConfigSource.GROUP)
+        entry = with_synonyms(definition, overrides, cluster.configs, ConfigSource.GROUP)
         if not definition.synonyms:  # it has no broker config to inherit from, only its own default
             default = SourcedValue(key, definition.default, ConfigSource.DEFAULT)
             entry = entry._replace(synonyms=(*entry.synonyms, default))
@@ -140,10 +141,10 @@ def _group(broker: Broker, name: str) -> dict[str, EffectiveConfig]:
     return entries
 
 
-def _altered_for_all(broker: Broker) -> dict[str, EffectiveConfig]:
-    everyones = broker.configs._replace(static={}, dynamic={})
+def _altered_for_all(cluster: Cluster) -> dict[str, EffectiveConfig]:
+    everyones = cluster.configs._replace(static={}, dynamic={})
     entries = {}
-    for name in sorted(broker.configs.dynamic_default):
+    for name in sorted(cluster.configs.dynamic_default):
         entry = effective_broker_config(name, everyones)
         altered = tuple(synonym for synonym in entry.synonyms if synonym.source is ConfigSource.DYNAMIC_DEFAULT_BROKER)
         entries[name] = entry._replace(synonyms=altered)

@@ -8,9 +8,11 @@ event loop between logs.
 import os
 
 from barnabas.handlers.context import RequestContext
+from barnabas.handlers.services import Runtime
 from barnabas.log.future_log import FutureLog
 from barnabas.log.log_directory import LogDirectory
 from barnabas.model import TopicPartition
+from barnabas.replication.log_moves import LogMoves
 from barnabas.replication.replicas import Replicas
 from barnabas.wire.errors import ErrorCode, KafkaError
 from barnabas.wire.messages.describe_log_dirs import (
@@ -25,21 +27,22 @@ Found = dict[str, list[DescribeLogDirsPartition]]
 """By topic."""
 
 
-async def handle(context: RequestContext, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
-    replicas = context.broker.replicas
+async def handle(
+    runtime: Runtime, replicas: Replicas, log_moves: LogMoves, context: RequestContext, request: DescribeLogDirsRequest
+) -> DescribeLogDirsResponse:
     wanted = [partition.topic_partition for partition in replicas]
     if request.topics is not None:
         asked = {TopicPartition(topic.topic, index) for topic in request.topics for index in topic.partitions}
         wanted = [topic_partition for topic_partition in wanted if topic_partition in asked]
     sizes: dict[str, Found] = {directory.path: {} for directory in replicas.store.directories}
-    time_slices = context.broker.time_slices
+    time_slices = runtime.time_slices
     time_slice = time_slices.begin()
     for topic_partition in wanted:
         _measure(replicas, topic_partition, sizes)
         if time_slice.is_over():
             await time_slices.next(time_slice)
     moving = set(wanted)
-    for future in context.broker.log_moves():
+    for future in log_moves:
         if future.topic_partition in moving:
             _add_future(replicas, future, sizes)
     return DescribeLogDirsResponse(

@@ -1,9 +1,10 @@
 """DescribeProducers (0): the producer state of a partition: epochs, sequences, open transactions."""
 
-from barnabas.controller.topic_names import why_invalid
-from barnabas.handlers.context import Broker, RequestContext
+from barnabas.controller.decisions.topic_names import why_invalid
+from barnabas.handlers.context import RequestContext
 from barnabas.handlers.pieces import Pieces
 from barnabas.log.producer_state import ProducerEntry
+from barnabas.replication.replicas import Replicas
 from barnabas.wire.errors import InvalidTopic, KafkaError
 from barnabas.wire.messages.describe_producers import (
     DescribeProducersRequest,
@@ -16,23 +17,23 @@ from barnabas.wire.messages.describe_producers import (
 PIECES = (Pieces("topics", answers="topics", size=20),)
 
 
-def handle(context: RequestContext, request: DescribeProducersRequest) -> DescribeProducersResponse:
+def handle(replicas: Replicas, context: RequestContext, request: DescribeProducersRequest) -> DescribeProducersResponse:
     return DescribeProducersResponse(
         topics=tuple(
             TopicResponse(
                 name=topic.name,
-                partitions=tuple(_describe(context.broker, topic.name, index) for index in topic.partition_indexes),
+                partitions=tuple(_describe(replicas, topic.name, index) for index in topic.partition_indexes),
             )
             for topic in request.topics
         )
     )
 
 
-def _describe(broker: Broker, topic: str, index: int) -> PartitionResponse:
+def _describe(replicas: Replicas, topic: str, index: int) -> PartitionResponse:
     try:
         if reason := why_invalid(topic):
             raise InvalidTopic(reason)
-        producers = broker.replicas.get(topic, index).log.producers.producers
+        producers = replicas.get(topic, index).log.producers.producers
     except KafkaError as error:
         return PartitionResponse(partition_index=index, error_code=error.code, error_message=str(error))
     return PartitionResponse(

@@ -6,8 +6,10 @@ written when the quorum was formatted; nothing listens there yet.
 
 from typing import Final
 
-from barnabas.handlers.context import Broker, RequestContext
+from barnabas.handlers.context import RequestContext
+from barnabas.handlers.services import Runtime
 from barnabas.model import METADATA_TOPIC
+from barnabas.raft.node import RaftNode
 from barnabas.wire.errors import ErrorCode
 from barnabas.wire.messages.describe_quorum import (
     DescribeQuorumRequest,
@@ -22,7 +24,9 @@ from barnabas.wire.messages.describe_quorum import (
 _METADATA: Final = (METADATA_TOPIC, (0,))
 
 
-def handle(context: RequestContext, request: DescribeQuorumRequest) -> DescribeQuorumResponse:
+def handle(
+    runtime: Runtime, quorum: RaftNode, context: RequestContext, request: DescribeQuorumRequest
+) -> DescribeQuorumResponse:
     wanted = [(topic.topic_name, tuple(each.partition_index for each in topic.partitions)) for topic in request.topics]
     if wanted != [_METADATA]:
         return DescribeQuorumResponse(
@@ -32,10 +36,9 @@ def handle(context: RequestContext, request: DescribeQuorumRequest) -> DescribeQ
                 for name, indexes in wanted
             ),
         )
-    broker = context.broker
     return DescribeQuorumResponse(
         error_message="",
-        topics=(TopicDataResponse(topic_name=METADATA_TOPIC, partitions=(_partition(broker),)),),
+        topics=(TopicDataResponse(topic_name=METADATA_TOPIC, partitions=(_partition(runtime, quorum),)),),
         nodes=tuple(
             Node(
                 node_id=voter.key.id,
@@ -43,14 +46,13 @@ def handle(context: RequestContext, request: DescribeQuorumRequest) -> DescribeQ
                     Listener(name=endpoint.name, host=endpoint.host, port=endpoint.port) for endpoint in voter.endpoints
                 ),
             )
-            for voter in broker.quorum.voters.voters
+            for voter in quorum.voters.voters
         ),
     )
 
 
-def _partition(broker: Broker) -> PartitionDataResponse:
-    quorum = broker.quorum
-    now_ms = broker.clock.now_ms()
+def _partition(runtime: Runtime, quorum: RaftNode) -> PartitionDataResponse:
+    now_ms = runtime.clock.now_ms()
     return PartitionDataResponse(
         partition_index=0,
         error_message="",

@@ -4,11 +4,14 @@ The lag is the number of records from the start offset to the end that are not y
 all partitions for which the group has state are described.
 """
 
-from barnabas.handlers.context import Broker, RequestContext
+from barnabas.handlers.context import RequestContext
+from barnabas.handlers.services import Cluster
+from barnabas.handlers.share_services import ShareServices
 from barnabas.handlers.share_version import check_share_groups
 from barnabas.metadata.image import TopicImage
 from barnabas.model import SHARE_STATE_TOPIC
 from barnabas.model.share import DELIVERY_COMPLETE_UNKNOWN, START_OFFSET_UNKNOWN, SharePartitionKey
+from barnabas.replication.replicas import Replicas
 from barnabas.wire.errors import KafkaError
 from barnabas.wire.messages.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequest,
@@ -21,13 +24,17 @@ from barnabas.wire.messages.describe_share_group_offsets import (
 
 
 async def handle(
-    context: RequestContext, request: DescribeShareGroupOffsetsRequest
+    cluster: Cluster,
+    replicas: Replicas,
+    share: ShareServices,
+    context: RequestContext,
+    request: DescribeShareGroupOffsetsRequest,
 ) -> DescribeShareGroupOffsetsResponse:
     groups = []
     for asked in request.groups:
         try:
-            check_share_groups(context.broker)
-            topics = await _topics(context.broker, asked)
+            check_share_groups(cluster)
+            topics = await _topics(cluster, replicas, share, asked)
             groups.append(DescribeShareGroupOffsetsResponseGroup(group_id=asked.group_id, topics=tuple(topics)))
         except KafkaError as error:
             groups.append(
@@ -39,11 +46,11 @@ async def handle(
 
 
 async def _topics(
-    broker: Broker, asked: DescribeShareGroupOffsetsRequestGroup
+    cluster: Cluster, replicas: Replicas, share: ShareServices, asked: DescribeShareGroupOffsetsRequestGroup
 ) -> list[DescribeShareGroupOffsetsResponseTopic]:
-    image = broker.image.topics
+    image = cluster.image.topics
     if asked.topics is None:
-        initialized = await broker.share.groups.initialized(asked.group_id)
+        initialized = await share.groups.initialized(asked.group_id)
         wanted = [
             (image.by_id[topic_id].name, sorted(indexes))
             for topic_id, indexes in initialized.items()
@@ -54,7 +61,7 @@ async def _topics(
     answers = []
     for name, indexes in wanted:
         topic = image.by_name.get(name)
-        partitions = [await _partition(broker, asked.group_id, topic, index) for index in indexes]
+        partitions = [await _partition(cluster, replicas, share, asked.group_id, topic, index) for index in indexes]
         answers.append(
             DescribeShareGroupOffsetsResponseTopic(
                 topic_name=name, topic_id=None if topic is None else topic.id, partitions=tuple(partitions)
@@ -64,19 +71,19 @@ async def _topics(
 
 
 async def _partition(
-    broker: Broker, group_id: str, topic: TopicImage | None, index: int
+    cluster: Cluster, replicas: Replicas, share: ShareServices, group_id: str, topic: TopicImage | None, index: int
 ) -> DescribeShareGroupOffsetsResponsePartition:
     answer = DescribeShareGroupOffsetsResponsePartition(partition_index=index, start_offset=START_OFFSET_UNKNOWN)
-    if topic is None or SHARE_STATE_TOPIC not in broker.image.topics.by_name:
+    if topic is None or SHARE_STATE_TOPIC not in cluster.image.topics.by_name:
         return answer
     try:
-        summary = await broker.share.groups.summary(SharePartitionKey(group_id, topic.id, index))
+        summary = await share.groups.summary(SharePartitionKey(group_id, topic.id, index))
     except KafkaError:
         return answer  # as in Kafka: no offset rather than an error
     answer = answer.replace(start_offset=summary.start_offset, leader_epoch=summary.leader_epoch)
     if summary.start_offset != START_OFFSET_UNKNOWN and summary.delivery_complete_count != DELIVERY_COMPLETE_UNKNOWN:
         try:
-            end_offset = broker.replicas.get(topic.name, index).log.high_watermark
+            end_offset = replicas.get(topic.name, index).log.high_watermark
         except KafkaError as error:
             return answer.replace(error_code=error.code, error_message=str(error))
         return answer.replace(lag=max(end_offset - summary.start_offset - summary.delivery_complete_count, 0))

@@ -4,9 +4,10 @@ An incomplete answer carries a cursor, with which the client requests the rest. 
 contain the cursor's topic; an empty list means all topics.
 """
 
-from barnabas.controller.topic_names import why_invalid
+from barnabas.controller.decisions.topic_names import why_invalid
 from barnabas.handlers.authorized_operations import TOPIC_OPERATIONS
 from barnabas.handlers.context import RequestContext
+from barnabas.handlers.services import Cluster, Runtime
 from barnabas.metadata.image import PartitionImage, TopicImage
 from barnabas.model import INTERNAL_TOPICS
 from barnabas.wire.errors import ErrorCode
@@ -19,8 +20,10 @@ from barnabas.wire.messages.describe_topic_partitions import (
 )
 
 
-async def handle(context: RequestContext, request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:
-    image = context.broker.image
+async def handle(
+    cluster: Cluster, runtime: Runtime, context: RequestContext, request: DescribeTopicPartitionsRequest
+) -> DescribeTopicPartitionsResponse:
+    image = cluster.image
     start = request.cursor or Cursor()
     asked = {topic.name for topic in request.topics}
     if start.partition_index < 0 or (asked and request.cursor and start.topic_name not in asked):
@@ -29,16 +32,16 @@ async def handle(context: RequestContext, request: DescribeTopicPartitionsReques
             topics=tuple(_failed(name, ErrorCode.invalid_request) for name in sorted(asked))
         )
     names = sorted(name for name in asked or image.topics.by_name if name >= start.topic_name)
-    limit = context.broker.configs.integer("max.request.partition.size.limit")
+    limit = cluster.configs.integer("max.request.partition.size.limit")
     remaining = max(1, min(limit, request.response_partition_limit))
     alive = {broker.id for broker in image.brokers.values() if not broker.fenced}
 
     topics = []
     next_cursor = None
-    time_slice = context.broker.time_slices.begin()
+    time_slice = runtime.time_slices.begin()
     for name in names:
         if time_slice.is_over():
-            await context.broker.time_slices.next(time_slice)
+            await runtime.time_slices.next(time_slice)
         if remaining == 0:
             next_cursor = Cursor(topic_name=name, partition_index=0)
             break

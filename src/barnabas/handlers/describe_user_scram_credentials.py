@@ -5,7 +5,8 @@ They are stored for SASL listeners; PLAINTEXT listeners do not use them.
 
 from collections import Counter
 
-from barnabas.handlers.context import Broker, RequestContext
+from barnabas.handlers.context import RequestContext
+from barnabas.handlers.services import Cluster
 from barnabas.wire.errors import DuplicateResource, KafkaError, ResourceNotFound
 from barnabas.wire.messages.describe_user_scram_credentials import (
     CredentialInfo,
@@ -16,17 +17,17 @@ from barnabas.wire.messages.describe_user_scram_credentials import (
 
 
 def handle(
-    context: RequestContext, request: DescribeUserScramCredentialsRequest
+    cluster: Cluster, context: RequestContext, request: DescribeUserScramCredentialsRequest
 ) -> DescribeUserScramCredentialsResponse:
     asked = Counter(user.name for user in request.users or ())
-    users = asked or Counter({user: 1 for user, _ in context.broker.image.access.scram_credentials})
+    users = asked or Counter({user: 1 for user, _ in cluster.image.access.scram_credentials})
     return DescribeUserScramCredentialsResponse(
         error_message="",
-        results=tuple(_describe(context.broker, user, times) for user, times in sorted(users.items())),
+        results=tuple(_describe(cluster, user, times) for user, times in sorted(users.items())),
     )
 
 
-def _describe(broker: Broker, user: str, times: int) -> DescribeUserScramCredentialsResult:
+def _describe(cluster: Cluster, user: str, times: int) -> DescribeUserScramCredentialsResult:
     try:
         if times > 1:
             raise DuplicateResource(
@@ -34,7 +35,7 @@ def _describe(broker: Broker, user: str, times: int) -> DescribeUserScramCredent
             )
         found = [
             CredentialInfo(mechanism=mechanism, iterations=credential.iterations)
-            for (name, mechanism), credential in sorted(broker.image.access.scram_credentials.items())
+            for (name, mechanism), credential in sorted(cluster.image.access.scram_credentials.items())
             if name == user
         ]
         if not found:

@@ -4,9 +4,11 @@ With one broker there is rarely a choice: its partitions have a leader, and the 
 request names no partitions, the answer lists only those where an election took place.
 """
 
-from barnabas.controller.elections import decide_elect_leaders
+from barnabas.controller.controller import Controller
+from barnabas.controller.decisions.elections import decide_elect_leaders
 from barnabas.handlers.context import RequestContext
-from barnabas.wire.errors import KafkaError
+from barnabas.handlers.outcomes import error_fields
+from barnabas.wire.errors import ErrorCode, KafkaError
 from barnabas.wire.messages.elect_leaders import (
     ElectLeadersRequest,
     ElectLeadersResponse,
@@ -15,20 +17,24 @@ from barnabas.wire.messages.elect_leaders import (
 )
 
 
-async def handle(context: RequestContext, request: ElectLeadersRequest) -> ElectLeadersResponse:
+async def handle(controller: Controller, context: RequestContext, request: ElectLeadersRequest) -> ElectLeadersResponse:
+    code = ErrorCode.none
     try:
-        return await context.broker.controller.decide(lambda image: decide_elect_leaders(image, request))
+        elected = await controller.decide(lambda image: decide_elect_leaders(image, request))
     except KafkaError as error:
-        return ElectLeadersResponse(
-            error_code=error.code,
-            replica_election_results=tuple(
-                ReplicaElectionResult(
-                    topic=topic.topic,
-                    partition_result=tuple(
-                        PartitionResult(partition_id=index, error_code=error.code, error_message=str(error))
-                        for index in topic.partitions
-                    ),
-                )
-                for topic in request.topic_partitions or ()
-            ),
-        )
+        code = error.code
+        elected = [
+            (topic.topic, [(index, error) for index in topic.partitions]) for topic in request.topic_partitions or ()
+        ]
+    return ElectLeadersResponse(
+        error_code=code,
+        replica_election_results=tuple(
+            ReplicaElectionResult(
+                topic=topic,
+                partition_result=tuple(
+                    PartitionResult(partition_id=index, **error_fields(error)) for index, error in outcomes
+                ),
+            )
+            for topic, outcomes in elected
+        ),
+    )

@@ -6,6 +6,7 @@ written even if the broker restarts in between.
 
 from barnabas.coordinator.txn.end_txn import EndTxn
 from barnabas.coordinator.txn.transaction import EPOCH_BUMP_SINCE
+from barnabas.coordinator.txn_coordinator import TransactionCoordinator
 from barnabas.handlers.context import RequestContext
 from barnabas.handlers.transactional import code_of
 from barnabas.wire.errors import KafkaError
@@ -14,7 +15,9 @@ from barnabas.wire.messages.end_txn import EndTxnRequest, EndTxnResponse
 _EPOCH_BUMP_SINCE = 5
 
 
-async def handle(context: RequestContext, request: EndTxnRequest) -> EndTxnResponse:
+async def handle(
+    transactions: TransactionCoordinator, context: RequestContext, request: EndTxnRequest
+) -> EndTxnResponse:
     ending = EndTxn(
         request.transactional_id,
         request.producer_id,
@@ -23,7 +26,7 @@ async def handle(context: RequestContext, request: EndTxnRequest) -> EndTxnRespo
         EPOCH_BUMP_SINCE if context.api_version >= _EPOCH_BUMP_SINCE else 0,
     )
     try:
-        producer = await context.broker.transactions.end(ending)
+        producer = await transactions.end(ending)
     except KafkaError as error:
         return EndTxnResponse(error_code=code_of(error, context.api_version))
     return EndTxnResponse(producer_id=producer.producer_id, producer_epoch=producer.producer_epoch)

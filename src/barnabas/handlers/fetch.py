@@ -13,13 +13,15 @@ import asyncio
 from collections.abc import Awaitable, Iterator
 from typing import Final, NamedTuple
 
-from barnabas.handlers.context import Broker, RequestContext
+from barnabas.handlers.context import RequestContext
 from barnabas.handlers.fetch_quota import FetchQuota
 from barnabas.handlers.fetch_session import FetchPlan, RequestedPartition, TopicKey
 from barnabas.handlers.pending import MayFollow, WaitingAnswer
+from barnabas.handlers.services import Cluster, Quotas, Reads, Runtime
 from barnabas.log.log_slice import LogSlice
 from barnabas.log.partition_log import PartitionLog
 from barnabas.replication.partition import Partition
+from barnabas.replication.replicas import Replicas
 from barnabas.wire.errors import (
     ErrorCode,
     KafkaError,
@@ -64,15 +66,23 @@ class FetchWait:
             self.done.set_result(None)
 
 
-def handle(context: RequestContext, request: FetchRequest) -> FetchAnswer | Awaitable[FetchAnswer]:
+def handle(
+    cluster: Cluster,
+    runtime: Runtime,
+    quotas: Quotas,
+    replicas: Replicas,
+    reads: Reads,
+    context: RequestContext,
+    request: FetchRequest,
+) -> FetchAnswer | Awaitable[FetchAnswer]:
     if request.max_bytes < 0 or request.min_bytes < 0 or request.isolation_level not in (0, READ_COMMITTED):
         return _refuse(request, context.api_version, ErrorCode.invalid_request)
-    broker = context.broker
     try:
-        plan = broker.fetch_sessions.plan(request, version=context.api_version, now_ms=broker.clock.now_ms())
+        plan = reads.sessions.plan(request, version=context.api_version, now_ms=runtime.clock.now_ms())
     except KafkaError as error:
         return _refuse(request, context.api_version, error.code)
-    fetch = Fetch(broker, request, plan, context.client_id)
+    quota = None if quotas.clients is None else FetchQuota(quotas.clients, context.client_id)
+    fetch = Fetch(cluster, runtime, replicas, reads, request, plan, quota)
     if len(plan.partitions) > PARTITIONS_AT_ONCE:
         return fetch.answer_in_slices()
     answers, size = fetch.read()
@@ -98,27 +108,40 @@ def _refuse(request: FetchRequest, version: int, code: ErrorCode) -> FetchAnswer
 class Fetch:
     """One request while it is being answered."""
 
-    def __init__(self, broker: Broker, request: FetchRequest, plan: FetchPlan, client_id: str | None) -> None:
-        self._broker = broker
+    def __init__(
+        self,
+        cluster: Cluster,
+        runtime: Runtime,
+        replicas: Replicas,
+        reads: Reads,
+        request: FetchRequest,
+        plan: FetchPlan,
+        quota: FetchQuota | None,
+    ) -> None:
+        self._cluster = cluster
+        self._runtime = runtime
+        self._replicas = replicas
+        self._reads = reads
         self._request = request
         self._plan = plan
         self._names: dict[TopicKey, str] = {}
         self._partitions: list[Partition] = []
-        self._max_bytes = min(request.max_bytes, broker.fetch_max_bytes, ANSWER_BYTES_MAX)
+        self._max_bytes = min(request.max_bytes, reads.max_bytes, ANSWER_BYTES_MAX)
         self.min_bytes = min(request.min_bytes, ANSWER_BYTES_MAX)
-        self._quota = None if broker.quotas is None else FetchQuota(broker.quotas, client_id)
-        if self._quota is not None:
-            self._max_bytes = self._quota.limited(self._max_bytes)
+        self._quota = quota
+        if quota is not None:
+            self._max_bytes = quota.limited(self._max_bytes)
             self.min_bytes = min(self.min_bytes, self._max_bytes)
         self._committed_only = request.isolation_level == READ_COMMITTED
         self._aborted: AbortedTransactions | None = () if self._committed_only else None
         self.must_answer = not plan.partitions
         self.cold_reads: dict[int, ColdRead] = {}
-        self._answers: list[FetchedPartition] = []
+        self._answers: list[FetchedPartition | None] = []
+        """In the order of the plan's partitions. None: nothing has changed there, so an incremental answer omits it."""
         self._size = 0
         self._copied_bytes = 0
 
-    def read(self) -> tuple[list[FetchedPartition], int]:
+    def read(self) -> tuple[list[FetchedPartition | None], int]:
         """One pass over all partitions: their answers, and how many bytes of records they hold."""
         for _ in self._reading():
             pass
@@ -126,13 +149,21 @@ class Fetch:
 
     def _reading(self, wait: FetchWait | None = None) -> Iterator[None]:
         """A pass that may be interrupted after each partition. `wait` watches each one from before it is read."""
-        answers: list[FetchedPartition] = []
+        answers: list[FetchedPartition | None] = []
         self._answers = answers
         self._size = self._copied_bytes = 0
         self._partitions.clear()
         self.cold_reads.clear()
         remaining = self._max_bytes
+        image, is_incremental = self._cluster.image, self._plan.is_incremental
         for wanted in self._plan.partitions:
+            if is_incremental and (idle := wanted.idle_replica(image)) is not None:
+                self._partitions.append(idle)
+                if wait is not None:
+                    idle.watch(wait, committed_only=self._committed_only)
+                answers.append(None)
+                yield
+                continue
             try:
                 answer, size = self._read_one(len(answers), wanted, remaining, wait)
             except KafkaError as error:
@@ -147,23 +178,25 @@ class Fetch:
         self, position: int, wanted: RequestedPartition, remaining: int, wait: FetchWait | None
     ) -> tuple[FetchedPartition, int]:
         at_least_one_batch = self._size == 0
-        partition = self._broker.replicas.get(self._name_of(wanted.topic), wanted.index)
+        partition = self._replicas.get(self._name_of(wanted.topic), wanted.index)
         partition.check_leader(wanted.leader_epoch)
+        wanted.resolved(partition, self._cluster.image)
         self._partitions.append(partition)
         log = partition.log
         if wait is not None:
             partition.watch(wait, committed_only=self._committed_only)
-        stable_offset = log.last_stable_offset
-        answer = FetchedPartition(
-            wanted.index, 0, log.high_watermark, stable_offset, log.log_start_offset, self._aborted
-        )
+        stable_offset, high_watermark = log.last_stable_offset, log.high_watermark
+        answer = FetchedPartition(wanted.index, 0, high_watermark, stable_offset, log.log_start_offset, self._aborted)
+        end_offset = stable_offset if self._committed_only else high_watermark
+        if wanted.fetch_offset == end_offset and log.health.error is None:
+            return answer, 0  # as for most partitions of most fetches
         max_bytes = min(wanted.max_bytes, remaining)
         if max_bytes <= 0 and not at_least_one_batch:
             return answer, 0
         located = log.locate(
             wanted.fetch_offset,
             max_bytes=max(max_bytes, 0),
-            end_offset=stable_offset if self._committed_only else log.high_watermark,
+            end_offset=end_offset,
             at_least_one_batch=at_least_one_batch,
         )
         if located is None:
@@ -182,7 +215,7 @@ class Fetch:
         if isinstance(topic, str):
             self._names[topic] = topic
             return topic
-        known = self._broker.image.topics.by_id.get(topic) if topic is not None else None
+        known = self._cluster.image.topics.by_id.get(topic) if topic is not None else None
         if known is None:
             raise UnknownTopicId("no topic has this id: refresh the metadata")
         self._names[topic] = known.name
@@ -191,20 +224,20 @@ class Fetch:
     def _refusal(self, wanted: RequestedPartition, error: KafkaError) -> FetchedPartition:
         leader = None
         if wanted.topic in self._names:
-            self._broker.report_damage(self._names[wanted.topic], wanted.index, error)
+            self._reads.report_damage(self._names[wanted.topic], wanted.index, error)
         if isinstance(error, NotLeaderOrFollower):
-            known = self._broker.image.topics.partition(self._names[wanted.topic], wanted.index)
+            known = self._cluster.image.topics.partition(self._names[wanted.topic], wanted.index)
             leader = (known.leader, known.leader_epoch) if known else None
         return FetchedPartition(wanted.index, int(error.code), aborted=self._aborted, leader=leader)
 
-    def answer(self, answers: list[FetchedPartition]) -> FetchAnswer:
+    def answer(self, answers: list[FetchedPartition | None]) -> FetchAnswer:
         if self._quota is not None and (throttle_ms := self._quota.throttle_ms(answers)):
-            session_id = self._broker.fetch_sessions.keep_without_answer(self._plan)
+            session_id = self._reads.sessions.keep_without_answer(self._plan)
             return FetchAnswer((), session_id=session_id, throttle_time_ms=throttle_ms)
         return FetchAnswer(self._plan.topics(answers, self._names), session_id=self._plan.session_id)
 
     async def answer_later(self) -> FetchAnswer:
-        clock = self._broker.wait_clock
+        clock = self._runtime.wait_clock
         deadline_ms = clock.monotonic_ms() + int(self._request.max_wait.total_seconds() * 1000)
         while True:
             # Read again right before watching: something may have been appended since the last read.
@@ -219,7 +252,7 @@ class Fetch:
 
     async def answer_in_slices(self) -> FetchAnswer:
         """As `answer_later`, for many partitions: each is watched from the moment it is read."""
-        clock, time_slices = self._broker.wait_clock, self._broker.time_slices
+        clock, time_slices = self._runtime.wait_clock, self._runtime.time_slices
         deadline_ms = clock.monotonic_ms() + int(self._request.max_wait.total_seconds() * 1000)
         time_slice = await time_slices.wait()
         while True:
@@ -238,10 +271,10 @@ class Fetch:
             return await self._answer_with_cold_reads()
 
     def _must_answer_now(self, left_ms: int) -> bool:
-        return self._size >= self.min_bytes or self.must_answer or left_ms <= 0 or self._broker.is_stopping
+        return self._size >= self.min_bytes or self.must_answer or left_ms <= 0 or self._runtime.is_stopping
 
     async def _wait_for(self, wait: FetchWait, left_ms: int) -> None:
-        timer = self._broker.wait_clock.call_later(left_ms, wait.wake)
+        timer = self._runtime.wait_clock.call_later(left_ms, wait.wake)
         try:
             await wait.done
         finally:
@@ -255,12 +288,12 @@ class Fetch:
     async def _answer_with_cold_reads(self) -> FetchAnswer:
         if self.cold_reads:
             cold = list(self.cold_reads.values())
-            read = await self._broker.workers.run(lambda: [_read(each) for each in cold])
+            read = await self._runtime.workers.run(lambda: [_read(each) for each in cold])
             for position, (answer, error) in zip(self.cold_reads, read, strict=True):
                 self._answers[position] = answer
                 if error is not None:
                     wanted = self._plan.partitions[position]
-                    self._broker.report_damage(self._names[wanted.topic], wanted.index, error)
+                    self._reads.report_damage(self._names[wanted.topic], wanted.index, error)
         return self.answer(self._answers)
 
 

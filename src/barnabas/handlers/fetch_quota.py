@@ -21,6 +21,7 @@ class FetchQuota:
         consumable = self._quotas.consumable_bytes(ANONYMOUS, self._client_id)
         return max_bytes if consumable is None else min(max_bytes, consumable)
 
-    def throttle_ms(self, answers: Iterable[FetchedPartition]) -> int:
+    def throttle_ms(self, answers: Iterable[FetchedPartition | None]) -> int:
         """How long the client must wait before it may have these answers; 0: no wait."""
-        return self._quotas.consume(ANONYMOUS, self._client_id, sum(len(answer.records) for answer in answers))
+        size = sum(len(answer.records) for answer in answers if answer is not None)
+        return self._quotas.consume(ANONYMOUS, self._client_id, size)

@@ -11,9 +11,11 @@ when it is full, a session unused for `EVICTABLE_AFTER_MS` is evicted; if there 
 import random
 import uuid
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
+from barnabas.metadata.image import ClusterImage
+from barnabas.replication.partition import Partition
 from barnabas.wire.errors import (
     FetchSessionIdNotFound,
     FetchSessionTopicIdError,
@@ -34,19 +36,50 @@ TopicKey = str | uuid.UUID | None
 class RequestedPartition:
     """One partition of a fetch, with the high watermark and log start offset that were last sent to the client."""
 
-    __slots__ = ("fetch_offset", "high_watermark", "index", "leader_epoch", "log_start_offset", "max_bytes", "topic")
+    __slots__ = (
+        "_image",
+        "_replica",
+        "fetch_offset",
+        "high_watermark",
+        "index",
+        "leader_epoch",
+        "log_start_offset",
+        "max_bytes",
+        "topic",
+    )
 
     def __init__(self, topic: TopicKey, asked: FetchPartition) -> None:
         self.topic = topic
         self.index = asked.partition
         self.high_watermark = -1
         self.log_start_offset = -1
+        self._replica: Partition | None = None
         self.update(asked)
 
     def update(self, asked: FetchPartition) -> None:
         self.fetch_offset = asked.fetch_offset
         self.max_bytes = asked.partition_max_bytes
         self.leader_epoch = asked.current_leader_epoch
+        self._image: ClusterImage | None = None
+
+    def resolved(self, replica: Partition, image: ClusterImage) -> None:
+        """This broker leads the partition, in the epoch that the client knows, as long as the image is the same."""
+        self._replica = replica
+        self._image = image
+
+    def idle_replica(self, image: ClusterImage) -> Partition | None:
+        """The replica, if nothing has changed since the last answer: there is nothing to read or to report."""
+        if self._image is not image or self._replica is None:
+            return None
+        log = self._replica.opened_log
+        if (
+            log is not None
+            and self.fetch_offset == self.high_watermark == log.high_watermark
+            and self.log_start_offset == log.log_start_offset
+            and log.health.error is None
+        ):
+            return self._replica
+        return None
 
     def must_be_sent(self, answer: FetchedPartition) -> bool:
         """Whether an incremental answer must include this partition. Remembers what was sent."""
@@ -86,10 +119,12 @@ class FetchPlan:
     def session_id(self) -> int:
         return self._session.id if self._session else NO_SESSION
 
-    def topics(self, answers: list[FetchedPartition], names: dict[TopicKey, str]) -> list[FetchedTopic]:
+    def topics(self, answers: Sequence[FetchedPartition | None], names: dict[TopicKey, str]) -> list[FetchedTopic]:
         """Answers in the order of `partitions`, grouped by topic; an incremental one leaves out unchanged ones."""
         grouped: dict[TopicKey, list[FetchedPartition]] = {}
         for partition, answer in zip(self.partitions, answers, strict=True):
+            if answer is None:
+                continue
             if self._session is None:
                 grouped.setdefault(partition.topic, []).append(answer)
                 continue

@@ -8,10 +8,11 @@ version 6 adds share-partitions (group:topicId:partition).
 import re
 from collections.abc import Awaitable
 
-from barnabas.coordinator.key_hash import partition_of
+from barnabas.coordinator.core.key_hash import partition_of
 from barnabas.handlers.context import RequestContext
 from barnabas.handlers.endpoints import endpoint_for
 from barnabas.handlers.pieces import Pieces
+from barnabas.handlers.services import Cluster, TopicMaker
 from barnabas.model import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTIONS_TOPIC
 from barnabas.wire.errors import CoordinatorNotAvailable, ErrorCode, InvalidRequest, KafkaError
 from barnabas.wire.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
@@ -30,31 +31,31 @@ PIECES = (Pieces("coordinator_keys", answers="coordinators", size=50),)
 
 
 def handle(
-    context: RequestContext, request: FindCoordinatorRequest
+    cluster: Cluster, topic_maker: TopicMaker, context: RequestContext, request: FindCoordinatorRequest
 ) -> FindCoordinatorResponse | Awaitable[FindCoordinatorResponse]:
     topic = _TOPICS.get(request.key_type)
-    if topic is None or topic in context.broker.image.topics.by_name:
-        return _respond(context, request)
-    return _create_then_respond(context, request, topic)
+    if topic is None or topic in cluster.image.topics.by_name:
+        return _respond(cluster, context, request)
+    return _create_then_respond(cluster, topic_maker, context, request, topic)
 
 
 async def _create_then_respond(
-    context: RequestContext, request: FindCoordinatorRequest, topic: str
+    cluster: Cluster, topic_maker: TopicMaker, context: RequestContext, request: FindCoordinatorRequest, topic: str
 ) -> FindCoordinatorResponse:
     try:
-        await context.broker.ensure_internal_topic(topic)
+        await topic_maker.ensure_internal(topic)
     except KafkaError as error:
-        return _respond(context, request, CoordinatorNotAvailable(f"{topic} could not be created: {error}"))
-    return _respond(context, request)
+        return _respond(cluster, context, request, CoordinatorNotAvailable(f"{topic} could not be created: {error}"))
+    return _respond(cluster, context, request)
 
 
 def _respond(
-    context: RequestContext, request: FindCoordinatorRequest, failure: KafkaError | None = None
+    cluster: Cluster, context: RequestContext, request: FindCoordinatorRequest, failure: KafkaError | None = None
 ) -> FindCoordinatorResponse:
     if context.api_version >= _BATCH_SINCE:
-        found = [_find(context, request.key_type, key, failure) for key in request.coordinator_keys]
+        found = [_find(cluster, context, request.key_type, key, failure) for key in request.coordinator_keys]
         return FindCoordinatorResponse(coordinators=tuple(found))
-    one = _find(context, request.key_type, request.key, failure)
+    one = _find(cluster, context, request.key_type, request.key, failure)
     return FindCoordinatorResponse(
         error_code=one.error_code,
         error_message=one.error_message,
@@ -64,14 +65,18 @@ def _respond(
     )
 
 
-def _find(context: RequestContext, key_type: int, key: str, failure: KafkaError | None) -> Coordinator:
+def _find(
+    cluster: Cluster, context: RequestContext, key_type: int, key: str, failure: KafkaError | None
+) -> Coordinator:
     try:
-        return _coordinator(context, key_type, key, failure)
+        return _coordinator(cluster, context, key_type, key, failure)
     except KafkaError as error:
         return Coordinator(key=key, node_id=-1, host="", port=-1, error_code=error.code, error_message=str(error))
 
 
-def _coordinator(context: RequestContext, key_type: int, key: str, failure: KafkaError | None) -> Coordinator:
+def _coordinator(
+    cluster: Cluster, context: RequestContext, key_type: int, key: str, failure: KafkaError | None
+) -> Coordinator:
     topic = _TOPICS.get(key_type)
     if topic is None or (key_type == SHARE and context.api_version < _SHARE_SINCE):
         raise InvalidRequest(f"there is no coordinator of type {key_type}")
@@ -79,7 +84,7 @@ def _coordinator(context: RequestContext, key_type: int, key: str, failure: Kafk
         _check_share_key(key)
     if failure is not None:
         raise failure
-    image = context.broker.image
+    image = cluster.image
     known = image.topics.by_name.get(topic)
     partition = None if known is None else known.partitions.get(partition_of(key, len(known.partitions)))
     leader = None if partition is None else image.brokers.get(partition.leader)

@@ -8,21 +8,24 @@ asks again after five minutes.
 import datetime
 
 from barnabas.handlers.context import RequestContext
-from barnabas.handlers.telemetry import CODECS
+from barnabas.handlers.services import Cluster
+from barnabas.handlers.telemetry import CODECS, Telemetry
 from barnabas.wire.messages.get_telemetry_subscriptions import (
     GetTelemetrySubscriptionsRequest,
     GetTelemetrySubscriptionsResponse,
 )
 
 
-def handle(context: RequestContext, request: GetTelemetrySubscriptionsRequest) -> GetTelemetrySubscriptionsResponse:
-    client = context.broker.telemetry.subscribe(context, request.client_instance_id)
+def handle(
+    cluster: Cluster, telemetry: Telemetry, context: RequestContext, request: GetTelemetrySubscriptionsRequest
+) -> GetTelemetrySubscriptionsResponse:
+    client = telemetry.subscribe(cluster.image, context, request.client_instance_id)
     return GetTelemetrySubscriptionsResponse(
         client_instance_id=client.id,
         subscription_id=client.subscription_id,
         accepted_compression_types=CODECS,
         push_interval=datetime.timedelta(milliseconds=client.interval_ms),
-        telemetry_max_bytes=context.broker.configs.integer("telemetry.max.bytes"),
+        telemetry_max_bytes=cluster.configs.integer("telemetry.max.bytes"),
         delta_temporality=True,
         requested_metrics=client.metrics,
     )

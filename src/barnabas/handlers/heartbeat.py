@@ -2,14 +2,17 @@
 
 from collections.abc import Awaitable
 
+from barnabas.coordinator.group_coordinator import GroupCoordinator
 from barnabas.handlers.context import RequestContext
 from barnabas.wire.errors import KafkaError
 from barnabas.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 
 
-def handle(context: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse | Awaitable[HeartbeatResponse]:
+def handle(
+    groups: GroupCoordinator, context: RequestContext, request: HeartbeatRequest
+) -> HeartbeatResponse | Awaitable[HeartbeatResponse]:
     try:
-        answer = context.broker.groups.heartbeat(request)
+        answer = groups.heartbeat(request)
     except KafkaError as error:
         return HeartbeatResponse(error_code=error.code)
     return answer if isinstance(answer, HeartbeatResponse) else _when_loaded(answer)

@@ -6,6 +6,8 @@ only transactional producers keep theirs. Version 6 (two-phase commit) is unstab
 
 import datetime
 
+from barnabas.controller.producer_ids import ProducerIdSource
+from barnabas.coordinator.txn_coordinator import TransactionCoordinator
 from barnabas.handlers.context import RequestContext
 from barnabas.handlers.transactional import code_of
 from barnabas.wire.errors import InvalidRequest, KafkaError
@@ -15,20 +17,25 @@ _PRODUCER_FENCED_SINCE = 4
 _MILLISECOND = datetime.timedelta(milliseconds=1)
 
 
-async def handle(context: RequestContext, request: InitProducerIdRequest) -> InitProducerIdResponse:
+async def handle(
+    producer_ids: ProducerIdSource,
+    transactions: TransactionCoordinator,
+    context: RequestContext,
+    request: InitProducerIdRequest,
+) -> InitProducerIdResponse:
     try:
         if (request.producer_id == -1) != (request.producer_epoch == -1):
             raise InvalidRequest("producer id and epoch are given together or not at all")
         if request.transactional_id is None:
-            return InitProducerIdResponse(producer_id=await context.broker.producer_ids.next(), producer_epoch=0)
-        return await _take_over(context, request, request.transactional_id)
+            return InitProducerIdResponse(producer_id=await producer_ids.next(), producer_epoch=0)
+        return await _take_over(transactions, request, request.transactional_id)
     except KafkaError as error:
         code = code_of(error, context.api_version, producer_fenced_since=_PRODUCER_FENCED_SINCE)
         return InitProducerIdResponse(error_code=code, producer_id=-1, producer_epoch=-1)
 
 
 async def _take_over(
-    context: RequestContext, request: InitProducerIdRequest, transactional_id: str
+    transactions: TransactionCoordinator, request: InitProducerIdRequest, transactional_id: str
 ) -> InitProducerIdResponse:
     from barnabas.coordinator.txn.init_producer_id import InitProducerId
     from barnabas.coordinator.txn.transaction import ProducerIdAndEpoch
@@ -36,7 +43,7 @@ async def _take_over(
     expected = None
     if request.producer_id != -1:
         expected = ProducerIdAndEpoch(request.producer_id, request.producer_epoch)
-    producer = await context.broker.transactions.init_producer_id(
+    producer = await transactions.init_producer_id(
         InitProducerId(
             transactional_id,
             request.transaction_timeout // _MILLISECOND,

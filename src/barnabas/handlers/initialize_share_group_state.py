@@ -1,6 +1,7 @@
 """InitializeShareGroupState (0): set or reset a share-partition's start offset, which may still be undetermined."""
 
 from barnabas.handlers.context import RequestContext
+from barnabas.handlers.share_services import ShareServices
 from barnabas.handlers.share_state import for_each_partition
 from barnabas.model.share import SharePartitionKey
 from barnabas.wire.errors import ErrorCode
@@ -14,9 +15,9 @@ from barnabas.wire.messages.initialize_share_group_state import (
 
 
 async def handle(
-    context: RequestContext, request: InitializeShareGroupStateRequest
+    share: ShareServices, context: RequestContext, request: InitializeShareGroupStateRequest
 ) -> InitializeShareGroupStateResponse:
-    coordinator = context.broker.share.coordinator
+    coordinator = share.coordinator
 
     async def initialize(key: SharePartitionKey, asked: PartitionData) -> PartitionResult:
         await coordinator.initialize(key, state_epoch=asked.state_epoch, start_offset=asked.start_offset)

@@ -5,8 +5,9 @@ returning static leader skip the assignment. If a member sends another JoinGroup
 first gets REBALANCE_IN_PROGRESS; Apache Kafka never answers it.
 """
 
-from barnabas.coordinator.group.join import MemberIdAssigned
-from barnabas.coordinator.group.member import ClientInfo
+from barnabas.coordinator.group.classic.join import MemberIdAssigned
+from barnabas.coordinator.group.common.client import ClientInfo
+from barnabas.coordinator.group_coordinator import GroupCoordinator
 from barnabas.handlers.context import RequestContext
 from barnabas.wire.errors import ErrorCode, KafkaError
 from barnabas.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
@@ -14,11 +15,11 @@ from barnabas.wire.messages.join_group import JoinGroupRequest, JoinGroupRespons
 _PROTOCOL_NAME_NULLABLE_SINCE = 7
 
 
-async def handle(context: RequestContext, request: JoinGroupRequest) -> JoinGroupResponse:
+async def handle(groups: GroupCoordinator, context: RequestContext, request: JoinGroupRequest) -> JoinGroupResponse:
     # Java prints an address without a host name with a leading slash; Kafka's tools show and expect it.
     client = ClientInfo(context.client_id or "", f"/{context.client.host}")
     try:
-        return await context.broker.groups.join(request, client, context.api_version)
+        return await groups.join(request, client, context.api_version)
     except MemberIdAssigned as assigned:
         return _refused(context, assigned.code, assigned.member_id)
     except KafkaError as error:

@@ -5,7 +5,8 @@ All topics and brokers are listed; groups and client metrics only if they have c
 
 from typing import Final
 
-from barnabas.handlers.context import Broker, RequestContext
+from barnabas.handlers.context import RequestContext
+from barnabas.handlers.services import Cluster
 from barnabas.metadata.image import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
 from barnabas.wire.errors import ErrorCode
 from barnabas.wire.messages.list_config_resources import (
@@ -17,7 +18,9 @@ from barnabas.wire.messages.list_config_resources import (
 _LISTED: Final = (TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP)
 
 
-def handle(context: RequestContext, request: ListConfigResourcesRequest) -> ListConfigResourcesResponse:
+def handle(
+    cluster: Cluster, context: RequestContext, request: ListConfigResourcesRequest
+) -> ListConfigResourcesResponse:
     wanted = set(request.resource_types) or set(_LISTED)
     if context.api_version == 0:
         wanted = {CLIENT_METRICS}
@@ -28,13 +31,13 @@ def handle(context: RequestContext, request: ListConfigResourcesRequest) -> List
             ConfigResource(resource_name=name, resource_type=resource_type)
             for resource_type in _LISTED
             if resource_type in wanted
-            for name in _names(context.broker, resource_type)
+            for name in _names(cluster, resource_type)
         )
     )
 
 
-def _names(broker: Broker, resource_type: int) -> list[str]:
-    image = broker.image
+def _names(cluster: Cluster, resource_type: int) -> list[str]:
+    image = cluster.image
     if resource_type == TOPIC:
         return list(image.topics.by_name)
     if resource_type in (BROKER, BROKER_LOGGER):

@@ -11,7 +11,9 @@ from typing import Final, NamedTuple
 
 from barnabas.handlers.context import RequestContext
 from barnabas.handlers.pieces import Pieces
+from barnabas.handlers.services import Reads
 from barnabas.replication.partition import Partition
+from barnabas.replication.replicas import Replicas
 from barnabas.wire.errors import ErrorCode, KafkaError, UnsupportedVersion
 from barnabas.wire.messages.list_offsets import (
     ListOffsetsPartition,
@@ -42,7 +44,9 @@ class Found(NamedTuple):
 PIECES = (Pieces("topics", parts="partitions", answers="topics", size=4),)  # their logs may have to be opened
 
 
-def handle(context: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
+def handle(
+    replicas: Replicas, reads: Reads, context: RequestContext, request: ListOffsetsRequest
+) -> ListOffsetsResponse:
     seen: set[tuple[str, int]] = set()
     topics = []
     for topic in request.topics:
@@ -55,24 +59,29 @@ def handle(context: RequestContext, request: ListOffsetsRequest) -> ListOffsetsR
                     partition_index=asked.partition_index, error_code=ErrorCode.invalid_request
                 )
                 if duplicate
-                else _answer(context, request.isolation_level, topic.name, asked)
+                else _answer(replicas, reads, context, request.isolation_level, topic.name, asked)
             )
         topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=tuple(partitions)))
     return ListOffsetsResponse(topics=tuple(topics))
 
 
 def _answer(
-    context: RequestContext, isolation_level: int, topic: str, asked: ListOffsetsPartition
+    replicas: Replicas,
+    reads: Reads,
+    context: RequestContext,
+    isolation_level: int,
+    topic: str,
+    asked: ListOffsetsPartition,
 ) -> ListOffsetsPartitionResponse:
     version = context.api_version
     try:
         if asked.timestamp < EARLIEST_PENDING_UPLOAD or version < SINCE_VERSION.get(asked.timestamp, 1):
             raise UnsupportedVersion(f"timestamp {asked.timestamp} has no meaning in version {version}")
-        partition = context.broker.replicas.get(topic, asked.partition_index)
+        partition = replicas.get(topic, asked.partition_index)
         partition.check_leader(asked.current_leader_epoch)
         found = _find(partition, asked.timestamp, committed_only=isolation_level == READ_COMMITTED)
     except KafkaError as error:
-        context.broker.report_damage(topic, asked.partition_index, error)
+        reads.report_damage(topic, asked.partition_index, error)
         return ListOffsetsPartitionResponse(partition_index=asked.partition_index, error_code=error.code)
     return ListOffsetsPartitionResponse(
         partition_index=asked.partition_index,

@@ -1,6 +1,7 @@
 """ListPartitionReassignments (0): the partitions that are being moved between brokers."""
 
 from barnabas.handlers.context import RequestContext
+from barnabas.handlers.services import Cluster
 from barnabas.metadata.image import TopicImage
 from barnabas.wire.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
@@ -10,8 +11,10 @@ from barnabas.wire.messages.list_partition_reassignments import (
 )
 
 
-def handle(context: RequestContext, request: ListPartitionReassignmentsRequest) -> ListPartitionReassignmentsResponse:
-    by_name = context.broker.image.topics.by_name
+def handle(
+    cluster: Cluster, context: RequestContext, request: ListPartitionReassignmentsRequest
+) -> ListPartitionReassignmentsResponse:
+    by_name = cluster.image.topics.by_name
     if request.topics is None:
         wanted = [(topic, tuple(topic.partitions)) for topic in by_name.values()]
     else:

@@ -4,7 +4,7 @@ Version 0 requests all topics with an empty list, later ones with null. From ver
 id, which never creates one; versions 10 and 11 have a field for the id but ignore it. Brokers are listed with their
 addresses on the listener that the request came through.
 
-A client may request ten thousand topics at once. They are encoded in time slices, with other requests in between, all
+A client may request ten thousand topics at once. The answer is made in time slices, with other requests in between, all
 from the image that was current at the start.
 """
 
@@ -16,6 +16,7 @@ from barnabas.env.time_slices import TimeSlices
 from barnabas.handlers.authorized_operations import CLUSTER_OPERATIONS, NOT_REQUESTED, TOPIC_OPERATIONS
 from barnabas.handlers.context import ClientConnection, RequestContext
 from barnabas.handlers.endpoints import endpoint_for
+from barnabas.handlers.services import Cluster, Runtime, TopicMaker
 from barnabas.metadata.image import ClusterImage, PartitionImage, TopicImage
 from barnabas.model import INTERNAL_TOPICS
 from barnabas.wire.errors import ErrorCode
@@ -24,56 +25,67 @@ from barnabas.wire.messages.metadata import (
     MetadataRequestTopic,
     MetadataResponse,
     MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
 )
-from barnabas.wire.metadata_response import MetadataAnswer, TopicPartitionFacts, encode_partition, encode_topic
 
 ANSWERS_FROM_IMAGE: Final = True
 
 _IDS_SINCE: Final = 12
-# Encoded in a few milliseconds.
+# Made in a few milliseconds.
 PARTITIONS_IN_A_TURN: Final = 500
 
 
-def handle(context: RequestContext, request: MetadataRequest) -> MetadataAnswer | Awaitable[MetadataAnswer]:
+def handle(
+    cluster: Cluster, runtime: Runtime, topic_maker: TopicMaker, context: RequestContext, request: MetadataRequest
+) -> MetadataResponse | Awaitable[MetadataResponse]:
     wanted = request.topics
     if wanted is None or (context.api_version == 0 and not wanted):
-        return _respond(context, request, None, {})
+        return _respond(cluster, runtime, context, request, None, {})
     missing = [
         topic.name
         for topic in wanted
-        if topic.name is not None and topic.topic_id is None and topic.name not in context.broker.image.topics.by_name
+        if topic.name is not None and topic.topic_id is None and topic.name not in cluster.image.topics.by_name
     ]
-    may_create = request.allow_auto_topic_creation and context.broker.configs.boolean("auto.create.topics.enable")
+    may_create = request.allow_auto_topic_creation and cluster.configs.boolean("auto.create.topics.enable")
     if missing and may_create:
-        return _create_then_respond(context, request, wanted, missing)
-    return _respond(context, request, wanted, {})
+        return _create_then_respond(cluster, runtime, topic_maker, context, request, wanted, missing)
+    return _respond(cluster, runtime, context, request, wanted, {})
 
 
 async def _create_then_respond(
-    context: RequestContext, request: MetadataRequest, wanted: tuple[MetadataRequestTopic, ...], missing: list[str]
-) -> MetadataAnswer:
+    cluster: Cluster,
+    runtime: Runtime,
+    topic_maker: TopicMaker,
+    context: RequestContext,
+    request: MetadataRequest,
+    wanted: tuple[MetadataRequestTopic, ...],
+    missing: list[str],
+) -> MetadataResponse:
     refused: dict[str, ErrorCode] = {}
     for name in missing:
-        code = await context.broker.auto_create_topic(name)
-        if code not in (ErrorCode.none, ErrorCode.topic_already_exists):
-            refused[name] = code
-    answer = _respond(context, request, wanted, refused)
-    return answer if isinstance(answer, MetadataAnswer) else await answer
+        error = await topic_maker.auto_create(name)
+        if error is not None:
+            refused[name] = error.code
+    answer = _respond(cluster, runtime, context, request, wanted, refused)
+    return answer if isinstance(answer, MetadataResponse) else await answer
 
 
 def _respond(
+    cluster: Cluster,
+    runtime: Runtime,
     context: RequestContext,
     request: MetadataRequest,
     wanted: tuple[MetadataRequestTopic, ...] | None,
     refused: dict[str, ErrorCode],
-) -> MetadataAnswer | Awaitable[MetadataAnswer]:
-    image = context.broker.image
+) -> MetadataResponse | Awaitable[MetadataResponse]:
+    image = cluster.image
     topics = _Topics(context, image, request, refused)
     frame = MetadataResponse(
         brokers=_brokers(image, context.client),
-        cluster_id=context.broker.cluster_id,
+        cluster_id=cluster.cluster_id,
         # Every broker accepts controller requests, so clients stay with the one they are connected to.
-        controller_id=context.broker.node_id,
+        controller_id=cluster.node_id,
         cluster_authorized_operations=(
             CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_REQUESTED
         ),
@@ -81,26 +93,26 @@ def _respond(
     asked: list[TopicImage | MetadataRequestTopic]
     asked = list(image.topics.by_name.values()) if wanted is None else [topics.find(each) or each for each in wanted]
     if sum(map(_weight, asked)) > PARTITIONS_IN_A_TURN:
-        return _respond_in_slices(context.broker.time_slices, frame, topics, asked)
-    return MetadataAnswer(frame, [topics.encode(each, topics.encode_partitions(each)) for each in asked])
+        return _respond_in_slices(runtime.time_slices, frame, topics, asked)
+    return frame.replace(topics=tuple(topics.describe(each, topics.describe_partitions(each)) for each in asked))
 
 
 async def _respond_in_slices(
     time_slices: TimeSlices, frame: MetadataResponse, topics: "_Topics", asked: list[TopicImage | MetadataRequestTopic]
-) -> MetadataAnswer:
-    encoded = []
+) -> MetadataResponse:
+    described = []
     time_slice = await time_slices.wait()
     for each in asked:
         partitions = []
         if isinstance(each, TopicImage):
             for index, partition in each.partitions.items():
-                partitions.append(topics.encode_partition(index, partition))
+                partitions.append(topics.describe_partition(index, partition))
                 if time_slice.is_over():
                     await time_slices.next(time_slice)
-        encoded.append(topics.encode(each, partitions))
+        described.append(topics.describe(each, partitions))
         if time_slice.is_over():
             await time_slices.next(time_slice)
-    return MetadataAnswer(frame, encoded)
+    return frame.replace(topics=tuple(described))
 
 
 def _weight(asked: TopicImage | MetadataRequestTopic) -> int:
@@ -116,7 +128,7 @@ def _brokers(image: ClusterImage, client: ClientConnection) -> tuple[MetadataRes
 
 
 class _Topics:
-    """The topics of one image, encoded as one request needs them."""
+    """The topics of one image, as one request needs them."""
 
     def __init__(
         self, context: RequestContext, image: ClusterImage, request: MetadataRequest, refused: dict[str, ErrorCode]
@@ -132,60 +144,55 @@ class _Topics:
             return self._image.topics.by_id.get(wanted.topic_id) if self._version >= _IDS_SINCE else None
         return self._image.topics.by_name.get(wanted.name or "")
 
-    def encode_partitions(self, asked: TopicImage | MetadataRequestTopic) -> list[bytes]:
+    def describe_partitions(self, asked: TopicImage | MetadataRequestTopic) -> list[MetadataResponsePartition]:
         """None if the topic does not exist."""
         if not isinstance(asked, TopicImage):
             return []
-        return [self.encode_partition(index, partition) for index, partition in asked.partitions.items()]
+        return [self.describe_partition(index, partition) for index, partition in asked.partitions.items()]
 
-    def encode(self, asked: TopicImage | MetadataRequestTopic, partitions: Sequence[bytes]) -> bytes:
-        """Encode a topic, or the error for a requested topic that does not exist."""
+    def describe(
+        self, asked: TopicImage | MetadataRequestTopic, partitions: Sequence[MetadataResponsePartition]
+    ) -> MetadataResponseTopic:
+        """A topic, or the error for a requested topic that does not exist."""
         if isinstance(asked, TopicImage):
-            return self._encode_known(asked, partitions)
+            return MetadataResponseTopic(
+                name=asked.name,
+                topic_id=asked.id,
+                is_internal=asked.name in INTERNAL_TOPICS,
+                partitions=tuple(partitions),
+                topic_authorized_operations=self._operations,
+            )
         if self._version < _IDS_SINCE and (asked.topic_id is not None or asked.name is None):
-            return self._encode_unknown(asked.name or "", asked.topic_id, ErrorCode.invalid_request)
+            return _unknown(asked.name or "", asked.topic_id, ErrorCode.invalid_request)
         if asked.topic_id is not None:
-            return self._encode_unknown(None, asked.topic_id, ErrorCode.unknown_topic_id)
+            return _unknown(None, asked.topic_id, ErrorCode.unknown_topic_id)
         name = asked.name or ""
-        return self._encode_unknown(name, None, self._refused.get(name) or _unknown_name_error(name))
+        return _unknown(name, None, self._refused.get(name) or _unknown_name_error(name))
 
-    def _encode_unknown(self, name: str | None, topic_id: uuid.UUID | None, code: ErrorCode) -> bytes:
-        return encode_topic(
-            self._version,
-            error_code=int(code),
-            name=name,
-            topic_id=topic_id,
-            is_internal=name in INTERNAL_TOPICS,
-            operations=NOT_REQUESTED,
-        )
-
-    def _encode_known(self, topic: TopicImage, partitions: Sequence[bytes]) -> bytes:
-        return encode_topic(
-            self._version,
-            name=topic.name,
-            topic_id=topic.id,
-            is_internal=topic.name in INTERNAL_TOPICS,
-            partitions=partitions,
-            operations=self._operations,
-        )
-
-    def encode_partition(self, index: int, partition: PartitionImage) -> bytes:
+    def describe_partition(self, index: int, partition: PartitionImage) -> MetadataResponsePartition:
         led = partition.leader in self._alive
-        return encode_partition(
-            self._version,
-            TopicPartitionFacts(
-                0 if led else int(ErrorCode.leader_not_available),
-                index,
-                partition.leader if led else -1,
-                partition.leader_epoch,
-                partition.replicas,
-                partition.isr,
-                tuple(replica for replica in partition.replicas if replica not in self._alive),
-            ),
+        return MetadataResponsePartition(
+            error_code=ErrorCode.none if led else ErrorCode.leader_not_available,
+            partition_index=index,
+            leader_id=partition.leader if led else -1,
+            leader_epoch=partition.leader_epoch,
+            replica_nodes=partition.replicas,
+            isr_nodes=partition.isr,
+            offline_replicas=tuple(replica for replica in partition.replicas if replica not in self._alive),
         )
+
+
+def _unknown(name: str | None, topic_id: uuid.UUID | None, code: ErrorCode) -> MetadataResponseTopic:
+    return MetadataResponseTopic(
+        error_code=code,
+        name=name,
+        topic_id=topic_id,
+        is_internal=name in INTERNAL_TOPICS,
+        topic_authorized_operations=NOT_REQUESTED,
+    )
 
 
 def _unknown_name_error(name: str) -> ErrorCode:
-    from barnabas.controller.topic_names import why_invalid  # only a misspelt name needs it
+    from barnabas.controller.decisions.topic_names import why_invalid  # only a misspelt name needs it
 
     return ErrorCode.invalid_topic_exception if why_invalid(name) else ErrorCode.unknown_topic_or_partition

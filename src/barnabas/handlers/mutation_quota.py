@@ -1,23 +1,24 @@
 """Charges changes to the cluster to the client's `controller_mutation_rate` quota (KIP-599)."""
 
 import datetime
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
 
-from barnabas.controller.decision import Spend, unlimited
 from barnabas.handlers.context import RequestContext
-from barnabas.wire.schema import Message
+from barnabas.handlers.services import Quotas
+from barnabas.quotas.limits import ANONYMOUS
 
-R = TypeVar("R", bound=Message)
 
+class MutationQuota:
+    def __init__(self, quotas: Quotas, context: RequestContext, *, strict_since: int) -> None:
+        """From version `strict_since` on, a client that is over its quota is refused. Before, it is only throttled."""
+        strict = context.api_version >= strict_since
+        clients = quotas.clients
+        self._quota = None if clients is None else clients.mutations(ANONYMOUS, context.client_id or "", strict=strict)
 
-async def with_mutation_quota(
-    context: RequestContext, decide: Callable[[Spend], Awaitable[R]], *, strict_since: int
-) -> R:
-    """The controller's answer with a throttle time. From version `strict_since` on, a client may be refused instead."""
-    quota = context.mutation_quota(strict_since=strict_since)
-    if quota is None:
-        return await decide(unlimited)
-    response = await decide(quota.spend)
-    throttle_ms = quota.throttle_ms
-    return response.replace(throttle_time=datetime.timedelta(milliseconds=throttle_ms)) if throttle_ms else response
+    def spend(self, partitions: int) -> None:
+        """Raises ThrottlingQuotaExceeded."""
+        if self._quota is not None:
+            self._quota.spend(partitions)
+
+    @property
+    def throttle_time(self) -> datetime.timedelta:
+        return datetime.timedelta(milliseconds=0 if self._quota is None else self._quota.throttle_ms)

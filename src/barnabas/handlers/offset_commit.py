@@ -3,10 +3,14 @@
 Each partition that does not exist gets its own error; a group-level error is the answer for all the others.
 """
 
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import Awaitable, Iterable, Iterator, Sequence
+from functools import lru_cache
 
+from barnabas.coordinator.group.offsets.commit import Refused
+from barnabas.coordinator.group_coordinator import GroupCoordinator
 from barnabas.handlers.context import RequestContext
 from barnabas.handlers.pieces import Pieces
+from barnabas.handlers.services import Cluster
 from barnabas.handlers.topic_lookup import TopicLookup, look_up
 from barnabas.wire.errors import ErrorCode, KafkaError, UnknownTopicOrPartition
 from barnabas.wire.messages.offset_commit import (
@@ -18,58 +22,39 @@ from barnabas.wire.messages.offset_commit import (
 )
 
 _TOPIC_IDS_SINCE = 10
-
-Codes = dict[tuple[str, int], ErrorCode]
+_NONE, _UNKNOWN = ErrorCode.none, UnknownTopicOrPartition.code
 
 # In half a millisecond.
 PIECES = (Pieces("topics", parts="partitions", answers="topics", size=200),)
 
 
 def handle(
-    context: RequestContext, request: OffsetCommitRequest
+    cluster: Cluster, groups: GroupCoordinator, context: RequestContext, request: OffsetCommitRequest
 ) -> OffsetCommitResponse | Awaitable[OffsetCommitResponse]:
-    image = context.broker.image
+    image = cluster.image
     by_id = context.api_version >= _TOPIC_IDS_SINCE
     found = [look_up(image, topic, by_id=by_id) for topic in request.topics]
     topics = tuple(_existing(request.topics, found))
     if not topics:
-        return _respond(request, topics, found, OffsetCommitResponse())
+        return _respond(request, found, {})
     try:
-        committed = context.broker.groups.offset_commit(request.replace(topics=topics), context.api_version)
+        refused = groups.offset_commit(request.replace(topics=topics), context.api_version)
     except KafkaError as error:
-        return _respond(request, topics, found, _all_refused(topics, error))
-    if isinstance(committed, OffsetCommitResponse):
-        return _respond(request, topics, found, committed)
-    return _respond_later(request, topics, found, committed)
+        return _respond(request, found, error)
+    if isinstance(refused, dict):
+        return _respond(request, found, refused)
+    return _respond_later(request, found, refused)
 
 
 async def _respond_later(
-    request: OffsetCommitRequest,
-    topics: tuple[OffsetCommitRequestTopic, ...],
-    found: Sequence[TopicLookup],
-    pending: Awaitable[OffsetCommitResponse],
+    request: OffsetCommitRequest, found: Sequence[TopicLookup], pending: Awaitable[Refused]
 ) -> OffsetCommitResponse:
+    refused: Refused | KafkaError
     try:
-        committed = await pending
+        refused = await pending
     except KafkaError as error:
-        committed = _all_refused(topics, error)
-    return _respond(request, topics, found, committed)
-
-
-def _respond(
-    request: OffsetCommitRequest,
-    topics: tuple[OffsetCommitRequestTopic, ...],
-    found: Sequence[TopicLookup],
-    committed: OffsetCommitResponse,
-) -> OffsetCommitResponse:
-    if [len(asked.partitions) for asked in request.topics] == [len(topic.partitions) for topic in topics]:
-        return committed  # all there is to say
-    codes = {
-        (topic.name, each.partition_index): each.error_code for topic in committed.topics for each in topic.partitions
-    }
-    return OffsetCommitResponse(
-        topics=tuple(_topic(asked, known, codes) for asked, known in zip(request.topics, found, strict=True))
-    )
+        refused = error
+    return _respond(request, found, refused)
 
 
 def _existing(
@@ -80,38 +65,55 @@ def _existing(
             continue
         there = known.topic.partitions
         partitions = topic.partitions
-        if not all(each.partition_index in there for each in partitions):
+        if not there.keys() >= {each.partition_index for each in partitions}:
             partitions = tuple(each for each in partitions if each.partition_index in there)
         if partitions:
             yield OffsetCommitRequestTopic(name=known.topic.name, topic_id=known.topic.id, partitions=partitions)
 
 
-def _all_refused(topics: Sequence[OffsetCommitRequestTopic], error: KafkaError) -> OffsetCommitResponse:
-    return OffsetCommitResponse(topics=tuple(_refused(topic, error) for topic in topics))
-
-
-def _refused(topic: OffsetCommitRequestTopic, error: KafkaError) -> OffsetCommitResponseTopic:
-    return OffsetCommitResponseTopic(
-        name=topic.name,
-        topic_id=topic.topic_id,
-        partitions=tuple(
-            OffsetCommitResponsePartition(partition_index=each.partition_index, error_code=error.code)
-            for each in topic.partitions
-        ),
+def _respond(
+    request: OffsetCommitRequest, found: Sequence[TopicLookup], refused: Refused | KafkaError
+) -> OffsetCommitResponse:
+    """`refused`: the errors of some partitions, or that of all."""
+    return OffsetCommitResponse(
+        topics=tuple(
+            [
+                OffsetCommitResponseTopic(
+                    name=asked.name, topic_id=asked.topic_id, partitions=_partitions(asked, known, refused)
+                )
+                for asked, known in zip(request.topics, found, strict=True)
+            ]
+        )
     )
 
 
-def _topic(asked: OffsetCommitRequestTopic, known: TopicLookup, committed: Codes) -> OffsetCommitResponseTopic:
+def _partitions(
+    asked: OffsetCommitRequestTopic, known: TopicLookup, refused: Refused | KafkaError
+) -> tuple[OffsetCommitResponsePartition, ...]:
     if known.topic is None:
-        codes = [known.error_code] * len(asked.partitions)
+        return tuple([_answer(each.partition_index, known.error_code) for each in asked.partitions])
+    there = known.topic.partitions
+    if isinstance(refused, KafkaError):
+        codes = dict.fromkeys(there, refused.code)
+    elif refused:
+        codes = _codes(known.topic.name, there, refused)
     else:
-        unknown = UnknownTopicOrPartition.code
-        codes = [committed.get((known.topic.name, each.partition_index), unknown) for each in asked.partitions]
-    return OffsetCommitResponseTopic(
-        name=asked.name,
-        topic_id=asked.topic_id,
-        partitions=tuple(
-            OffsetCommitResponsePartition(partition_index=each.partition_index, error_code=code)
-            for each, code in zip(asked.partitions, codes, strict=True)
-        ),
+        return tuple(
+            [
+                _answer(each.partition_index, _NONE if each.partition_index in there else _UNKNOWN)
+                for each in asked.partitions
+            ]
+        )
+    return tuple(
+        [_answer(each.partition_index, codes.get(each.partition_index, _UNKNOWN)) for each in asked.partitions]
     )
+
+
+def _codes(name: str, there: Iterable[int], refused: Refused) -> dict[int, ErrorCode]:
+    return {index: refused[name, index].code if (name, index) in refused else _NONE for index in there}
+
+
+@lru_cache(maxsize=4_096)
+def _answer(index: int, code: ErrorCode) -> OffsetCommitResponsePartition:
+    """Messages are immutable, and most answers are the same."""
+    return OffsetCommitResponsePartition(partition_index=index, error_code=code)

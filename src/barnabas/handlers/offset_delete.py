@@ -1,7 +1,9 @@
 """OffsetDelete (0): an administrator removes offsets of topics that the group does not subscribe to."""
 
+from barnabas.coordinator.group_coordinator import GroupCoordinator
 from barnabas.handlers.context import RequestContext
 from barnabas.handlers.pieces import Pieces
+from barnabas.handlers.services import Cluster
 from barnabas.metadata.image import ClusterImage
 from barnabas.wire.errors import ErrorCode, KafkaError, UnknownTopicOrPartition
 from barnabas.wire.messages.offset_delete import (
@@ -15,17 +17,19 @@ from barnabas.wire.messages.offset_delete import (
 PIECES = (Pieces("topics", parts="partitions", answers="topics", size=200),)
 
 
-async def handle(context: RequestContext, request: OffsetDeleteRequest) -> OffsetDeleteResponse:
-    image = context.broker.image
+async def handle(
+    cluster: Cluster, groups: GroupCoordinator, context: RequestContext, request: OffsetDeleteRequest
+) -> OffsetDeleteResponse:
+    image = cluster.image
     existing = tuple(_existing(image, topic) for topic in request.topics)
     try:
-        response = await context.broker.groups.offset_delete(
-            OffsetDeleteRequest(group_id=request.group_id, topics=existing)
-        )
+        refused = await groups.offset_delete(OffsetDeleteRequest(group_id=request.group_id, topics=existing))
     except KafkaError as error:
         return OffsetDeleteResponse(error_code=error.code)
     deleted = {
-        (topic.name, each.partition_index): each.error_code for topic in response.topics for each in topic.partitions
+        (topic.name, each.partition_index): refused[topic.name].code if topic.name in refused else ErrorCode.none
+        for topic in existing
+        for each in topic.partitions
     }
     return OffsetDeleteResponse(topics=tuple(_topic(topic, deleted) for topic in request.topics))
 

@@ -1,7 +1,8 @@
 """OffsetForLeaderEpoch (2-4): the end offset of a leader epoch, so that a reader can detect log truncation."""
 
-from barnabas.handlers.context import Broker, RequestContext
+from barnabas.handlers.context import RequestContext
 from barnabas.handlers.pieces import Pieces
+from barnabas.replication.replicas import Replicas
 from barnabas.wire.errors import KafkaError
 from barnabas.wire.messages.offset_for_leader_epoch import (
     EpochEndOffset,
@@ -14,21 +15,23 @@ from barnabas.wire.messages.offset_for_leader_epoch import (
 PIECES = (Pieces("topics", parts="partitions", answers="topics", size=4),)  # their logs may have to be opened
 
 
-def handle(context: RequestContext, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
+def handle(
+    replicas: Replicas, context: RequestContext, request: OffsetForLeaderEpochRequest
+) -> OffsetForLeaderEpochResponse:
     return OffsetForLeaderEpochResponse(
         topics=tuple(
             OffsetForLeaderTopicResult(
                 topic=topic.topic,
-                partitions=tuple(_end_of_epoch(context.broker, topic.topic, asked) for asked in topic.partitions),
+                partitions=tuple(_end_of_epoch(replicas, topic.topic, asked) for asked in topic.partitions),
             )
             for topic in request.topics
         )
     )
 
 
-def _end_of_epoch(broker: Broker, topic: str, asked: OffsetForLeaderPartition) -> EpochEndOffset:
+def _end_of_epoch(replicas: Replicas, topic: str, asked: OffsetForLeaderPartition) -> EpochEndOffset:
     try:
-        partition = broker.replicas.get(topic, asked.partition)
+        partition = replicas.get(topic, asked.partition)
         partition.check_leader(asked.current_leader_epoch)
         epoch, end_offset = partition.log.end_offset_for_epoch(asked.leader_epoch)
     except KafkaError as error:

@@ -10,16 +10,20 @@ appended to; Kafka refuses the whole request.
 """
 
 import asyncio
-from collections.abc import Awaitable, Mapping
-from typing import Final, NamedTuple
+import datetime
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from barnabas.env import Clock
-from barnabas.handlers.context import Broker, RequestContext
+from barnabas.handlers.context import RequestContext
 from barnabas.handlers.pending import MayFollow, WaitingAnswer
+from barnabas.handlers.services import Cluster, Runtime
 from barnabas.log.transactions import VerificationGuard
 from barnabas.model import INTERNAL_TOPICS, TopicPartition
-from barnabas.records.admission import admit
-from barnabas.replication.partition import committed_within
+from barnabas.records.admission import admit, unchanged_header
+from barnabas.records.batch import TRANSACTIONAL_FLAG, Batch
+from barnabas.replication.partition import Partition, committed_within
+from barnabas.replication.replicas import Replicas
 from barnabas.wire.errors import (
     InvalidRequiredAcks,
     InvalidTopic,
@@ -28,10 +32,24 @@ from barnabas.wire.errors import (
     TransactionalIdAuthorizationFailed,
     UnknownTopicId,
 )
-from barnabas.wire.produce_request import PartitionRecords, ProduceCall, TopicRecords
-from barnabas.wire.produce_response import ProduceAnswer, ProducedPartition, ProducedTopic
+from barnabas.wire.messages.produce import (
+    LeaderIdAndEpoch,
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+    TopicProduceResponse,
+)
+from barnabas.wire.source import moment
+
+if TYPE_CHECKING:
+    from barnabas.coordinator.txn_coordinator import TransactionCoordinator
 
 NAMED_BY_ID_SINCE: Final = 13
+ZSTD_SINCE: Final = 7
+
+_MILLISECOND: Final = datetime.timedelta(milliseconds=1)
 
 
 class PendingAppend(NamedTuple):
@@ -42,38 +60,54 @@ class PendingAppend(NamedTuple):
     waiter: "asyncio.Future[None]"
 
 
-def handle(context: RequestContext, request: ProduceCall) -> ProduceAnswer | Awaitable[ProduceAnswer | None] | None:
+def handle(
+    cluster: Cluster,
+    runtime: Runtime,
+    replicas: Replicas,
+    transaction_coordinator: "Callable[[], TransactionCoordinator]",
+    context: RequestContext,
+    request: ProduceRequest,
+) -> ProduceResponse | Awaitable[ProduceResponse | None] | None:
     if request.transactional_id is not None:
         from barnabas.handlers import produce_transactional
 
-        return produce_transactional.handle(context, request)
-    return append_all(context, request)
+        transactions = transaction_coordinator()
+        return produce_transactional.handle(cluster, runtime, replicas, transactions, context, request)
+    return append_all(cluster, runtime, replicas, context, request)
 
 
 def append_all(
+    cluster: Cluster,
+    runtime: Runtime,
+    replicas: Replicas,
     context: RequestContext,
-    request: ProduceCall,
+    request: ProduceRequest,
     verifications: "Mapping[TopicPartition, VerificationGuard | KafkaError] | None" = None,
-) -> ProduceAnswer | Awaitable[ProduceAnswer] | None:
+) -> ProduceResponse | Awaitable[ProduceResponse] | None:
     """`verifications`: the transaction coordinator's answers by partition; None: there is no transactional id."""
-    broker = context.broker
-    now_ms = broker.clock.now_ms()
+    now_ms = runtime.clock.now_ms()
+    zstd_allowed = context.api_version >= ZSTD_SINCE
     pending: list[PendingAppend] = []
-    topics: list[ProducedTopic] = []
+    topics: list[TopicProduceResponse] = []
     refused: KafkaError | None = None
-    for topic in request.topics:
-        name = name_of(context, topic)
-        partitions: list[ProducedPartition] = []
-        for data in topic.partitions:
+    for topic in request.topic_data:
+        name = name_of(cluster, context, topic)
+        refusal = _refusal_of_topic(name, request.acks)
+        partitions: list[PartitionProduceResponse] = []
+        for data in topic.partition_data:
             try:
-                answer, waiter = _append(context, request.acks, name, data, now_ms, verifications)
+                if name is None or refusal is not None:
+                    raise refusal or UnknownTopicId()
+                answer, waiter = _append(replicas, request.acks, name, data, now_ms, zstd_allowed, verifications)
             except KafkaError as error:
-                answer, waiter = _refusal(broker, name, data.partition, error), None
+                answer, waiter = _refusal(cluster, name, data.index, error), None
                 refused = error
             if waiter is not None:
                 pending.append(PendingAppend(len(topics), len(partitions), waiter))
             partitions.append(answer)
-        topics.append(ProducedTopic(name or "", topic.topic_id, partitions))
+        topics.append(
+            TopicProduceResponse(name=name or "", topic_id=topic.topic_id, partition_responses=tuple(partitions))
+        )
     if request.acks == 0:
         if refused is not None:
             # With acks=0 there is no response: raising closes the connection.
@@ -81,63 +115,95 @@ def append_all(
         return None
     if pending:
         # Other produce requests may start meanwhile. Other APIs must wait: ListOffsets has to see these records.
-        committed = _answer_when_committed(topics, pending, request.timeout_ms, broker.wait_clock)
+        committed = _answer_when_committed(topics, pending, request.timeout // _MILLISECOND, runtime.wait_clock)
         return WaitingAnswer(committed, MayFollow.SAME_API)
-    return ProduceAnswer(topics)
+    return ProduceResponse(responses=tuple(topics))
 
 
-def name_of(context: RequestContext, topic: TopicRecords) -> str | None:
+def name_of(cluster: Cluster, context: RequestContext, topic: TopicProduceData) -> str | None:
     """None: no topic has the id."""
     if context.api_version < NAMED_BY_ID_SINCE:
         return topic.name
-    known = context.broker.image.topics.by_id.get(topic.topic_id) if topic.topic_id else None
+    known = cluster.image.topics.by_id.get(topic.topic_id) if topic.topic_id else None
     return known.name if known else None
 
 
-def _append(
-    context: RequestContext,
-    acks: int,
-    topic: str | None,
-    data: PartitionRecords,
-    now_ms: int,
-    verifications: "Mapping[TopicPartition, VerificationGuard | KafkaError] | None",
-) -> tuple[ProducedPartition, "asyncio.Future[None] | None"]:
+def _refusal_of_topic(topic: str | None, acks: int) -> KafkaError | None:
+    """Why nothing may be appended to it; None: it may."""
     if topic is None:
-        raise UnknownTopicId("no topic has this id: refresh the metadata")
+        return UnknownTopicId("no topic has this id: refresh the metadata")
     if acks not in (-1, 0, 1):
-        raise InvalidRequiredAcks(f"acks must be 0, 1 or all (-1), not {acks}")
+        return InvalidRequiredAcks(f"acks must be 0, 1 or all (-1), not {acks}")
     if topic in INTERNAL_TOPICS:
-        raise InvalidTopic(f"{topic} is internal: only the broker writes to it")
-    partition = context.broker.replicas.get(topic, data.partition)
-    batches = admit(data.records, partition.admission_rules, now_ms, zstd_allowed=context.api_version >= 7)
-    guard = None
-    if batches[0].header.is_transactional:
-        if verifications is None:
-            raise TransactionalIdAuthorizationFailed("a transactional batch needs a transactional id in its request")
-        outcome = verifications.get(partition.topic_partition)
-        if isinstance(outcome, KafkaError):
-            raise outcome
-        guard = outcome
-    appended = partition.append(batches, now_ms=now_ms, guard=guard)
-    answer = ProducedPartition(
-        data.partition, 0, appended.base_offset, appended.log_append_time, appended.log_start_offset
+        return InvalidTopic(f"{topic} is internal: only the broker writes to it")
+    return None
+
+
+def _append(
+    replicas: Replicas,
+    acks: int,
+    topic: str,
+    data: PartitionProduceData,
+    now_ms: int,
+    zstd_allowed: bool,
+    verifications: "Mapping[TopicPartition, VerificationGuard | KafkaError] | None",
+) -> tuple[PartitionProduceResponse, "asyncio.Future[None] | None"]:
+    index = data.index
+    records = None if data.records is None else memoryview(data.records)
+    partition = replicas.get(topic, index)
+    header = None
+    if records is not None and partition.appends_batches_unchanged:
+        header = unchanged_header(records, 0, records, partition.admission_rules, now_ms, zstd_allowed)
+        if header is not None and not header.attributes & TRANSACTIONAL_FLAG:
+            base_offset = partition.append_in_place(header, records, now_ms)
+            if base_offset >= 0:
+                log_start_offset = partition.log.log_start_offset
+                answer = PartitionProduceResponse(
+                    index=index, base_offset=base_offset, log_start_offset=log_start_offset
+                )
+                return answer, None
+    if header is not None and records is not None:
+        batch = Batch(header, records)
+    else:
+        batch = admit(records, partition.admission_rules, now_ms, zstd_allowed=zstd_allowed)
+    guard = _verified(partition, verifications) if batch.header.is_transactional else None
+    appended = partition.append([batch], now_ms=now_ms, guard=guard)
+    answer = PartitionProduceResponse(
+        index=index,
+        base_offset=appended.base_offset,
+        log_append_time=moment(appended.log_append_time),
+        log_start_offset=appended.log_start_offset,
     )
     if acks == 0 or partition.is_committed(appended.last_offset):
         return answer, None
     return answer, partition.wait_committed(appended.last_offset)
 
 
-def _refusal(broker: Broker, topic: str | None, index: int, error: KafkaError) -> ProducedPartition:
-    leader = None
+def _verified(
+    partition: Partition, verifications: "Mapping[TopicPartition, VerificationGuard | KafkaError] | None"
+) -> VerificationGuard | None:
+    if verifications is None:
+        raise TransactionalIdAuthorizationFailed("a transactional batch needs a transactional id in its request")
+    outcome = verifications.get(partition.topic_partition)
+    if isinstance(outcome, KafkaError):
+        raise outcome
+    return outcome
+
+
+def _refusal(cluster: Cluster, topic: str | None, index: int, error: KafkaError) -> PartitionProduceResponse:
+    leader = LeaderIdAndEpoch()
     if isinstance(error, NotLeaderOrFollower) and topic is not None:
-        known = broker.image.topics.partition(topic, index)
-        leader = (known.leader, known.leader_epoch) if known else None
-    return ProducedPartition(index, int(error.code), error_message=str(error), leader=leader)
+        known = cluster.image.topics.partition(topic, index)
+        if known is not None:  # the client need not ask for it (KIP-951)
+            leader = LeaderIdAndEpoch(leader_id=known.leader, leader_epoch=known.leader_epoch)
+    return PartitionProduceResponse(
+        index=index, error_code=error.code, base_offset=-1, error_message=str(error), current_leader=leader
+    )
 
 
 async def _answer_when_committed(
-    topics: list[ProducedTopic], pending: list[PendingAppend], timeout_ms: int, clock: Clock
-) -> ProduceAnswer:
+    topics: list[TopicProduceResponse], pending: list[PendingAppend], timeout_ms: int, clock: Clock
+) -> ProduceResponse:
     outcomes = await asyncio.gather(
         *(committed_within(wait.waiter, timeout_ms, clock) for wait in pending), return_exceptions=True
     )
@@ -146,10 +212,13 @@ async def _answer_when_committed(
             continue
         if not isinstance(outcome, KafkaError):
             raise outcome
-        partitions = list(topics[wait.topic_index].partitions)
-        answer = partitions[wait.partition_index]
-        partitions[wait.partition_index] = ProducedPartition(
-            answer.partition, int(outcome.code), error_message=str(outcome)
+        topic = topics[wait.topic_index]
+        partitions = list(topic.partition_responses)
+        partitions[wait.partition_index] = PartitionProduceResponse(
+            index=partitions[wait.partition_index].index,
+            error_code=outcome.code,
+            base_offset=-1,
+            error_message=str(outcome),
         )
-        topics[wait.topic_index] = topics[wait.topic_index]._replace(partitions=partitions)
-    return ProduceAnswer(topics)
+        topics[wait.topic_index] = topic.replace(partition_responses=tuple(partitions))
+    return ProduceResponse(responses=tuple(topics))

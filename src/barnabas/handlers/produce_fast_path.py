@@ -6,9 +6,9 @@ it lies in the connection's buffer, by the same functions as on the general path
 with a few numbers filled in.
 
 The fast path takes only requests that it can finish at once. All others take the general path (`handlers/produce.py`):
-transactions, compression, acks=0, several partitions, old versions, topics whose settings need the records inspected or
-rewritten, a sync before the acknowledgement, and invalid requests, so that errors are made in one place. A test sends
-the same requests both ways and compares answers and logs.
+transactions, acks=0, several partitions, topics whose settings need the records inspected or rewritten, a sync before
+the acknowledgement, and invalid requests, so that errors are made in one place. A test sends the same requests both
+ways and compares answers and logs.
 
 The table is valid for one image of the cluster: leaders, topics and their settings change only with the image, and
 then the table is cleared. Any other reason to refuse a request must be checked in `_partition_of` or in `answer`.
@@ -16,11 +16,14 @@ then the table is cleared. Any other reason to refuse a request must be checked 
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from barnabas.handlers.context import Broker
+from barnabas.env import Clock
+from barnabas.handlers.produce import ZSTD_SINCE
+from barnabas.handlers.services import Cluster, Quotas
 from barnabas.model import INTERNAL_TOPICS
-from barnabas.records.admission import plain_header
+from barnabas.records.admission import unchanged_header
 from barnabas.replication.partition import Partition
-from barnabas.wire.errors import InvalidRecord, KafkaError
+from barnabas.replication.replicas import Replicas
+from barnabas.wire.errors import KafkaError
 from barnabas.wire.produce_preamble import PREAMBLE_BYTES_MAX, Preamble, find_preamble, read_preamble
 from barnabas.wire.produce_response import PlainAnswer
 
@@ -41,8 +44,11 @@ class ProduceTarget(NamedTuple):
 
 
 class ProduceFastPath:
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    def __init__(self, cluster: Cluster, clock: Clock, quotas: Quotas, replicas: Replicas) -> None:
+        self._cluster = cluster
+        self._clock = clock
+        self._quotas = quotas
+        self._replicas = replicas
         self._image: ClusterImage | None = None
         self._targets: dict[tuple[int, bytes], ProduceTarget | None] = {}
         """By version and preamble. None: such requests take the general path."""
@@ -56,8 +62,8 @@ class ProduceFastPath:
         if found is None:
             return None
         version, correlation_id, preamble, records_start, records_end = found
-        if self._image is not self._broker.image:
-            self._image = self._broker.image
+        if self._image is not self._cluster.image:
+            self._image = self._cluster.image
             self._targets.clear()
         try:
             target = self._targets[version, preamble]
@@ -66,15 +72,17 @@ class ProduceFastPath:
         if target is None:
             return None
         partition, log, answer = target
-        now_ms = self._broker.clock.now_ms()
+        now_ms = self._clock.now_ms()
         batch = window[records_start:records_end]
         try:
-            header = plain_header(buffer, records_start, batch, partition.admission_rules, now_ms)
-        except InvalidRecord:
+            header = unchanged_header(
+                buffer, records_start, batch, partition.admission_rules, now_ms, version >= ZSTD_SINCE
+            )
+        except KafkaError:
             return None
         if header is None:
             return None
-        base_offset = partition.append_in_place(header, batch, now_ms=now_ms)
+        base_offset = partition.append_in_place(header, batch, now_ms)
         if base_offset < 0:
             return None
         return answer.frame(correlation_id, base_offset, log.log_start_offset)
@@ -89,7 +97,7 @@ class ProduceFastPath:
             log = partition.opened_log
             if log is None:
                 return None  # the general path opens it; the next request is resolved again
-            target = ProduceTarget(partition, log, PlainAnswer(request.topic, request.partition))
+            target = ProduceTarget(partition, log, PlainAnswer(version, request.topic, request.partition))
         if len(self._targets) >= TARGETS_MAX:
             self._targets.clear()
         self._targets[version, preamble] = target
@@ -97,18 +105,18 @@ class ProduceFastPath:
 
     def _partition_of(self, request: Preamble) -> Partition | None:
         """None: the fast path may not append to it while the image is the same."""
-        if self._broker.quotas is not None:
+        if self._quotas.clients is not None:
             return None  # bytes must be counted per client; adding or removing a quota changes the image
         if request.acks not in (-1, 1):
             return None
         name = request.name
         if request.topic_id is not None:
-            topic = self._broker.image.topics.by_id.get(request.topic_id)
+            topic = self._cluster.image.topics.by_id.get(request.topic_id)
             name = topic.name if topic is not None else None
         if name is None or name in INTERNAL_TOPICS:
             return None
         try:
-            partition = self._broker.replicas.get(name, request.partition)
+            partition = self._replicas.get(name, request.partition)
         except KafkaError:
             return None
-        return partition if partition.admission_rules.appends_batches_unchanged else None
+        return partition if partition.appends_batches_unchanged else None

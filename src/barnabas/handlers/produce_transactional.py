@@ -11,14 +11,18 @@ The coordinator's errors become errors that producers handle, as in Kafka: a coo
 becomes NOT_ENOUGH_REPLICAS, which every client retries without refreshing metadata.
 """
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
+from barnabas.coordinator.txn_coordinator import TransactionCoordinator
 from barnabas.handlers import produce
 from barnabas.handlers.context import RequestContext
+from barnabas.handlers.services import Cluster, Runtime
 from barnabas.log.transactions import VerificationGuard
 from barnabas.model import TopicPartition
 from barnabas.records.batch import HEADER_SIZE, MAGIC, BatchHeader, read_header
+from barnabas.replication.replicas import Replicas
 from barnabas.wire.errors import (
     ConcurrentTransactions,
     CoordinatorLoadInProgress,
@@ -33,15 +37,14 @@ from barnabas.wire.errors import (
     RequestTimedOut,
     TransactionAbortable,
 )
-from barnabas.wire.produce_request import ProduceCall
-from barnabas.wire.produce_response import ProduceAnswer
+from barnabas.wire.messages.produce import ProduceRequest, ProduceResponse
 
 ADDS_PARTITIONS_SINCE = 12
 KNOWS_ABORTABLE_SINCE = 11
 
 Verifications = dict[TopicPartition, VerificationGuard | KafkaError]
 """For each partition to verify: a guard while it is pending or verified, or the error."""
-Answer = ProduceAnswer | Awaitable[ProduceAnswer | None] | None
+Answer = ProduceResponse | Awaitable[ProduceResponse | None] | None
 
 
 class Batch(NamedTuple):
@@ -51,19 +54,47 @@ class Batch(NamedTuple):
     header: BatchHeader
 
 
-def handle(context: RequestContext, request: ProduceCall) -> Answer:
-    batches = _transactional_batches(context, request)
-    verifications = _begin_verifications(context, batches)
-    if _try_verify(context, request, batches, verifications):
-        return produce.append_all(context, request, verifications)
-    return _append_when_verified(context, request, batches[0].header, verifications)
+def handle(
+    cluster: Cluster,
+    runtime: Runtime,
+    replicas: Replicas,
+    transactions: TransactionCoordinator,
+    context: RequestContext,
+    request: ProduceRequest,
+) -> Answer:
+    batches = _transactional_batches(cluster, context, request)
+    verifications = _begin_verifications(cluster, replicas, context, batches)
+    if _try_verify(transactions, context, request, batches, verifications):
+        return produce.append_all(cluster, runtime, replicas, context, request, verifications)
+    request = _copied(request)
+    append = partial(produce.append_all, cluster, runtime, replicas, context, request, verifications)
+    return _append_when_verified(append, transactions, context, request, batches[0].header, verifications)
+
+
+def _copied(request: ProduceRequest) -> ProduceRequest:
+    """Its records are parts of the frame, which is gone when the coordinator answers."""
+    topics = [
+        topic.replace(
+            partition_data=tuple(
+                each.replace(records=None if each.records is None else bytes(each.records))
+                for each in topic.partition_data
+            )
+        )
+        for topic in request.topic_data
+    ]
+    return request.replace(topic_data=tuple(topics))
 
 
 async def _append_when_verified(
-    context: RequestContext, request: ProduceCall, header: BatchHeader, verifications: Verifications
-) -> ProduceAnswer | None:
+    append: Callable[[], ProduceResponse | Awaitable[ProduceResponse] | None],
+    transactions: TransactionCoordinator,
+    context: RequestContext,
+    request: ProduceRequest,
+    header: BatchHeader,
+    verifications: Verifications,
+) -> ProduceResponse | None:
     assert request.transactional_id is not None
-    results = await context.broker.transactions.add_partitions(
+    results = await transactions.add_partitions(
         request.transactional_id,
         header.producer_id,
         header.producer_epoch,
@@ -71,15 +102,17 @@ async def _append_when_verified(
         verify_only=context.api_version < ADDS_PARTITIONS_SINCE,
     )
     _set_errors(verifications, results, context.api_version)
-    answer = produce.append_all(context, request, verifications)
+    answer = append()
     return await answer if isinstance(answer, Awaitable) else answer
 
 
-def _begin_verifications(context: RequestContext, batches: Sequence[Batch]) -> Verifications:
+def _begin_verifications(
+    cluster: Cluster, replicas: Replicas, context: RequestContext, batches: Sequence[Batch]
+) -> Verifications:
     """A guard for each partition in which the transaction is not open yet: the coordinator has to verify these."""
     verifications: Verifications = {}
     adds = context.api_version >= ADDS_PARTITIONS_SINCE
-    if not batches or not (adds or context.broker.configs.boolean("transaction.partition.verification.enable")):
+    if not batches or not (adds or cluster.configs.boolean("transaction.partition.verification.enable")):
         return verifications
     producer_id, epoch = batches[0].header.producer_id, batches[0].header.producer_epoch
     if any(header.producer_id != producer_id or header.producer_epoch != epoch for _, header in batches):
@@ -87,7 +120,7 @@ def _begin_verifications(context: RequestContext, batches: Sequence[Batch]) -> V
         return dict.fromkeys((batch.partition for batch in batches), mixed)
     for partition, header in batches:
         try:
-            guard = context.broker.replicas.get(*partition).begin_verification(
+            guard = replicas.get(*partition).begin_verification(
                 producer_id, epoch, header.base_sequence, supports_epoch_bump=adds
             )
         except KafkaError as error:
@@ -99,7 +132,11 @@ def _begin_verifications(context: RequestContext, batches: Sequence[Batch]) -> V
 
 
 def _try_verify(
-    context: RequestContext, request: ProduceCall, batches: Sequence[Batch], verifications: Verifications
+    transactions: TransactionCoordinator,
+    context: RequestContext,
+    request: ProduceRequest,
+    batches: Sequence[Batch],
+    verifications: Verifications,
 ) -> bool:
     """Whether `verifications` are complete: there was nothing to verify, or the coordinator could answer at once."""
     unverified = _unverified(verifications)
@@ -107,7 +144,7 @@ def _try_verify(
         return True
     header = batches[0].header
     assert request.transactional_id is not None
-    results = context.broker.transactions.try_add_partitions(
+    results = transactions.try_add_partitions(
         request.transactional_id,
         header.producer_id,
         header.producer_epoch,
@@ -145,15 +182,15 @@ def _for_producer(error: KafkaError, version: int) -> KafkaError:
     return error
 
 
-def _transactional_batches(context: RequestContext, request: ProduceCall) -> list[Batch]:
+def _transactional_batches(cluster: Cluster, context: RequestContext, request: ProduceRequest) -> list[Batch]:
     """Batches with an invalid header are left out here; the append refuses them."""
     batches: list[Batch] = []
-    for topic in request.topics:
-        name = produce.name_of(context, topic)
-        for index, records in topic.partitions:
-            if name is None or records is None or len(records) < HEADER_SIZE:
+    for topic in request.topic_data:
+        name = produce.name_of(cluster, context, topic)
+        for data in topic.partition_data:
+            if name is None or data.records is None or len(data.records) < HEADER_SIZE:
                 continue
-            header = read_header(records)
+            header = read_header(data.records)
             if header.magic == MAGIC and header.is_transactional and header.producer_id >= 0:
-                batches.append(Batch(TopicPartition(name, index), header))
+                batches.append(Batch(TopicPartition(name, data.index), header))
     return batches

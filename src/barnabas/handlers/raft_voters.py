@@ -4,14 +4,14 @@ import base64
 import uuid
 from collections.abc import Iterable
 
-from barnabas.handlers.context import Broker
-from barnabas.raft.voters import ReplicaKey
+from barnabas.handlers.services import Cluster
+from barnabas.raft.core.voters import ReplicaKey
 from barnabas.wire.errors import InconsistentClusterId
 
 
-def check_cluster_id(broker: Broker, cluster_id: str | None) -> None:
-    if cluster_id is not None and cluster_id != broker.cluster_id:
-        raise InconsistentClusterId(f'The given id "{cluster_id}" doesn\'t match the cluster id "{broker.cluster_id}"')
+def check_cluster_id(cluster: Cluster, cluster_id: str | None) -> None:
+    if cluster_id is not None and cluster_id != cluster.cluster_id:
+        raise InconsistentClusterId(f'The given id "{cluster_id}" doesn\'t match the cluster id "{cluster.cluster_id}"')
 
 
 def described(voter_id: int, directory_id: uuid.UUID | None) -> str:

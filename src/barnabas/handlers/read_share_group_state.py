@@ -1,6 +1,7 @@
 """ReadShareGroupState (0): a leader reads the state of its share-partitions; its leader epoch is stored."""
 
 from barnabas.handlers.context import RequestContext
+from barnabas.handlers.share_services import ShareServices
 from barnabas.handlers.share_state import for_each_partition
 from barnabas.model.share import SharePartitionKey
 from barnabas.wire.errors import ErrorCode
@@ -14,8 +15,10 @@ from barnabas.wire.messages.read_share_group_state import (
 )
 
 
-async def handle(context: RequestContext, request: ReadShareGroupStateRequest) -> ReadShareGroupStateResponse:
-    coordinator = context.broker.share.coordinator
+async def handle(
+    share: ShareServices, context: RequestContext, request: ReadShareGroupStateRequest
+) -> ReadShareGroupStateResponse:
+    coordinator = share.coordinator
 
     async def read(key: SharePartitionKey, asked: PartitionData) -> PartitionResult:
         state = await coordinator.read(key, leader_epoch=asked.leader_epoch)

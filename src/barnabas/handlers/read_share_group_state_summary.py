@@ -1,6 +1,7 @@
 """ReadShareGroupStateSummary (0-1): start offsets of share-partitions; version 1 adds the delivery complete count."""
 
 from barnabas.handlers.context import RequestContext
+from barnabas.handlers.share_services import ShareServices
 from barnabas.handlers.share_state import for_each_partition
 from barnabas.model.share import SharePartitionKey
 from barnabas.wire.errors import ErrorCode
@@ -14,9 +15,9 @@ from barnabas.wire.messages.read_share_group_state_summary import (
 
 
 async def handle(
-    context: RequestContext, request: ReadShareGroupStateSummaryRequest
+    share: ShareServices, context: RequestContext, request: ReadShareGroupStateSummaryRequest
 ) -> ReadShareGroupStateSummaryResponse:
-    coordinator = context.broker.share.coordinator
+    coordinator = share.coordinator
 
     async def summarize(key: SharePartitionKey, asked: PartitionData) -> PartitionResult:
         summary = await coordinator.summary(key)

@@ -2,15 +2,19 @@
 
 from barnabas.handlers.context import RequestContext
 from barnabas.handlers.raft_voters import check_cluster_id, described, described_set
+from barnabas.handlers.services import Cluster
+from barnabas.raft.node import RaftNode
 from barnabas.wire.errors import InvalidRequest, VoterNotFound
 from barnabas.wire.messages.remove_raft_voter import RemoveRaftVoterRequest, RemoveRaftVoterResponse
 
 
-def handle(context: RequestContext, request: RemoveRaftVoterRequest) -> RemoveRaftVoterResponse:
-    check_cluster_id(context.broker, request.cluster_id)
+def handle(
+    cluster: Cluster, quorum: RaftNode, context: RequestContext, request: RemoveRaftVoterRequest
+) -> RemoveRaftVoterResponse:
+    check_cluster_id(cluster, request.cluster_id)
     if request.voter_id < 0 or request.voter_directory_id is None:
         raise InvalidRequest("Remove voter request didn't include a valid voter")
-    voters = [voter.key for voter in context.broker.quorum.voters.voters]
+    voters = [voter.key for voter in quorum.voters.voters]
     raise VoterNotFound(
         f"Cannot remove voter {described(request.voter_id, request.voter_directory_id)} from the set of voters"
         f" {described_set(voters)}"

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from barnabas.env.time_slices import TimeSlice
-from barnabas.handlers.context import Broker
+from barnabas.handlers.services import Cluster, Runtime
+from barnabas.handlers.share_services import ShareServices
 from barnabas.handlers.share_session import TopicIdPartition
-from barnabas.replication.share.core import SPANS_MAX
-from barnabas.replication.share.share_partition import SharePartition
-from barnabas.replication.share.terms import GAP, REJECT, RENEW, Acknowledgement
+from barnabas.share_partitions.core.delivery import SPANS_MAX
+from barnabas.share_partitions.core.terms import GAP, REJECT, RENEW, Acknowledgement
+from barnabas.share_partitions.share_partition import SharePartition
 from barnabas.wire.errors import InvalidRequest, KafkaError, UnknownTopicId, UnknownTopicOrPartition
 
 RENEW_SINCE = 2
@@ -41,7 +42,9 @@ class SentTopic(Protocol):
 
 
 class Acknowledger(NamedTuple):
-    broker: Broker
+    cluster: Cluster
+    runtime: Runtime
+    share: ShareServices
     group_id: str
     member_id: str
     api_version: int
@@ -59,7 +62,7 @@ class Acknowledger(NamedTuple):
         return dict(zip(asked, outcomes, strict=True))
 
     async def _acknowledge(self, where: TopicIdPartition, sent: Sequence[SentBatch]) -> KafkaError | None:
-        time_slices = self.broker.time_slices
+        time_slices = self.runtime.time_slices
         time_slice = time_slices.begin()
         try:
             runs = await self._runs(sent, time_slice)
@@ -73,12 +76,12 @@ class Acknowledger(NamedTuple):
         return None
 
     def _partition(self, where: TopicIdPartition) -> SharePartition:
-        topic = None if where.topic_id is None else self.broker.image.topics.by_id.get(where.topic_id)
+        topic = None if where.topic_id is None else self.cluster.image.topics.by_id.get(where.topic_id)
         if topic is None:
             raise UnknownTopicId("no topic has this id")
         if where.partition not in topic.partitions:
             raise UnknownTopicOrPartition(f"{topic.name} has no partition {where.partition}")
-        partition = self.broker.share.partitions.find(self.group_id, topic.id, where.partition)
+        partition = self.share.partitions.find(self.group_id, topic.id, where.partition)
         if partition is None:
             raise UnknownTopicOrPartition(
                 f"no member of group {self.group_id} has fetched {topic.name}-{where.partition} from this broker"
@@ -101,7 +104,7 @@ class Acknowledger(NamedTuple):
                     raise InvalidRequest(f"acknowledge type {kind} is not allowed here")
                 runs.append(Acknowledgement(run_first, run_last, (kind,)))
                 if time_slice.is_over():
-                    await self.broker.time_slices.next(time_slice)
+                    await self.runtime.time_slices.next(time_slice)
             position = last
         return runs
 

@@ -13,13 +13,16 @@ import uuid
 from datetime import timedelta
 from typing import Final, NamedTuple
 
-from barnabas.handlers.context import Broker, RequestContext
+from barnabas.env import Clock
+from barnabas.handlers.context import RequestContext
 from barnabas.handlers.endpoints import endpoint_for
+from barnabas.handlers.services import Cluster, Reads, Runtime
 from barnabas.handlers.share_acknowledgements import Acknowledger, check_group_id, check_member_id
+from barnabas.handlers.share_services import ShareServices
 from barnabas.handlers.share_session import FINAL_EPOCH, INITIAL_EPOCH, ShareSession, TopicIdPartition
 from barnabas.handlers.share_version import check_share_groups
 from barnabas.log.log_slice import LogSlice
-from barnabas.replication.share.share_partition import Acquisition, SharePartition
+from barnabas.share_partitions.share_partition import Acquisition, SharePartition
 from barnabas.wire.errors import (
     ErrorCode,
     FencedLeaderEpoch,
@@ -46,39 +49,53 @@ _NO_LEADER_HINT: Final = LeaderIdAndEpoch(leader_id=-1, leader_epoch=-1)
 """Kafka sends 0 and 0, which franz-go takes for a hint that broker 0 leads the partition."""
 
 
-async def handle(context: RequestContext, request: ShareFetchRequest) -> ShareFetchResponse:
+async def handle(
+    cluster: Cluster,
+    runtime: Runtime,
+    reads: Reads,
+    share: ShareServices,
+    context: RequestContext,
+    request: ShareFetchRequest,
+) -> ShareFetchResponse:
     try:
-        return await _answer(context, request)
+        return await _answer(cluster, runtime, reads, share, context, request)
     except ShareSessionLimitReached as error:
-        await _sleep(context.broker, request.max_wait)  # or the client would retry at once
+        await _sleep(runtime.wait_clock, request.max_wait)  # or the client would retry at once
         return _refusal(error)
     except KafkaError as error:
         return _refusal(error)
 
 
-async def _answer(context: RequestContext, request: ShareFetchRequest) -> ShareFetchResponse:
-    broker = context.broker
-    check_share_groups(broker)
+async def _answer(
+    cluster: Cluster,
+    runtime: Runtime,
+    reads: Reads,
+    share: ShareServices,
+    context: RequestContext,
+    request: ShareFetchRequest,
+) -> ShareFetchResponse:
+    check_share_groups(cluster)
     group_id, member_id = check_group_id(request.group_id), check_member_id(request.member_id)
     if request.is_renew_ack:
         _check_renewal(request)
     if request.max_bytes < 0 or request.min_bytes < 0 or request.max_records < 0:
         raise InvalidRequest("a limit is negative")
-    session = _session(context, request, group_id, member_id)
-    acknowledger = Acknowledger(broker, group_id, member_id, context.api_version, request.is_renew_ack)
+    session = _session(share, context, request, group_id, member_id)
+    acknowledger = Acknowledger(cluster, runtime, share, group_id, member_id, context.api_version, request.is_renew_ack)
     acknowledged = await acknowledger.acknowledge(request.topics)
     answers: dict[TopicIdPartition, PartitionData] = {}
     if request.share_session_epoch == FINAL_EPOCH:
-        await broker.share.end(session)
+        await share.end(session)
     elif not request.is_renew_ack:
-        answers = await ShareFetch(context, request, session).fetch()
+        answers = await ShareFetch(cluster, runtime, reads, share, request, session).fetch()
     for where, error in acknowledged.items():
         answer = answers.setdefault(
             where, PartitionData(partition_index=where.partition, current_leader=_NO_LEADER_HINT)
         )
         if error is not None:
             answers[where] = answer.replace(acknowledge_error_code=error.code, acknowledge_error_message=str(error))
-    return _response(context, group_id, answers)
+    lock_duration_ms = share.partitions.rules_of(group_id).limits.lock_duration_ms
+    return _response(cluster, context, lock_duration_ms, answers)
 
 
 def _check_renewal(request: ShareFetchRequest) -> None:
@@ -86,8 +103,9 @@ def _check_renewal(request: ShareFetchRequest) -> None:
         raise InvalidRequest("maxBytes, minBytes, maxRecords and maxWaitMs must be 0 if isRenewAck is true.")
 
 
-def _session(context: RequestContext, request: ShareFetchRequest, group_id: str, member_id: str) -> ShareSession:
-    share = context.broker.share
+def _session(
+    share: ShareServices, context: RequestContext, request: ShareFetchRequest, group_id: str, member_id: str
+) -> ShareSession:
     wanted = [
         TopicIdPartition(topic.topic_id, each.partition_index) for topic in request.topics for each in topic.partitions
     ]
@@ -136,11 +154,22 @@ class ShareWait:
 class ShareFetch:
     """Acquires the records of one request, and waits for them."""
 
-    def __init__(self, context: RequestContext, request: ShareFetchRequest, session: ShareSession) -> None:
-        self._broker = context.broker
+    def __init__(
+        self,
+        cluster: Cluster,
+        runtime: Runtime,
+        reads: Reads,
+        share: ShareServices,
+        request: ShareFetchRequest,
+        session: ShareSession,
+    ) -> None:
+        self._cluster = cluster
+        self._runtime = runtime
+        self._reads = reads
+        self._share = share
         self._request = request
         self._session = session
-        self._max_bytes = min(request.max_bytes, self._broker.fetch_max_bytes)
+        self._max_bytes = min(request.max_bytes, reads.max_bytes)
         self._min_bytes = min(request.min_bytes, self._max_bytes)
         self._partitions: dict[TopicIdPartition, SharePartition] = {}
         self._answers: dict[TopicIdPartition, PartitionData] = {}
@@ -153,13 +182,13 @@ class ShareFetch:
                 self._partitions[where] = self._find(where)
             except KafkaError as error:
                 self._refuse(where, error)
-        clock = self._broker.wait_clock
+        clock = self._runtime.wait_clock
         deadline_ms = clock.monotonic_ms() + int(self._request.max_wait.total_seconds() * 1000)
         while True:
             found = self._locate()
             left_ms = deadline_ms - clock.monotonic_ms()
             # The client may be gone: its records would stay locked for nothing.
-            if self._broker.is_stopping or not self._session.is_open:
+            if self._runtime.is_stopping or not self._session.is_open:
                 return self._answers
             is_last = left_ms <= 0 or bool(self._answers)
             skipped_some = False
@@ -171,11 +200,10 @@ class ShareFetch:
                 await self._wait(left_ms)
 
     def _find(self, where: TopicIdPartition) -> SharePartition:
-        broker = self._broker
-        topic = None if where.topic_id is None else broker.image.topics.by_id.get(where.topic_id)
+        topic = None if where.topic_id is None else self._cluster.image.topics.by_id.get(where.topic_id)
         if topic is None:
             raise UnknownTopicId("no topic has this id: refresh the metadata")
-        return broker.share.partitions.get(self._session.group_id, topic.id, topic.name, where.partition)
+        return self._share.partitions.get(self._session.group_id, topic.id, topic.name, where.partition)
 
     def _locate(self) -> list[LocatedRecords]:
         found: list[LocatedRecords] = []
@@ -214,7 +242,7 @@ class ShareFetch:
         records = located.try_read()
         if records is None:
             try:
-                records = await self._broker.workers.run(located.read)
+                records = await self._runtime.workers.run(located.read)
             except OSError as error:
                 raise KafkaStorageError(str(error)) from error
             if not self._session.is_open:
@@ -234,7 +262,7 @@ class ShareFetch:
         for partition in partitions:
             partition.watch(wait)
             partition.partition.watch(wait)
-        timer = self._broker.wait_clock.call_later(left_ms, wait.wake)
+        timer = self._runtime.wait_clock.call_later(left_ms, wait.wake)
         try:
             await wait.done
         finally:
@@ -246,7 +274,7 @@ class ShareFetch:
     def _refuse(self, where: TopicIdPartition, error: KafkaError) -> None:
         partition = self._partitions.pop(where, None)
         if partition is not None:
-            self._broker.report_damage(partition.partition.topic_partition.topic, where.partition, error)
+            self._reads.report_damage(partition.partition.topic_partition.topic, where.partition, error)
         self._answers[where] = PartitionData(
             partition_index=where.partition,
             error_code=error.code,
@@ -257,7 +285,7 @@ class ShareFetch:
         )
 
     def _leader(self, where: TopicIdPartition) -> LeaderIdAndEpoch:
-        topics = self._broker.image.topics
+        topics = self._cluster.image.topics
         topic = None if where.topic_id is None else topics.by_id.get(where.topic_id)
         known = None if topic is None else topic.partitions.get(where.partition)
         if known is None:
@@ -278,7 +306,7 @@ def _records(index: int, acquisition: Acquisition) -> PartitionData:
 
 
 def _response(
-    context: RequestContext, group_id: str, answers: dict[TopicIdPartition, PartitionData]
+    cluster: Cluster, context: RequestContext, lock_duration_ms: int, answers: dict[TopicIdPartition, PartitionData]
 ) -> ShareFetchResponse:
     by_topic: dict[uuid.UUID | None, list[PartitionData]] = {}
     leaders: set[int] = set()
@@ -286,21 +314,20 @@ def _response(
         by_topic.setdefault(where.topic_id, []).append(answer)
         if answer.error_code in (ErrorCode.not_leader_or_follower, ErrorCode.fenced_leader_epoch):
             leaders.add(answer.current_leader.leader_id)
-    limits = context.broker.share.partitions.rules_of(group_id).limits
     return ShareFetchResponse(
-        acquisition_lock_timeout=timedelta(milliseconds=limits.lock_duration_ms),
+        acquisition_lock_timeout=timedelta(milliseconds=lock_duration_ms),
         responses=tuple(
             ShareFetchableTopicResponse(topic_id=topic_id, partitions=tuple(partitions))
             for topic_id, partitions in by_topic.items()
         ),
-        node_endpoints=tuple(node_endpoints(context, leaders)),
+        node_endpoints=tuple(node_endpoints(cluster, context, leaders)),
     )
 
 
-def node_endpoints(context: RequestContext, node_ids: set[int]) -> list[NodeEndpoint]:
+def node_endpoints(cluster: Cluster, context: RequestContext, node_ids: set[int]) -> list[NodeEndpoint]:
     endpoints = []
     for node_id in sorted(node_ids):
-        node = context.broker.image.brokers.get(node_id)
+        node = cluster.image.brokers.get(node_id)
         endpoint = None if node is None else endpoint_for(node, context.client)
         if node is not None and endpoint is not None:
             endpoints.append(NodeEndpoint(node_id=node_id, host=endpoint.host, port=endpoint.port, rack=node.rack))
@@ -311,9 +338,9 @@ def _refusal(error: KafkaError) -> ShareFetchResponse:
     return ShareFetchResponse(error_code=error.code, error_message=str(error))
 
 
-async def _sleep(broker: Broker, duration: timedelta) -> None:
+async def _sleep(clock: Clock, duration: timedelta) -> None:
     over = asyncio.Event()
-    timer = broker.wait_clock.call_later(int(duration.total_seconds() * 1000), over.set)
+    timer = clock.call_later(int(duration.total_seconds() * 1000), over.set)
     try:
         await over.wait()
     finally:

@@ -3,17 +3,21 @@
 A new member gets its assignment with the first answer; Kafka sends it with the second.
 """
 
-from barnabas.coordinator.group.member import ClientInfo
+from barnabas.coordinator.group.common.client import ClientInfo
 from barnabas.handlers.context import RequestContext
+from barnabas.handlers.services import Cluster
+from barnabas.handlers.share_services import ShareServices
 from barnabas.handlers.share_version import check_share_groups
 from barnabas.wire.errors import KafkaError
 from barnabas.wire.messages.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 
 
-async def handle(context: RequestContext, request: ShareGroupHeartbeatRequest) -> ShareGroupHeartbeatResponse:
+async def handle(
+    cluster: Cluster, share: ShareServices, context: RequestContext, request: ShareGroupHeartbeatRequest
+) -> ShareGroupHeartbeatResponse:
     try:
-        check_share_groups(context.broker)
+        check_share_groups(cluster)
         client = ClientInfo(context.client_id or "", f"/{context.client.host}")
-        return await context.broker.share.groups.heartbeat(request, client)
+        return await share.groups.heartbeat(request, client)
     except KafkaError as error:
         return ShareGroupHeartbeatResponse(error_code=error.code, error_message=str(error))

@@ -1,4 +1,4 @@
-"""The services that share groups use; created with the first share group."""
+"""The services that share groups use; created with the first request that may be about one."""
 
 import asyncio
 import logging
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from barnabas.handlers.context import ClientConnection
 from barnabas.handlers.share_session import ShareSession, ShareSessions
-from barnabas.replication.share.share_partitions import SharePartitions
+from barnabas.share_partitions.share_partitions import SharePartitions
 
 if TYPE_CHECKING:
-    from barnabas.coordinator.group.share.share_groups import ShareGroups
-    from barnabas.coordinator.share.coordinator import ShareCoordinator
+    from barnabas.coordinator.share_coordinator import ShareCoordinator
+    from barnabas.coordinator.share_groups import ShareGroups
 
 logger = logging.getLogger(__name__)
 

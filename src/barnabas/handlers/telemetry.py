@@ -70,11 +70,11 @@ class Telemetry:
     def __len__(self) -> int:
         return len(self._instances)
 
-    def subscribe(self, context: RequestContext, instance_id: uuid.UUID | None) -> ClientInstance:
+    def subscribe(self, image: ClusterImage, context: RequestContext, instance_id: uuid.UUID | None) -> ClientInstance:
         """The client with its subscription. Raises ThrottlingQuotaExceeded if it asks too often."""
         if instance_id is None or instance_id.int == 0:
             instance_id = uuid.UUID(int=self._rng.getrandbits(128), version=4)
-        client = self._instance(context, instance_id)
+        client = self._instance(image, context, instance_id)
         now_ms = self._now_ms()
         may_ask_again = (ErrorCode.unknown_subscription_id, ErrorCode.unsupported_compression_type)
         if now_ms - max(client.last_get_ms, client.last_push_ms) >= client.interval_ms:
@@ -86,12 +86,14 @@ class Telemetry:
         client.last_error = ErrorCode.none
         return client
 
-    def admit(self, context: RequestContext, request: PushTelemetryRequest, *, bytes_max: int) -> ClientInstance:
+    def admit(
+        self, image: ClusterImage, context: RequestContext, request: PushTelemetryRequest, *, bytes_max: int
+    ) -> ClientInstance:
         """The client of a push. Raises an error if the push is invalid."""
         instance_id = request.client_instance_id
         if instance_id is None or instance_id.int in (0, 1):
             raise InvalidRequest(f"Invalid request from the client [{instance_id}], invalid client instance id")
-        client = self._instance(context, instance_id)
+        client = self._instance(image, context, instance_id)
         try:
             self._check(client, request, bytes_max)
         except KafkaError as error:
@@ -135,8 +137,8 @@ class Telemetry:
             self._kept_bytes -= len(other.pushed)
             other.pushed = b""
 
-    def _instance(self, context: RequestContext, instance_id: uuid.UUID) -> ClientInstance:
-        image, now_ms = context.broker.image, self._now_ms()
+    def _instance(self, image: ClusterImage, context: RequestContext, instance_id: uuid.UUID) -> ClientInstance:
+        now_ms = self._now_ms()
         client = self._instances.pop(instance_id, None)
         if client is None:
             self._make_room(now_ms)

@@ -8,11 +8,16 @@ partition that exists.
 
 from collections.abc import Sequence
 
+from barnabas.coordinator.core.ports import TransactionalProducer
 from barnabas.coordinator.errors import coordinator_error
-from barnabas.coordinator.ports import TransactionalProducer
+from barnabas.coordinator.group.offsets.commit import Refused
+from barnabas.coordinator.group_coordinator import GroupCoordinator
+from barnabas.coordinator.txn_coordinator import TransactionCoordinator
 from barnabas.handlers.context import RequestContext
 from barnabas.handlers.pieces import Pieces
+from barnabas.handlers.services import Cluster, TopicMaker
 from barnabas.model import OFFSETS_TOPIC, TopicPartition
+from barnabas.replication.replicas import Replicas
 from barnabas.wire.errors import (
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
@@ -40,18 +45,26 @@ _TRANSACTION_ABORTABLE_SINCE = 4
 _ADDS_SINCE = 5
 _NO_SEQUENCE = -1
 
-Codes = dict[tuple[str, int], ErrorCode]
 
-
-async def handle(context: RequestContext, request: TxnOffsetCommitRequest) -> TxnOffsetCommitResponse:
-    topics = _existing(context, request.topics)
-    codes: Codes = {}
+async def handle(
+    cluster: Cluster,
+    replicas: Replicas,
+    topic_maker: TopicMaker,
+    groups: GroupCoordinator,
+    transactions: TransactionCoordinator,
+    context: RequestContext,
+    request: TxnOffsetCommitRequest,
+) -> TxnOffsetCommitResponse:
+    topics = _existing(cluster, request.topics)
+    codes: dict[tuple[str, int], ErrorCode] = {}
     if topics:
+        code, refused = ErrorCode.none, {}
         try:
-            codes = await _commit(context, request, topics)
+            refused = await _commit(replicas, topic_maker, groups, transactions, context, request, topics)
         except KafkaError as error:
             code = _code_of(error, context.api_version)
-            codes = {(topic.name, each.partition_index): code for topic in topics for each in topic.partitions}
+        codes = {(topic.name, each.partition_index): code for topic in topics for each in topic.partitions}
+        codes |= {place: error.code for place, error in refused.items()}
     unknown = UnknownTopicOrPartition.code
     return TxnOffsetCommitResponse(
         topics=tuple(
@@ -71,9 +84,9 @@ async def handle(context: RequestContext, request: TxnOffsetCommitRequest) -> Tx
 
 
 def _existing(
-    context: RequestContext, topics: Sequence[TxnOffsetCommitRequestTopic]
+    cluster: Cluster, topics: Sequence[TxnOffsetCommitRequestTopic]
 ) -> tuple[TxnOffsetCommitRequestTopic, ...]:
-    known = context.broker.image.topics
+    known = cluster.image.topics
     return tuple(
         TxnOffsetCommitRequestTopic(name=topic.name, partitions=existing)
         for topic in topics
@@ -90,8 +103,14 @@ def _code_of(error: KafkaError, api_version: int) -> ErrorCode:
 
 
 async def _commit(
-    context: RequestContext, request: TxnOffsetCommitRequest, topics: tuple[TxnOffsetCommitRequestTopic, ...]
-) -> Codes:
+    replicas: Replicas,
+    topic_maker: TopicMaker,
+    groups: GroupCoordinator,
+    transactions: TransactionCoordinator,
+    context: RequestContext,
+    request: TxnOffsetCommitRequest,
+    topics: tuple[TxnOffsetCommitRequestTopic, ...],
+) -> Refused:
     if not request.group_id:
         raise InvalidGroupId("the group id is empty")
     asked_for = TxnOffsetCommitRequest(
@@ -104,27 +123,30 @@ async def _commit(
         group_instance_id=request.group_instance_id,
         topics=topics,
     )
-    producer = await _verified(context, request)
-    response = await context.broker.groups.txn_offset_commit(asked_for, producer)
-    return {
-        (topic.name, each.partition_index): each.error_code for topic in response.topics for each in topic.partitions
-    }
+    producer = await _verified(replicas, topic_maker, groups, transactions, context, request)
+    return await groups.txn_offset_commit(asked_for, producer)
 
 
-async def _verified(context: RequestContext, request: TxnOffsetCommitRequest) -> TransactionalProducer:
+async def _verified(
+    replicas: Replicas,
+    topic_maker: TopicMaker,
+    groups: GroupCoordinator,
+    transactions: TransactionCoordinator,
+    context: RequestContext,
+    request: TxnOffsetCommitRequest,
+) -> TransactionalProducer:
     """The producer, after verifying that its transaction includes the group's partition of __consumer_offsets."""
-    broker = context.broker
-    await broker.ensure_internal_topic(OFFSETS_TOPIC)
-    home = TopicPartition(OFFSETS_TOPIC, broker.groups.partition_for(request.group_id))
+    await topic_maker.ensure_internal(OFFSETS_TOPIC)
+    home = TopicPartition(OFFSETS_TOPIC, groups.partition_for(request.group_id))
     adds = context.api_version >= _ADDS_SINCE
     try:
-        guard = broker.replicas.get(*home).begin_verification(
+        guard = replicas.get(*home).begin_verification(
             request.producer_id, request.producer_epoch, _NO_SEQUENCE, supports_epoch_bump=adds
         )
     except KafkaError as error:
         raise coordinator_error(error) from error
     if guard is not None:
-        results = await broker.transactions.add_partitions(
+        results = await transactions.add_partitions(
             request.transactional_id, request.producer_id, request.producer_epoch, (home,), verify_only=not adds
         )
         refusal = results[home]

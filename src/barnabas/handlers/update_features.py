@@ -3,8 +3,10 @@
 Up to version 1 the answer also lists each feature, with the error message "NONE" for success, as in Kafka.
 """
 
-from barnabas.controller.features import decide_update_features
+from barnabas.controller.controller import Controller
+from barnabas.controller.decisions.features import decide_update_features
 from barnabas.handlers.context import RequestContext
+from barnabas.handlers.services import Cluster
 from barnabas.wire.errors import KafkaError
 from barnabas.wire.messages.update_features import (
     UpdatableFeatureResult,
@@ -13,15 +15,17 @@ from barnabas.wire.messages.update_features import (
 )
 
 
-async def handle(context: RequestContext, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
+async def handle(
+    cluster: Cluster, controller: Controller, context: RequestContext, request: UpdateFeaturesRequest
+) -> UpdateFeaturesResponse:
     try:
-        await context.broker.controller.decide(
+        await controller.decide(
             lambda image: decide_update_features(
                 image,
                 request,
                 version=context.api_version,
-                controller_id=context.broker.node_id,
-                configs=context.broker.configs,
+                controller_id=cluster.node_id,
+                configs=cluster.configs,
             )
         )
     except KafkaError as error:

@@ -1,6 +1,7 @@
 """WriteShareGroupState (0-1): store the state of share-partitions. Version 1 adds the delivery complete count."""
 
 from barnabas.handlers.context import RequestContext
+from barnabas.handlers.share_services import ShareServices
 from barnabas.handlers.share_state import for_each_partition
 from barnabas.model.share import SharePartitionKey, StateBatch, StateWrite
 from barnabas.wire.errors import ErrorCode
@@ -13,8 +14,10 @@ from barnabas.wire.messages.write_share_group_state import (
 )
 
 
-async def handle(context: RequestContext, request: WriteShareGroupStateRequest) -> WriteShareGroupStateResponse:
-    coordinator = context.broker.share.coordinator
+async def handle(
+    share: ShareServices, context: RequestContext, request: WriteShareGroupStateRequest
+) -> WriteShareGroupStateResponse:
+    coordinator = share.coordinator
 
     async def write(key: SharePartitionKey, asked: PartitionData) -> PartitionResult:
         batches = tuple(

@@ -10,10 +10,11 @@ id or epoch is INVALID_REQUEST; Kafka writes a marker that ends nothing.
 
 from collections.abc import Awaitable
 
-from barnabas.coordinator.ports import EndMarker
-from barnabas.handlers.context import Broker, RequestContext
+from barnabas.coordinator.core.ports import EndMarker, TransactionMarkers
+from barnabas.handlers.context import RequestContext
 from barnabas.handlers.pieces import Pieces
 from barnabas.model import TopicPartition
+from barnabas.replication.replicas import Replicas
 from barnabas.wire.errors import (
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
@@ -36,13 +37,18 @@ from barnabas.wire.messages.write_txn_markers import (
 PIECES = (Pieces("markers", answers="markers", size=20),)
 
 
-async def handle(context: RequestContext, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
+async def handle(
+    replicas: Replicas, markers: TransactionMarkers, context: RequestContext, request: WriteTxnMarkersRequest
+) -> WriteTxnMarkersResponse:
     """Writes all markers before waiting for the first."""
     written = [
         (
             marker,
             [
-                (topic.name, [_write(context.broker, marker, topic.name, index) for index in topic.partition_indexes])
+                (
+                    topic.name,
+                    [_write(replicas, markers, marker, topic.name, index) for index in topic.partition_indexes],
+                )
                 for topic in marker.topics
             ],
         )
@@ -69,13 +75,13 @@ async def handle(context: RequestContext, request: WriteTxnMarkersRequest) -> Wr
 
 
 def _write(
-    broker: Broker, marker: WritableTxnMarker, topic: str, index: int
+    replicas: Replicas, markers: TransactionMarkers, marker: WritableTxnMarker, topic: str, index: int
 ) -> tuple[int, Awaitable[None] | KafkaError | None]:
     try:
         if marker.producer_id < 0 or marker.producer_epoch < 0:
             raise InvalidRequest(f"producer {marker.producer_id} with epoch {marker.producer_epoch} does not exist")
         try:
-            broker.replicas.get(topic, index)
+            replicas.get(topic, index)
         except NotLeaderOrFollower as error:
             raise UnknownTopicOrPartition(str(error)) from error
         end = EndMarker(
@@ -85,7 +91,7 @@ def _write(
             marker.transaction_result,
             marker.transaction_version,
         )
-        return index, broker.markers.write(TopicPartition(topic, index), end)
+        return index, markers.write(TopicPartition(topic, index), end)
     except KafkaError as error:
         return index, error
 

@@ -4,13 +4,14 @@ They are added to the connector's columns, so they cannot have the same names. O
 `value`, or are declared STRING and come as JSON text.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
 from barnabas.history.errors import BadSchema
+from barnabas.model.column_types import quoted
+from barnabas.model.ddl import NotDdl, parse_ddl
 
 CONNECTOR_COLUMNS: Final = (
     "key",
@@ -25,59 +26,56 @@ CONNECTOR_COLUMNS: Final = (
 ERROR_COLUMN: Final = "decode_error"
 """Why a value did not match the declared schema; null if it did."""
 
-_SYNONYMS: Final = {
-    "BOOLEAN": "BOOLEAN",
-    "BOOL": "BOOLEAN",
-    "BYTE": "TINYINT",
-    "TINYINT": "TINYINT",
-    "SHORT": "SMALLINT",
-    "SMALLINT": "SMALLINT",
-    "INT": "INT",
-    "INTEGER": "INT",
-    "LONG": "BIGINT",
-    "BIGINT": "BIGINT",
-    "FLOAT": "FLOAT",
-    "REAL": "FLOAT",
-    "DOUBLE": "DOUBLE",
-    "STRING": "STRING",
-    "TIMESTAMP": "TIMESTAMP",
-    "DATE": "DATE",
-}
-_COLUMN: Final = re.compile(r"\s*(?:`([^`]+)`|([A-Za-z_][A-Za-z0-9_]*))(?:\s*:\s*|\s+)([A-Za-z]+)\s*")
+TYPES: Final = (
+    "BIGINT",
+    "BOOLEAN",
+    "DATE",
+    "DOUBLE",
+    "FLOAT",
+    "INT",
+    "SMALLINT",
+    "STRING",
+    "TIMESTAMP",
+    "TINYINT",
+)
+_EXAMPLE: Final = "write it like id STRING, at TIMESTAMP"
+_PLAIN_TYPES: Final = (
+    f"the types are {', '.join(TYPES)}; declare nested fields as STRING, or leave them out: they stay in value"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
     name: str
     type: str
-    """One of BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, STRING, TIMESTAMP, DATE."""
+    """One of TYPES."""
 
 
 def parse(text: str) -> tuple[Column, ...]:
     """The columns of a schema, in its order."""
-    columns: list[Column] = []
-    for part in text.split(","):
-        found = _COLUMN.fullmatch(part)
-        if found is None:
+    try:
+        declared = parse_ddl(text)
+    except NotDdl as error:
+        raise BadSchema(
+            f"The schema {text!r} is wrong at character {error.position + 1}: {error}", f"{_EXAMPLE}; {_PLAIN_TYPES}"
+        ) from error
+    columns = []
+    for each in declared:
+        if str(each.type) not in TYPES:
+            raise BadSchema(f"The column {each.name} of the schema is {each.type}", _PLAIN_TYPES)
+        if not each.nullable or each.comment is not None:
             raise BadSchema(
-                f"The schema has {part.strip()!r}, which is not a name and a plain type",
-                f"write it like id STRING, at TIMESTAMP; the types are {', '.join(sorted(set(_SYNONYMS.values())))}; "
-                "declare nested fields as STRING, or leave them out: they stay in value",
+                f"The column {each.name} of the schema has more than a name and a type",
+                f"{_EXAMPLE}; a column is null where the value does not match",
             )
-        name, kind = found[1] or found[2], found[3].upper()
-        if kind not in _SYNONYMS:
-            raise BadSchema(
-                f"The type {found[3]} of the column {name} is unknown",
-                f"the types are {', '.join(sorted(set(_SYNONYMS.values())))}",
-            )
-        columns.append(Column(name, _SYNONYMS[kind]))
+        columns.append(Column(each.name, str(each.type)))
     _check_names(columns)
     return tuple(columns)
 
 
 def canonical(text: str) -> str:
     """The schema in its canonical spelling, for the manifest and for Spark."""
-    return ", ".join(f"`{column.name}` {column.type}" for column in parse(text))
+    return ", ".join(f"{quoted(column.name)} {column.type}" for column in parse(text))
 
 
 def merged(schemas: Sequence[str]) -> tuple[Column, ...]:

@@ -28,9 +28,8 @@ from barnabas.env import Disk
 from barnabas.log.compaction_choice import LogToClean, choose_dirtiest
 from barnabas.log.compaction_core import remove_cleaned
 from barnabas.log.compaction_job import CleanedGroup, CompactionJob, Failed, Finished, Message, SourceSegment
-from barnabas.log.file_names import CLEANED, LOG, TXN_INDEX
+from barnabas.log.file_names import LOG
 from barnabas.log.log_store import LogStore
-from barnabas.log.segment import Segment
 from barnabas.model import TopicPartition
 
 logger = logging.getLogger(__name__)
@@ -167,21 +166,12 @@ class Compaction:
             raise CompactionAborted(
                 f"compacting {self.topic_partition} was aborted: the log has changed since it was planned"
             )
-        cleaned = Segment(
-            self._disk,
-            log.directory,
-            group.sources[0],
-            size=group.size,
-            index_interval_bytes=log.settings.index_interval_bytes,
-            created_ms=now_ms,
-            cache=log._cache,
-            suffix=CLEANED,
-        )
-        cleaned.has_aborted = self._disk.exists(cleaned.path(TXN_INDEX))
+        cleaned = log.store.open_cleaned(group.sources[0], group.size, log.settings, now_ms)
         path = cleaned.path(LOG)
         if not self._disk.exists(path) or self._disk.size(path) != group.size:
             raise CompactionAborted(f"{path} is missing or does not have the size that the worker reported")
-        log.replace_segments([cleaned], [self._segments[base_offset] for base_offset in group.sources], now_ms)
+        sources = [self._segments[base_offset] for base_offset in group.sources]
+        log.store.replace([cleaned], sources, log.settings, now_ms)
 
     def _is_unchanged(self, base_offset: int) -> bool:
         """Whether all planned segments from `base_offset` on are still in the log.

@@ -84,7 +84,7 @@ def _first_uncleanable_offset(log: PartitionLog, dirty: Sequence[Segment], now_m
     lag_ms = log.settings.min_compaction_lag_ms
     if lag_ms > 0:
         for segment in dirty:
-            if segment.largest_timestamp() > now_ms - lag_ms:
+            if segment.indexes.largest_timestamp() > now_ms - lag_ms:
                 return min(end_offset, segment.base_offset)
     return end_offset
 

@@ -137,13 +137,13 @@ def _clean_group(
     try:
         if _write_kept(job, disk, group, batches, throttle, target) or len(group) > 1:
             for aborted in batches.transactions.still_needed:
-                target.add_aborted(aborted)
+                target.indexes.add_aborted(aborted)
             _finish(disk, target)
             cleaned = CleanedGroup([source.base_offset for source in group], target.size)
     finally:
         target.close()
         if cleaned is None:
-            for path in target.existing_paths():
+            for path in target.files.existing_paths():
                 disk.remove(path)
     return cleaned
 
@@ -185,13 +185,13 @@ def _write_kept(
 def _finish(disk: Disk, target: Segment) -> None:
     """Seal the segment and sync its files and their names."""
     target.seal()
-    for path in target.existing_paths():
+    for path in target.files.existing_paths():
         file = disk.open(path)
         try:
             file.sync()
         finally:
             file.close()
-    disk.sync_dir(target.directory)
+    disk.sync_dir(target.files.directory)
 
 
 def _read_batches(job: CompactionJob, disk: Disk, source: SourceSegment, throttle: Throttle) -> Iterator[PlacedBatch]:

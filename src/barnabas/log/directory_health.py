@@ -7,6 +7,8 @@ restarts.
 
 import errno
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from barnabas.wire.errors import KafkaStorageError
 
@@ -50,3 +52,11 @@ class DirectoryHealth:
             )
         self.take_offline(error, doing)
         return KafkaStorageError(f"log directory {self.path} failed: {error} (while {doing})")
+
+    @contextmanager
+    def storage_errors(self, doing: str) -> Iterator[None]:
+        """Raise an OSError in the block as the KafkaStorageError of `failure`."""
+        try:
+            yield
+        except OSError as error:
+            raise self.failure(error, doing) from error

@@ -64,12 +64,9 @@ def _end_offset(
         f"{directory.path}/{partition}",
         partition,
         settings,
+        replace(directory.checkpoint_of(partition), clean_shutdown=False),
         now_ms=now_ms,
-        clean_shutdown=False,
-        recovery_point=directory.recovery_points.get(partition),
-        recovery_point_is_lost=directory.recovery_points_are_lost,
-        log_start_offset=directory.log_starts.get(partition, 0),
     )
-    for file in log.detach():
+    for file in log.store.detach():
         file.close()
     return log.log_end_offset

@@ -97,13 +97,7 @@ class EpochCache:
             return
         path = f"{directory}/{FILE_NAME}"
         content = encode_entries(f"{entry.epoch} {entry.start_offset}" for entry in self.entries)
-        file = disk.open(f"{path}.tmp", create=True)
-        try:
-            file.write_at(0, [content])
-            file.truncate(len(content))
-        finally:
-            file.close()
-        disk.rename(f"{path}.tmp", path)
+        disk.replace_file(path, content, sync=False)
         self.dirty = False
 
     def _changed(self) -> None:

@@ -6,9 +6,9 @@ entries for the last segment are compared with its batches when a log is opened,
 
 from collections.abc import Iterable, Sequence
 
+from barnabas.log.batch_finder import DamagedRecords
 from barnabas.log.batch_scan import PlacedBatch
 from barnabas.log.epoch_cache import EpochCache
-from barnabas.log.searchable_segment import DamagedRecords
 from barnabas.log.segment import Segment
 from barnabas.records.batch import BatchHeader
 
@@ -21,7 +21,7 @@ def note_epoch(epochs: EpochCache, header: BatchHeader) -> None:
 def read_epochs(segments: Iterable[Segment]) -> EpochCache:
     epochs = EpochCache()
     for segment in segments:
-        for header in segment.valid_headers():
+        for header in segment.batches.valid_headers():
             note_epoch(epochs, header)
     return epochs
 
@@ -36,6 +36,17 @@ def epochs_match_last_segment(epochs: EpochCache, segments: Sequence[Segment], l
     )
 
 
+def checked_epochs(
+    epochs: EpochCache, segments: Sequence[Segment], end_offset: int, log_start_offset: int
+) -> EpochCache:
+    """The epochs, read from the batches if those around `end_offset`, where an epoch ends, contradict them."""
+    if all(epoch_matches_batch(epochs, segments, offset) for offset in (end_offset - 1, end_offset)):
+        return epochs
+    epochs = read_epochs(segments)
+    epochs.truncate_from_start(log_start_offset)
+    return epochs
+
+
 def epoch_matches_batch(epochs: EpochCache, segments: Sequence[Segment], offset: int) -> bool:
     """Whether the cache has the epoch of the batch at `offset`. Also True if that batch is damaged or gone."""
     segment = next((each for each in reversed(segments) if each.base_offset <= offset), None)
@@ -47,7 +58,7 @@ def epoch_matches_batch(epochs: EpochCache, segments: Sequence[Segment], offset:
         return True
     if found is None:
         return True
-    for batch in segment.scan_from(found.entry_before):
+    for batch in segment.finder.scan_from(found.entry_before):
         if isinstance(batch, PlacedBatch) and batch.batch.header.last_offset >= offset:
             header = batch.batch.header
             return header.base_offset > offset or header.leader_epoch == epochs.epoch_at(offset)

@@ -20,6 +20,7 @@ from barnabas.log.index_cache import IndexCache
 from barnabas.log.log_directory import FUTURE_SUFFIX, LogDirectory
 from barnabas.log.partition_log import PartitionLog
 from barnabas.log.producer_snapshot import snapshot_path
+from barnabas.log.recovery import LogCheckpoint
 from barnabas.log.segment import Segment
 from barnabas.model import TopicPartition
 from barnabas.wire.errors import InvalidTopic, KafkaStorageError
@@ -147,22 +148,24 @@ class FutureLog:
             path,
             self.topic_partition,
             log.settings,
+            LogCheckpoint(
+                clean_shutdown=False,
+                recovery_point=log.log_end_offset,  # there was no crash: damage in the copy is in the original too
+                log_start_offset=log.log_start_offset,
+                high_watermark=log.high_watermark,
+            ),
             now_ms=now_ms,
-            clean_shutdown=False,
-            recovery_point=log.log_end_offset,  # there was no crash: damage in the copy is in the original too
-            log_start_offset=log.log_start_offset,
-            high_watermark=log.high_watermark,
             topic_id=log.topic_id,
             health=self.directory.health,
             cache=IndexCache(),
         )
         if new.log_end_offset != log.log_end_offset:
-            for file in new.detach():
+            for file in new.store.detach():
                 file.close()
             raise KafkaStorageError(
                 f"the copy of {log.directory} ends at offset {new.log_end_offset}, not at {log.log_end_offset}"
             )
-        new.recovery_point = log.segments.active.base_offset
+        new.flush_state.recovery_point = log.segments.active.base_offset
         return new
 
     def _write(self, path: str, content: bytes) -> None:

@@ -1,10 +1,14 @@
-"""Inspects a log without opening it: its valid batches, its damage and its end. Changes nothing."""
+"""Inspects a log without opening it: its valid batches, its damage and its end. Changes nothing.
+
+As in recovery, a gap before the last batch of the log is damage: its offset is wrong.
+"""
 
 from typing import NamedTuple
 
 from barnabas.env import Disk
-from barnabas.log.batch_scan import RELATIVE_OFFSET_MAX, Damage, scan_batches
+from barnabas.log.batch_scan import RELATIVE_OFFSET_MAX, Damage
 from barnabas.log.file_names import LOG, file_name, parse_file_name
+from barnabas.log.segment_recovery import scan_after_crash
 
 
 class InspectedLog(NamedTuple):
@@ -26,12 +30,13 @@ def inspect_log(disk: Disk, directory: str) -> InspectedLog:
         end_offset = base
         file = disk.open(path, readonly=True)
         try:
-            for found in scan_batches(
+            for found in scan_after_crash(
                 file,
-                0,
                 file.size(),
-                next_offset=base,
+                base_offset=base,
                 offset_limit=base + RELATIVE_OFFSET_MAX + 1 if limit is None else limit,
+                recovery_point=None,
+                is_last=limit is None,
             ):
                 if isinstance(found, Damage):
                     damages.append(found)

@@ -11,7 +11,7 @@ from barnabas.log.segment import Segment
 class FlushJob:
     """Syncs what was in a log when the job was created. Call `run` on a worker, then `PartitionLog.finish_flush`."""
 
-    __slots__ = ("_directories", "_disk", "_files", "_paths", "error", "now_ms", "sealed", "target_offset")
+    __slots__ = ("_directories", "_disk", "_files", "_paths", "error", "sealed", "target_offset")
 
     def __init__(
         self,
@@ -22,13 +22,11 @@ class FlushJob:
         files: Sequence[File],
         paths: Sequence[str],
         directories: Sequence[str],
-        now_ms: int,
     ) -> None:
         self._disk = disk
         self.target_offset = target_offset
         """Everything below is synced once the job has run."""
         self.sealed = sealed
-        self.now_ms = now_ms
         self._files = files
         self._paths = paths
         self._directories = directories

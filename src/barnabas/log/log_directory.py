@@ -20,6 +20,7 @@ from barnabas.log.checkpoint_file import CorruptCheckpoint, decode_offsets, enco
 from barnabas.log.directory_health import DirectoryHealth
 from barnabas.log.meta_properties import MetaProperties, read_meta_properties, write_meta_properties
 from barnabas.log.partition_log import PartitionLog
+from barnabas.log.recovery import LogCheckpoint
 from barnabas.model import TopicPartition
 
 logger = logging.getLogger(__name__)
@@ -168,6 +169,15 @@ class LogDirectory:
                 self.log_starts[partition] = log.log_start_offset
             else:
                 self.log_starts.pop(partition, None)  # as in Kafka: it follows from the name of the first segment
+
+    def checkpoint_of(self, partition: TopicPartition) -> LogCheckpoint:
+        return LogCheckpoint(
+            clean_shutdown=partition not in self.unclean,
+            recovery_point=self.recovery_points.get(partition),
+            recovery_point_is_lost=self.recovery_points_are_lost,
+            log_start_offset=self.log_starts.get(partition, 0),
+            high_watermark=self.high_watermarks.get(partition, 0),
+        )
 
     def begin_checkpoint(self) -> CheckpointJob | None:
         """A job that writes the checkpoints that differ from those on disk."""

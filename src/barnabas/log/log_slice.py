@@ -8,9 +8,9 @@ damaged one are served, and a read that begins at the damaged one raises Damaged
 import errno
 
 from barnabas.env import File
+from barnabas.log.batch_finder import DamagedRecords, FoundBatch
 from barnabas.log.batch_scan import Damage
 from barnabas.log.directory_health import DirectoryHealth
-from barnabas.log.searchable_segment import DamagedRecords, FoundBatch
 from barnabas.log.segment import Segment
 from barnabas.records.batch import NO_LEADER_EPOCH, crc_is_valid, split_batches
 from barnabas.wire.errors import CorruptMessage, KafkaStorageError
@@ -104,7 +104,7 @@ class LogSlice:
         """All valid batches from the requested offset up to the next damage."""
         end = self.position + self.size
         pieces: list[memoryview] = []
-        for found in self._segment.scan_from(self._found.entry_before):
+        for found in self._segment.finder.scan_from(self._found.entry_before):
             if isinstance(found, Damage):
                 if pieces:
                     break

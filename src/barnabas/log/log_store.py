@@ -195,7 +195,7 @@ class LogStore:
         self, topic_partition: TopicPartition, directory: LogDirectory, settings: LogSettings, topic_id: TopicId | None
     ) -> OpenJob:
         now_ms = self._now_ms()
-        clean_shutdown = topic_partition not in directory.unclean
+        checkpoint = directory.checkpoint_of(topic_partition)
         return OpenJob(
             topic_partition,
             lambda: PartitionLog.open(
@@ -203,12 +203,8 @@ class LogStore:
                 f"{directory.path}/{topic_partition}",
                 topic_partition,
                 settings,
+                checkpoint,
                 now_ms=now_ms,
-                clean_shutdown=clean_shutdown,
-                recovery_point=directory.recovery_points.get(topic_partition),
-                recovery_point_is_lost=directory.recovery_points_are_lost,
-                log_start_offset=directory.log_starts.get(topic_partition, 0),
-                high_watermark=directory.high_watermarks.get(topic_partition, 0),
                 topic_id=topic_id,
                 health=directory.health,
             ),
@@ -224,11 +220,11 @@ class LogStore:
             raise job.error
         log = job.log
         directory = self._partition_dirs[topic_partition]
-        log.join_cache(self._cache)
+        log.store.join_cache(self._cache)
         log.on_truncated = lambda: self._checkpoint(directory)
         self._logs[topic_partition] = log
         directory.unclean.discard(topic_partition)
-        if log.recovery_point < directory.recovery_points.get(topic_partition, 0):
+        if log.flush_state.recovery_point < directory.recovery_points.get(topic_partition, 0):
             self._checkpoint(directory)
         return log
 
@@ -270,7 +266,7 @@ class LogStore:
         log = self._logs.get(topic_partition)
         target = self._rename_away(topic_partition, DELETE_SUFFIX)
         if target is not None:
-            files = log.detach() if log is not None else []
+            files = log.store.detach() if log is not None else []
             delay_ms = (log.settings if log is not None else self._settings_of(topic_partition)).file_delete_delay_ms
             self._deletions.append(DeletionJob(self._disk, self._now_ms() + delay_ms, files, [target]))
 
@@ -310,7 +306,7 @@ class LogStore:
         self._partition_dirs[topic_partition].forget(topic_partition)
         directory.partitions.add(topic_partition)
         self._partition_dirs[topic_partition] = directory
-        log.join_cache(self._cache)
+        log.store.join_cache(self._cache)
         log.on_truncated = lambda: self._checkpoint(directory)
         self._logs[topic_partition] = log
 
@@ -322,7 +318,7 @@ class LogStore:
         except OSError as error:
             raise log.health.failure(error, f"renaming {log.directory}") from error
         due_ms = self._now_ms() + log.settings.file_delete_delay_ms
-        self._deletions.append(DeletionJob(self._disk, due_ms, log.detach(), [target]))
+        self._deletions.append(DeletionJob(self._disk, due_ms, log.store.detach(), [target]))
 
     def due_deletions(self) -> list[DeletionJob]:
         """Jobs for a worker, to be run once each: for deleted partitions, and for deleted segments of open ones."""
@@ -330,7 +326,7 @@ class LogStore:
         due = [job for job in self._deletions if job.due_ms <= now_ms]
         self._deletions = [job for job in self._deletions if job.due_ms > now_ms]
         for log in self._logs.values():
-            due += log.due_deletions(now_ms)
+            due += log.store.due_deletions(now_ms)
         return due
 
     # Checkpointing and closing
@@ -381,7 +377,7 @@ class LogStore:
 
     def _close_log(self, log: PartitionLog) -> None:
         try:
-            log.close(clean=True, now_ms=self._now_ms())
+            log.close(clean=True)
         except KafkaStorageError as error:
             self._partition_dirs[log.topic_partition].unclean.add(log.topic_partition)
             logger.warning("%s could not be closed cleanly: %s", log.topic_partition, error)

@@ -7,6 +7,7 @@ from fastcrc.crc32 import iscsi
 
 from barnabas.env import Disk
 from barnabas.log.partition_metadata import format_uuid, parse_uuid
+from barnabas.model.properties import parse_properties
 
 FILE_NAME: Final = "meta.properties"
 VERSION: Final = "1"
@@ -40,9 +41,7 @@ def read_meta_properties(disk: Disk, directory: str) -> MetaProperties | None:
     content = disk.read_file(path)
     try:
         _check(content)
-        lines = content.decode().splitlines()
-        pairs = (line.split("=", 1) for line in lines if line.strip() and not line.startswith(("#", "!")))
-        values = {key.strip(): value.strip() for key, value in pairs}
+        values = parse_properties(content.decode())
         version = values["version"]
         found = MetaProperties(values["cluster.id"], int(values["node.id"]), parse_uuid(values["directory.id"]))
     except KeyError as error:

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from barnabas.env import Disk
+from barnabas.log.batch_finder import DamagedRecords
 from barnabas.log.batch_scan import Damage, PlacedBatch
 from barnabas.log.producer_snapshot import CorruptSnapshot, decode_snapshot, list_snapshots, snapshot_path
 from barnabas.log.producer_state import ProducerState
-from barnabas.log.searchable_segment import DamagedRecords
 from barnabas.log.segment import Segment
 from barnabas.log.transaction_index import AbortedTransaction
 from barnabas.records.batch import Batch
@@ -44,7 +44,7 @@ def rebuild_transaction_index(
     damaged = segments[-1]
     state = newest_snapshot(disk, directory, log_start_offset, damaged.base_offset)
     replay_until(state, segments[:-1], damaged.base_offset)
-    damaged.replace_transaction_index(_read_segment(damaged, state, 2**63))
+    damaged.indexes.replace_transaction_index(_read_segment(damaged, state, 2**63))
 
 
 def replay_batch(state: ProducerState, batch: Batch) -> AbortedTransaction | None:
@@ -117,7 +117,7 @@ def _scan_from(segment: Segment, offset: int) -> Iterator[PlacedBatch | Damage]:
         found = segment.seek(offset)
     except DamagedRecords:
         return segment.scan()
-    return iter(()) if found is None else segment.scan_from(found.entry_before)
+    return iter(()) if found is None else segment.finder.scan_from(found.entry_before)
 
 
 def remove_snapshots_after(disk: Disk, directory: str, offset: int) -> None:

@@ -6,14 +6,16 @@ the first torn batch. Below it, and after a clean shutdown, nothing is ever trun
 truncating synced, acknowledged data would turn a bad sector into the loss of everything after it. Damaged bytes stay in
 the file, and readers get an error for their offsets. If they are at the very end, the log continues in a new segment.
 
-In segments that are not scanned, damage is found by reads, or by `PartitionLog.verify`.
+In segments that are not scanned, damage is found by reads, or by `barnabas log verify`.
 """
 
 import logging
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 from barnabas.env import Disk
+from barnabas.log.batch_finder import SegmentEnd
 from barnabas.log.batch_scan import RELATIVE_OFFSET_MAX
 from barnabas.log.checkpoint_file import CorruptCheckpoint
 from barnabas.log.epoch_cache import FILE_NAME as EPOCH_FILE_NAME
@@ -21,6 +23,7 @@ from barnabas.log.epoch_cache import EpochCache
 from barnabas.log.epoch_check import epochs_match_last_segment, read_epochs
 from barnabas.log.index_cache import IndexCache
 from barnabas.log.index_file import CorruptIndex
+from barnabas.log.partition_metadata import read_topic_id, write_topic_id
 from barnabas.log.producer_rebuild import (
     newest_snapshot,
     rebuild_producers,
@@ -31,21 +34,41 @@ from barnabas.log.producer_rebuild import (
 )
 from barnabas.log.producer_snapshot import list_snapshots
 from barnabas.log.producer_state import ProducerState
-from barnabas.log.searchable_segment import SegmentEnd
 from barnabas.log.segment import Segment
-from barnabas.log.segment_files import load_segments
+from barnabas.log.segment_loading import load_segments
 from barnabas.log.segment_recovery import SegmentRecovery
 from barnabas.log.segments import limit_offsets
 from barnabas.log.settings import LogSettings
+from barnabas.model import TopicId
 
 logger = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogCheckpoint:
+    """What the checkpoint files of a log directory say about one log."""
+
+    clean_shutdown: bool = True
+    recovery_point: int | None = None
+    """None: it is not in the checkpoint, so everything is scanned."""
+    recovery_point_is_lost: bool = False
+    """The checkpoint is damaged. Anything may have been synced: only what follows the last valid batch is truncated."""
+    log_start_offset: int = 0
+    high_watermark: int = 0
+
+
+NEW_LOG: Final = LogCheckpoint()
+
+
 class LoadedLog(NamedTuple):
+    topic_id: TopicId | None
     segments: list[Segment]
     log_start_offset: int
     log_end_offset: int
+    high_watermark: int
     recovery_point: int
+    end_at_clean_close: int
+    """The log end offset if the log was closed cleanly; else -1."""
     epochs: EpochCache
     producers: ProducerState
 
@@ -54,18 +77,20 @@ def load_log(
     disk: Disk,
     directory: str,
     settings: LogSettings,
+    checkpoint: LogCheckpoint,
     *,
+    topic_id: TopicId | None,
     now_ms: int,
-    clean_shutdown: bool,
-    recovery_point: int | None,
-    recovery_point_is_lost: bool,
-    log_start_offset: int,
     cache: IndexCache,
 ) -> LoadedLog:
-    """`recovery_point` None: it is not in the checkpoint, so everything is scanned.
-
-    If its checkpoint is lost, anything may have been synced: only what follows the last valid batch is truncated.
-    """
+    """Load the log, or create it with this topic id."""
+    clean_shutdown, recovery_point = checkpoint.clean_shutdown, checkpoint.recovery_point
+    log_start_offset = checkpoint.log_start_offset
+    disk.make_dirs(directory)
+    stored_topic_id = read_topic_id(disk, directory)
+    if stored_topic_id is None and topic_id is not None:
+        write_topic_id(disk, directory, topic_id)
+        stored_topic_id = topic_id
     segments = load_segments(
         disk, directory, index_interval_bytes=settings.index_interval_bytes, now_ms=now_ms, cache=cache
     )
@@ -73,7 +98,7 @@ def load_log(
     epochs = _load_epochs(disk, directory, segments)
     first_unflushed = len(segments) if clean_shutdown else _floor(segments, recovery_point or 0)
     for slot, segment in enumerate(segments[:first_unflushed]):
-        if segment.has_aborted:
+        if segment.indexes.has_aborted:
             _check_transaction_index(disk, directory, segments[: slot + 1], log_start_offset)
     producers: ProducerState | None = None
     if first_unflushed < len(segments):
@@ -88,7 +113,7 @@ def load_log(
             directory,
             epochs,
             producers,
-            recovery_point=None if recovery_point_is_lost else recovery_point or 0,
+            recovery_point=None if checkpoint.recovery_point_is_lost else recovery_point or 0,
             may_have_gaps=settings.compact or recovery_point is None,
         )
         kept, end = recovery.run(segments, first_unflushed)
@@ -142,10 +167,13 @@ def load_log(
     producers.end_offset = log_end_offset
     remove_stray_snapshots(disk, directory, segments)
     return LoadedLog(
+        topic_id=stored_topic_id,
         segments=segments,
         log_start_offset=log_start_offset,
         log_end_offset=log_end_offset,
+        high_watermark=min(max(checkpoint.high_watermark, log_start_offset), log_end_offset),
         recovery_point=log_end_offset if clean_shutdown else min(recovery_point or 0, log_end_offset),
+        end_at_clean_close=log_end_offset if clean_shutdown else -1,
         epochs=epochs,
         producers=producers,
     )
@@ -154,7 +182,7 @@ def load_log(
 def _check_transaction_index(disk: Disk, directory: str, segments: Sequence[Segment], log_start_offset: int) -> None:
     """Check the index of the last of the segments. With a wrong one, consumers would get aborted records."""
     try:
-        segments[-1].transaction_index()
+        segments[-1].indexes.transaction_index()
     except CorruptIndex as error:
         logger.warning("the transaction index of %s is damaged (%s): rebuilding it", segments[-1], error)
         rebuild_transaction_index(
@@ -176,8 +204,8 @@ def _end_after_clean_shutdown(
     """How the last segment of a cleanly closed log ends, and the log end offset."""
     closed_at = end_offset_at_close(recovery_point, snapshots)
     if closed_at is not None and closed_at > active.base_offset:
-        active.offset_limit = closed_at
-    end = active.find_end()
+        active.batches.offset_limit = closed_at
+    end = active.finder.find_end()
     limit_offsets([active])
     if end.damage is not None and end.next_offset == closed_at:
         logger.warning("%s; the log ended before these bytes when it was closed, so they are truncated", end.damage)
@@ -206,7 +234,7 @@ def _log_end_after(end: SegmentEnd, active: Segment, known_ends: Sequence[int]) 
         "Run `barnabas log verify %s` for details",
         end.damage,
         log_end_offset,
-        active.directory,
+        active.files.directory,
     )
     return log_end_offset
 
@@ -240,6 +268,6 @@ def _remove_segments(disk: Disk, directory: str, segments: Sequence[Segment]) ->
     )
     for segment in reversed(segments):
         segment.close()
-        for path in segment.existing_paths():
+        for path in segment.files.existing_paths():
             disk.remove(path)
     disk.sync_dir(directory)

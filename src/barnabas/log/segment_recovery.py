@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
 
 from barnabas.env import Disk, File
+from barnabas.log.batch_finder import SegmentEnd
 from barnabas.log.batch_scan import RELATIVE_OFFSET_MAX, Damage, PlacedBatch, scan_batches
 from barnabas.log.epoch_cache import EpochCache
 from barnabas.log.epoch_check import note_epoch
@@ -20,7 +21,6 @@ from barnabas.log.index_file import CorruptIndex
 from barnabas.log.producer_rebuild import load_snapshot, replay_batch
 from barnabas.log.producer_snapshot import list_snapshots, write_snapshot
 from barnabas.log.producer_state import ProducerState
-from barnabas.log.searchable_segment import SegmentEnd
 from barnabas.log.segment import BatchPlacement, Segment
 from barnabas.log.transaction_index import AbortedTransaction
 
@@ -64,7 +64,7 @@ class SegmentRecovery:
                 write_snapshot(self._disk, self._directory, segment.base_offset, self.producers.producers)
             if not is_last and self._is_unflushed(segments[slot + 1].base_offset):
                 # The next segment may be invalid itself, so its base offset is no limit.
-                segment.offset_limit = segment.base_offset + RELATIVE_OFFSET_MAX + 1
+                segment.batches.offset_limit = segment.base_offset + RELATIVE_OFFSET_MAX + 1
             end, was_truncated = self._recover(segment, is_last=is_last)
             if was_truncated:
                 segments = segments[: slot + 1]
@@ -103,7 +103,7 @@ class SegmentRecovery:
             segment.file,
             file_size,
             base_offset=segment.base_offset,
-            offset_limit=segment.offset_limit,
+            offset_limit=segment.batches.offset_limit,
             recovery_point=self._recovery_point,
             is_last=is_last,
         ):
@@ -131,7 +131,7 @@ class SegmentRecovery:
         if header.has_producer_id and header.last_offset >= producers.end_offset:
             aborted = replay_batch(producers, found.batch)
             if aborted is not None:
-                segment.add_aborted(self._as_indexed(aborted, indexed_aborts))
+                segment.indexes.add_aborted(self._as_indexed(aborted, indexed_aborts))
         producers.end_offset = max(producers.end_offset, header.next_offset)
 
     def _as_indexed(self, aborted: AbortedTransaction, indexed: Sequence[AbortedTransaction]) -> AbortedTransaction:
@@ -163,10 +163,10 @@ class SegmentRecovery:
         )
         segment.keep_damage(damage)
         self._passed_damage = True
-        end_offset = segment.offset_limit if damage.next_offset is None else damage.next_offset
+        end_offset = segment.batches.offset_limit if damage.next_offset is None else damage.next_offset
         for aborted in indexed_aborts:
             if damage.first_offset <= aborted.last_offset < end_offset:
-                segment.add_aborted(aborted)
+                segment.indexes.add_aborted(aborted)
                 self.producers.note_aborted(aborted)
         snapshots = [
             offset
@@ -219,6 +219,6 @@ def scan_after_crash(
 def _indexed_aborts(segment: Segment) -> list[AbortedTransaction]:
     """The entries of its transaction index; none if it is damaged."""
     try:
-        return segment.transaction_index().entries() if segment.has_aborted else []
+        return segment.indexes.transaction_index().entries() if segment.indexes.has_aborted else []
     except CorruptIndex:
         return []

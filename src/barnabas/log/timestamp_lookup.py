@@ -26,10 +26,10 @@ def first_at_or_after(segments: Segments, timestamp: int, *, start_offset: int) 
     """The first record from `start_offset` on with this timestamp or a later one."""
     for segment, following in pairwise((*segments, None)):
         assert segment is not None
-        if segment.largest_timestamp() < timestamp:
+        if segment.indexes.largest_timestamp() < timestamp:
             # Check the index of the last segment that is skipped: the result depends on it most.
-            is_last = following is None or following.largest_timestamp() >= timestamp
-            if not is_last or segment.checked_largest_timestamp() < timestamp:
+            is_last = following is None or following.indexes.largest_timestamp() >= timestamp
+            if not is_last or segment.finder.checked_largest_timestamp() < timestamp:
                 continue
         found = _first_in(segment, timestamp, start_offset)
         if found is not None:
@@ -38,8 +38,8 @@ def first_at_or_after(segments: Segments, timestamp: int, *, start_offset: int) 
 
 
 def _first_in(segment: Segment, timestamp: int, start_offset: int) -> TimestampedOffset | None:
-    relative = max(segment.relative_offset_before(timestamp), start_offset - segment.base_offset)
-    for found in segment.scan_from(segment.offset_index().lookup(relative)):
+    relative = max(segment.finder.relative_offset_before(timestamp), start_offset - segment.base_offset)
+    for found in segment.finder.scan_from(segment.indexes.offset_index().lookup(relative)):
         if not isinstance(found, PlacedBatch):
             continue
         header = found.batch.header
@@ -52,13 +52,14 @@ def _first_in(segment: Segment, timestamp: int, start_offset: int) -> Timestampe
 
 
 def of_max_timestamp(segments: Segments) -> TimestampedOffset | None:
-    newest = max(segments, key=lambda segment: segment.largest_timestamp())
-    if newest.largest_timestamp() != newest.checked_largest_timestamp():
+    newest = max(segments, key=lambda segment: segment.indexes.largest_timestamp())
+    if newest.indexes.largest_timestamp() != newest.finder.checked_largest_timestamp():
         return of_max_timestamp(segments)
-    largest = newest.largest_timestamp()
+    largest = newest.indexes.largest_timestamp()
     if largest < 0:
         return None
-    for found in newest.scan_from(newest.offset_index().lookup(newest.max_timestamp_offset - newest.base_offset)):
+    relative = newest.indexes.max_timestamp_offset - newest.base_offset
+    for found in newest.finder.scan_from(newest.indexes.offset_index().lookup(relative)):
         if isinstance(found, PlacedBatch) and found.batch.header.max_timestamp == largest:
             for record in decode_records(found.batch, max_bytes=DECODED_BYTES_MAX):
                 if record.timestamp == largest:

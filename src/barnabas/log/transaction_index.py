@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 from fastcrc.crc32 import iscsi
 
 from barnabas.env import Disk
-from barnabas.log.index_file import CorruptIndex, write_entries
+from barnabas.log.index_file import CorruptIndex, check_size, write_entries
 
 VERSION: Final = 0
 ENTRY: Final = struct.Struct(">hqqqq")
@@ -52,8 +52,7 @@ class TransactionIndex:
         """`checksum`: the content of the checksum file, if any. Only the checksum reveals a wrong producer id."""
         if checksum is not None and checksum != _checksum(content):
             raise CorruptIndex("its checksum is wrong")
-        if len(content) % ENTRY_BYTES:
-            raise CorruptIndex(f"its size of {len(content)} bytes is not a multiple of {ENTRY_BYTES}")
+        check_size(content, ENTRY_BYTES)
         index = cls()
         if not content:
             return index

@@ -1,4 +1,4 @@
-"""Types that all rooms share. Imports nothing else of Barnabas."""
+"""Types that all rooms share, and parsers of texts that several rooms read. Imports nothing else of Barnabas."""
 
 from barnabas.model.nouns import (
     INTERNAL_TOPICS,

@@ -15,13 +15,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from barnabas.controller.brokers import BrokerRegistration
 from barnabas.controller.controller import Controller
+from barnabas.controller.decisions.brokers import BrokerRegistration
 from barnabas.controller.producer_ids import ProducerIdSource
 from barnabas.env import Clock, Disk, RealDisk, SystemClock, ThreadWorkers, Workers
 from barnabas.env.time_slices import TimeSlices
-from barnabas.handlers.context import Broker
 from barnabas.handlers.fetch_session import FetchSessions
+from barnabas.handlers.services import Cluster, Quotas, Reads, Runtime, Services
 from barnabas.log.settings import LogSettings
 from barnabas.metadata.configs import BrokerConfigs, TopicSettings, resolve_topic_settings, validate_broker_properties
 from barnabas.metadata.configs.effective import with_both_node_ids
@@ -72,7 +72,7 @@ class BrokerNode:
         workers: Workers | None = None,
         rng: random.Random | None = None,
     ) -> None:
-        """`wait_clock`: see `handlers.context.Broker`. It differs from `clock` only in tests with real clients."""
+        """`wait_clock`: see `handlers.services.Runtime`. It differs from `clock` only in tests with real clients."""
         try:
             validate_broker_properties(properties)
         except InvalidConfig as error:
@@ -165,16 +165,16 @@ class BrokerNode:
         self._topics = TopicMaker(self._controller, lambda: self._state.image, lambda: self._configs, self._workers)
         self._producer_ids = ProducerIdSource(self._allocate_producer_ids)
         self._coordinators = Coordinators(self._coordinator_dependencies())
-        self._broker = self._make_broker()
-        await self._bind(Dispatcher(self._broker))
+        self._services = self._make_services()
+        await self._bind(Dispatcher(self._services))
         self._epoch = await self._controller.register_broker(self._registration())
         set_strays_aside(self._storage.store, self._state.image)
-        self._broker.configs = self._configs = self._current_configs()
+        self._services.cluster.configs = self._configs = self._current_configs()
         await recover_large_logs(self._storage.store, self._workers)
         self._archiver = self._make_archiver()
         self._state.publish(
             self._refresh,
-            QuotaChanges(self._broker, self._gate, lambda: self._configs).apply,
+            QuotaChanges(self._services.quotas, self._services.runtime, self._gate, lambda: self._configs).apply,
             self._replicas.apply,
             self._coordinators.apply,
             *([self._archiver.apply] if self._archiver else []),
@@ -232,7 +232,7 @@ class BrokerNode:
                     self._get_log_moves().move(topic_partition, directory)
 
     async def _assign_directory(self, topic_partition: TopicPartition, directory: LogDirectory) -> None:
-        from barnabas.controller.directories import decide_assign_directory
+        from barnabas.controller.decisions.directories import decide_assign_directory
 
         if directory.properties is None:
             return
@@ -257,31 +257,25 @@ class BrokerNode:
             ensure_internal_topic=self._topics.ensure_internal,
         )
 
-    def _make_broker(self) -> Broker:
-        return Broker(
-            node_id=self.node_id,
-            cluster_id=self._storage.cluster_id,
-            clock=self._clock,
-            wait_clock=self._wait_clock,
-            workers=self._workers,
-            time_slices=self._time_slices,
-            image=self._state.image,
-            configs=self._configs,
+    def _make_services(self) -> Services:
+        sessions = FetchSessions(
+            slots=self._configs.integer("max.incremental.fetch.session.cache.slots"), random_source=self._rng
+        )
+        return Services(
+            cluster=Cluster(self.node_id, self._storage.cluster_id, self._state.image, self._configs),
+            runtime=Runtime(self._clock, self._wait_clock, self._workers, self._time_slices),
+            quotas=Quotas(),
             replicas=self._replicas,
+            reads=Reads(sessions, max_bytes=self._configs.integer("fetch.max.bytes"), wait_clock=self._wait_clock),
             controller=self._controller,
             quorum=self._raft,
-            log_moves=self._get_log_moves,
+            topic_maker=self._topics,
+            producer_ids=self._producer_ids,
+            markers=self._coordinators.markers,
             group_coordinator=self._coordinators.groups,
             transaction_coordinator=self._coordinators.transactions,
             share_services=self._coordinators.share,
-            markers=self._coordinators.markers,
-            producer_ids=self._producer_ids,
-            fetch_sessions=FetchSessions(
-                slots=self._configs.integer("max.incremental.fetch.session.cache.slots"), random_source=self._rng
-            ),
-            fetch_max_bytes=self._configs.integer("fetch.max.bytes"),
-            ensure_internal_topic=self._topics.ensure_internal,
-            auto_create_topic=self._topics.auto_create,
+            get_log_moves=self._get_log_moves,
         )
 
     async def _bind(self, dispatcher: Dispatcher) -> None:
@@ -352,14 +346,15 @@ class BrokerNode:
 
     def _refresh(self, image: ClusterImage, delta: Delta) -> None:
         """The first subscriber: the others, and handlers, read what this sets."""
-        self._broker.image = image
+        cluster = self._services.cluster
+        cluster.image = image
         if any(kind == CLIENT_METRICS for kind, _ in delta.configs_changed):
-            self._broker.wants_telemetry = any(kind == CLIENT_METRICS for kind, _ in image.configs.by_resource)
+            cluster.wants_telemetry = any(kind == CLIENT_METRICS for kind, _ in image.configs.by_resource)
         configs = self._current_configs()
         if configs == self._configs:
             return
         self._resolved_settings.clear()
-        self._configs = self._broker.configs = configs
+        self._configs = cluster.configs = configs
         self._gate.limits = connection_limits(self._configs)
 
     # --- stop
@@ -368,7 +363,7 @@ class BrokerNode:
         """Finish requests in progress, write everything to disk, close."""
         if self._archiver is not None:
             await self._archiver.stop()
-        self._broker.is_stopping = True
+        self._services.runtime.is_stopping = True
         for partition in self._replicas:
             partition.wake_watchers()
         await asyncio.gather(*(listener.close(grace_seconds=STOP_GRACE_SECONDS) for _, listener in self._listeners))

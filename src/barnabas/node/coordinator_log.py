@@ -3,10 +3,10 @@
 import logging
 from collections.abc import AsyncIterator, Awaitable, Sequence
 
-from barnabas.coordinator.ports import EndMarker, KeyValue, LoggedBatch, TransactionalProducer
+from barnabas.coordinator.core.ports import EndMarker, KeyValue, LoggedBatch, TransactionalProducer
 from barnabas.env import Workers
-from barnabas.log.searchable_segment import DamagedRecords
-from barnabas.records.batch import Batch, read_batch, split_batches
+from barnabas.log.batch_finder import DamagedRecords
+from barnabas.records.batch import Batch, split_batches
 from barnabas.records.control import read_marker
 from barnabas.records.record import build_plain_batch, decode_records
 from barnabas.replication.partition import Partition
@@ -38,6 +38,8 @@ class TopicCoordinatorLog:
         target = self._replicas.get(self._topic, partition)
         if producer is None:
             batch = build_plain_batch(records, now_ms)
+            if target.append_in_place(batch.header, batch.data, now_ms) >= 0:
+                return None
         else:
             batch = build_plain_batch(
                 records,
@@ -47,7 +49,7 @@ class TopicCoordinatorLog:
                 transactional=True,
             )
         guard = None if producer is None else producer.guard
-        appended = target.append([read_batch(batch)], now_ms=now_ms, guard=guard)
+        appended = target.append([batch], now_ms=now_ms, guard=guard)
         return _committed(target, appended.last_offset)
 
     def append_marker(self, partition: int, marker: EndMarker, now_ms: int) -> Awaitable[None] | None:
@@ -84,7 +86,7 @@ class TopicCoordinatorLog:
                     partition,
                     error,
                 )
-                offset = log.next_readable_offset(error.damage)
+                offset = log.segments.next_readable_offset(error.damage, log.log_end_offset)
                 continue
             for batch in split_batches(data):
                 offset = batch.header.next_offset

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     import random
 
     from barnabas.controller.producer_ids import ProducerIdSource
-    from barnabas.coordinator.group.coordinator import GroupCoordinator
-    from barnabas.coordinator.share.coordinator import ShareCoordinator
-    from barnabas.coordinator.txn.coordinator import TransactionCoordinator
+    from barnabas.coordinator.group_coordinator import GroupCoordinator
+    from barnabas.coordinator.share_coordinator import ShareCoordinator
+    from barnabas.coordinator.txn_coordinator import TransactionCoordinator
     from barnabas.env import Clock, Workers
     from barnabas.handlers.share_services import ShareServices
     from barnabas.metadata.configs import BrokerConfigs
@@ -101,7 +101,7 @@ class Coordinators:
     # --- creation
 
     def _make_groups(self) -> GroupCoordinator:
-        from barnabas.coordinator.group.coordinator import GroupCoordinator
+        from barnabas.coordinator.group_coordinator import GroupCoordinator
         from barnabas.node.coordinator_log import TopicCoordinatorLog
         from barnabas.node.group_settings import group_settings
 
@@ -109,7 +109,7 @@ class Coordinators:
         return GroupCoordinator(
             log=TopicCoordinatorLog(OFFSETS_TOPIC, dependencies.replicas, dependencies.workers),
             clock=dependencies.clock,
-            random=dependencies.rng,
+            random_bytes=dependencies.rng.randbytes,
             settings=group_settings(dependencies.configs()),
             partition_count=dependencies.configs().integer("offsets.topic.num.partitions"),
             workers=dependencies.workers,
@@ -117,7 +117,7 @@ class Coordinators:
         )
 
     def _make_transactions(self) -> TransactionCoordinator:
-        from barnabas.coordinator.txn.coordinator import TransactionCoordinator
+        from barnabas.coordinator.txn_coordinator import TransactionCoordinator
         from barnabas.node.coordinator_log import TopicCoordinatorLog
         from barnabas.node.transaction_settings import transaction_settings
 

@@ -1,6 +1,6 @@
 """Reads the group coordinator's settings from the broker configs."""
 
-from barnabas.coordinator.group.settings import GroupSettings, MigrationPolicy
+from barnabas.coordinator.group.common.settings import GroupSettings, MigrationPolicy
 from barnabas.metadata.configs import BrokerConfigs
 
 

@@ -23,7 +23,7 @@ class PartitionMetadataLog:
 
     @property
     def last_epoch(self) -> int:
-        return max(self._log.latest_epoch, 0)
+        return max(self._log.epochs.latest_epoch, 0)
 
     def append(self, batch: bytes) -> None:
         self._log.append_replicated([read_batch(batch)], now_ms=self._now_ms())
@@ -36,8 +36,8 @@ class PartitionMetadataLog:
         return data[: sum(len(batch.data) for batch in split_batches(data))]
 
     def begin_sync(self) -> SyncJob | None:
-        job = self._log.begin_flush(self._now_ms())
-        if job is None and self._log.recovery_point < self._log.log_end_offset:
+        job = self._log.begin_flush()
+        if job is None and self._log.flush_state.recovery_point < self._log.log_end_offset:
             raise RuntimeError("the metadata log is being synced by another caller: it is not known what was synced")
         return job
 

@@ -9,10 +9,10 @@ from barnabas.model import METADATA_PARTITION, METADATA_TOPIC_ID
 from barnabas.node.errors import StartError
 from barnabas.node.metadata_log import PartitionMetadataLog
 from barnabas.node.storage import Storage
+from barnabas.raft.core.voters import ReplicaKey, Voter, VoterEndpoint, VoterSet
 from barnabas.raft.node import RaftNode
 from barnabas.raft.ports import Listener
 from barnabas.raft.quorum_directory import QuorumDirectory
-from barnabas.raft.voters import ReplicaKey, Voter, VoterEndpoint, VoterSet
 from barnabas.wire.errors import KafkaError
 
 

@@ -8,7 +8,7 @@ import socket
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from barnabas.handlers.context import Broker
+from barnabas.handlers.services import Quotas, Runtime
 from barnabas.metadata.configs import BrokerConfigs
 from barnabas.metadata.delta import Delta
 from barnabas.metadata.image import ClusterImage
@@ -22,8 +22,11 @@ logger = logging.getLogger(__name__)
 
 
 class QuotaChanges:
-    def __init__(self, broker: Broker, gate: ConnectionGate, configs: Callable[[], BrokerConfigs]) -> None:
-        self._broker = broker
+    def __init__(
+        self, quotas: Quotas, runtime: Runtime, gate: ConnectionGate, configs: Callable[[], BrokerConfigs]
+    ) -> None:
+        self._quotas = quotas
+        self._runtime = runtime
         self._gate = gate
         self._configs = configs
         self._resolving: asyncio.Task[None] | None = None
@@ -36,17 +39,17 @@ class QuotaChanges:
     def _limit_clients(self, image: ClusterImage) -> None:
         quotas = {key: limits for key, limits in image.access.client_quotas.items() if key[0][0] != IP}
         if not quotas:
-            self._broker.quotas = None
+            self._quotas.clients = None
             return
-        if self._broker.quotas is None:
+        if self._quotas.clients is None:
             from barnabas.quotas.client_quotas import ClientQuotas
 
-            self._broker.quotas = ClientQuotas(
+            self._quotas.clients = ClientQuotas(
                 windows=self._windows("quota.window.num", "quota.window.size.seconds"),
                 mutation_windows=self._windows("controller.quota.window.num", "controller.quota.window.size.seconds"),
-                now_ms=self._broker.wait_clock.now_ms,
+                now_ms=self._runtime.wait_clock.now_ms,
             )
-        self._broker.quotas.set(quotas)
+        self._quotas.clients.set(quotas)
 
     def _limit_addresses(self, rates: Mapping[str | None, float]) -> None:
         if self._resolving is not None:
@@ -65,7 +68,7 @@ class QuotaChanges:
             self._resolving = asyncio.ensure_future(self._resolve(rates, named))
 
     async def _resolve(self, rates: Mapping[str | None, float], named: Mapping[str, float]) -> None:
-        addresses = await self._broker.workers.run(lambda: {name: _addresses(name) for name in named})
+        addresses = await self._runtime.workers.run(lambda: {name: _addresses(name) for name in named})
         resolved: dict[str | None, float] = {
             address: named[name] for name, found in addresses.items() for address in found
         }

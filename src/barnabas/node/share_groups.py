@@ -5,10 +5,10 @@ Imported when the first share group is used, or when this broker leads a partiti
 
 from collections.abc import Awaitable, Callable, Mapping
 
-from barnabas.coordinator.group.coordinator import GroupCoordinator
-from barnabas.coordinator.group.share.share_groups import ShareGroups
-from barnabas.coordinator.share.coordinator import ShareCoordinator
+from barnabas.coordinator.group_coordinator import GroupCoordinator
 from barnabas.coordinator.share.settings import ShareCoordinatorSettings
+from barnabas.coordinator.share_coordinator import ShareCoordinator
+from barnabas.coordinator.share_groups import ShareGroups
 from barnabas.env import Clock, Workers
 from barnabas.handlers.share_services import ShareServices
 from barnabas.handlers.share_session import ShareSessions
@@ -19,9 +19,9 @@ from barnabas.model.quantities import parse_iso_duration_ms
 from barnabas.model.share import SharePartitionKey
 from barnabas.node.coordinator_log import TopicCoordinatorLog
 from barnabas.replication.replicas import Replicas
-from barnabas.replication.share.rules import BY_DURATION, EARLIEST, LATEST, OffsetReset, ShareRules
-from barnabas.replication.share.share_partitions import SharePartitions
-from barnabas.replication.share.terms import ShareLimits
+from barnabas.share_partitions.core.rules import BY_DURATION, EARLIEST, LATEST, OffsetReset, ShareRules
+from barnabas.share_partitions.core.terms import ShareLimits
+from barnabas.share_partitions.share_partitions import SharePartitions
 
 
 class StateTopicReplicas(TopicCoordinatorLog):

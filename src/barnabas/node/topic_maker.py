@@ -10,9 +10,7 @@ from barnabas.env import Workers
 from barnabas.metadata.configs import BrokerConfigs
 from barnabas.metadata.image import ClusterImage
 from barnabas.model import INTERNAL_TOPICS, OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTIONS_TOPIC
-from barnabas.wire.errors import CoordinatorNotAvailable, ErrorCode
-
-_MADE: Final = frozenset({ErrorCode.none, ErrorCode.topic_already_exists})
+from barnabas.wire.errors import CoordinatorNotAvailable, KafkaError, TopicAlreadyExists
 
 
 class _InternalTopic(NamedTuple):
@@ -30,7 +28,7 @@ _INTERNAL_TOPICS: Final = {
         "offsets.topic.",
         {"segment.bytes": "offsets.topic.segment.bytes"},
         {"cleanup.policy": "compact", "compression.type": "producer"},
-        "barnabas.coordinator.group.coordinator",
+        "barnabas.coordinator.group_coordinator",
     ),
     TRANSACTIONS_TOPIC: _InternalTopic(
         "transaction.state.log.",
@@ -43,7 +41,7 @@ _INTERNAL_TOPICS: Final = {
             "compression.type": "uncompressed",
             "unclean.leader.election.enable": "false",
         },
-        "barnabas.coordinator.txn.coordinator",
+        "barnabas.coordinator.txn_coordinator",
     ),
     SHARE_STATE_TOPIC: _InternalTopic(
         "share.coordinator.state.topic.",
@@ -52,7 +50,7 @@ _INTERNAL_TOPICS: Final = {
             "min.insync.replicas": "share.coordinator.state.topic.min.isr",
         },
         {"cleanup.policy": "delete", "compression.type": "producer", "retention.ms": "-1"},
-        "barnabas.coordinator.share.coordinator",
+        "barnabas.coordinator.share_coordinator",
     ),
 }
 
@@ -77,7 +75,7 @@ class TopicMaker:
         # Importing some hundred files takes a tenth of a second: not on the loop.
         await self._workers.run(partial(import_module, topic.coordinator))
         configs = self._configs()
-        result = await self._controller.create_internal_topic(
+        outcome = await self._controller.create_internal_topic(
             name,
             partitions=configs.integer(f"{topic.broker_configs}num.partitions"),
             replication_factor=configs.integer(f"{topic.broker_configs}replication.factor"),
@@ -86,16 +84,19 @@ class TopicMaker:
                 **{own: str(configs.integer(brokers)) for own, brokers in topic.from_broker.items()},
             },
         )
-        if result.error_code not in _MADE:
-            raise CoordinatorNotAvailable(f"{name} cannot be created: {result.error_message}")
+        if isinstance(outcome, KafkaError) and not isinstance(outcome, TopicAlreadyExists):
+            raise CoordinatorNotAvailable(f"{name} cannot be created: {outcome}")
 
-    async def auto_create(self, name: str) -> ErrorCode:
-        """Create a topic that a metadata request named, with the broker's default partitions and replicas."""
+    async def auto_create(self, name: str) -> KafkaError | None:
+        """Create a topic that a metadata request named, with the broker's default partitions and replicas.
+
+        Returns why it cannot be created. That it exists already is no error.
+        """
         if name in INTERNAL_TOPICS:
             await self.ensure_internal(name)
-            return ErrorCode.none
+            return None
         from barnabas.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 
         topic = CreatableTopic(name=name, num_partitions=-1, replication_factor=-1)
-        response = await self._controller.create_topics(CreateTopicsRequest(topics=(topic,)))
-        return response.topics[0].error_code
+        (outcome,) = await self._controller.create_topics(CreateTopicsRequest(topics=(topic,)))
+        return outcome if isinstance(outcome, KafkaError) and not isinstance(outcome, TopicAlreadyExists) else None

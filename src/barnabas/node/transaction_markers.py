@@ -7,13 +7,13 @@ the transaction.
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from barnabas.coordinator.ports import EndMarker
+from barnabas.coordinator.core.ports import EndMarker
 from barnabas.env import Clock
 from barnabas.model import OFFSETS_TOPIC, TopicPartition
 from barnabas.replication.replicas import Replicas
 
 if TYPE_CHECKING:
-    from barnabas.coordinator.group.coordinator import GroupCoordinator
+    from barnabas.coordinator.group_coordinator import GroupCoordinator
     from barnabas.metadata.image import ClusterImage
 
 

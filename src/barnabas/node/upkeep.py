@@ -67,7 +67,7 @@ class Upkeep:
 
     async def expire_producers(self) -> None:
         for log in self._store.opened():
-            log.expire_producers(self._clock.now_ms())
+            log.producers.expire(self._clock.now_ms(), log.settings.producer_id_expiration_ms)
 
     async def checkpoint(self) -> None:
         await self._replicas.checkpoints.write()

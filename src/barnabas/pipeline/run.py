@@ -10,18 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from barnabas.pipeline import spark_session, stop
-from barnabas.pipeline.driver import claims as all_claims
-from barnabas.pipeline.driver import owner, tables, topics, workload
+from barnabas.pipeline.driver import workload
 from barnabas.pipeline.driver.backlog import backlogs
-from barnabas.pipeline.driver.claims import Claims
 from barnabas.pipeline.driver.lock import only_driver, remember_java
 from barnabas.pipeline.driver.logic import check_logic, keep_logic
-from barnabas.pipeline.driver.outputs import output_of
-from barnabas.pipeline.driver.parts import chosen_flows, has_written, part_for
+from barnabas.pipeline.driver.parts import chosen_flows, part_for
+from barnabas.pipeline.driver.run_outputs import RunOutputs
 from barnabas.pipeline.driver.signals import StopSignals
+from barnabas.pipeline.driver.topics import check_sources
 from barnabas.pipeline.location import FIRST_VERSION
 from barnabas.pipeline.log_client import connected
-from barnabas.pipeline.project.model import Flow, Project, TableOutput, TopicOutput
+from barnabas.pipeline.project.model import Project
 from barnabas.pipeline.replay.pointer_moves import publish_first
 from barnabas.pipeline.status import State, Status
 from barnabas.spark.defaults import is_local
@@ -31,7 +30,6 @@ from barnabas.spark.launch import HERE
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from barnabas.pipeline.driver.queries import QueryPlanner
     from barnabas.pipeline.driver.query import FlowQuery
     from barnabas.pipeline.driver.reading import Begin
 
@@ -77,17 +75,14 @@ def run(
         stop.clear(state)
         for change in check_logic(project, version, accept_changes=accept_changes):
             say(f"accepted: {change}")
-        claims = all_claims.read(state)
+        outputs = RunOutputs(part, chosen, version, into_existing=into_existing)
         with connected(project.log) as cluster:
-            topics.check_sources(cluster, part.sources.values())
-            if not into_existing:
-                owner.check(cluster, project, version, claims)
-                topics.check_outputs(cluster, _topics(part, chosen, version), claims)
+            check_sources(cluster, part.sources.values())
+            outputs.check(cluster)
             is_small = (
                 once and is_local(project.spark.master or HERE) and workload.is_small(cluster, part, chosen, version)
             )
-        _claim_tables(project, chosen, version, claims, into_existing=into_existing)
-        all_claims.write(state, claims)
+        outputs.claim_local_tables()
         conf = {**_CONF, **(spark_session.FOR_FEW_ROWS if is_small else {})}
         with _session(project, spark, conf, say, trace=trace) as session:
             from barnabas.pipeline.driver.queries import QueryPlanner
@@ -100,50 +95,20 @@ def run(
                     silence_logs = _silence_loggers(session)
             say(f"Checking the flows ({', '.join(flow.name for flow in chosen)}) ...")
             planner = QueryPlanner(part, version, session, begin or {}, once, say, silence_logs)
-            queries = _planned(planner, chosen, claims)
-            _claim_tables(project, chosen, version, claims, into_existing=into_existing, session=session)
-            _make_outputs(project, part, chosen, version, claims, queries, say, into_existing=into_existing)
+            planned = planner.all(chosen)
+            outputs.claim_remote_tables(session, planned.columns)
+            with connected(project.log) as cluster:
+                for topic in outputs.create(cluster, dead_letters=bool(planned.of_dead_letters)):
+                    say(f"Created the topic {topic}")
+                publish_first(cluster, project, version, chosen)
+            outputs.remove_leftovers()
             keep_logic(project, version)
+            queries = [*planned.of_flows, *planned.of_dead_letters]
             say(f"Starting {len(queries)} queries ..." if len(queries) > 1 else "Starting the query ...")
             last = _drive(project, version, session, queries, signals, show, should_stop)
         stop.clear(state)
     _raise_if_failed(last)
     return last
-
-
-def _topics(part: Project, chosen: Sequence[Flow], version: str) -> list[topics.OutputTopic]:
-    found = []
-    for flow in chosen:
-        output = output_of(flow, version)
-        if isinstance(output, TopicOutput):
-            inputs = tuple(source.topic for source in part.sources_of(flow.name))
-            writes = has_written(part.checkpoint(flow.name, version))
-            found.append(topics.OutputTopic(output.topic, f"flow `{flow.name}`", inputs, writes))
-    return found
-
-
-def _claim_tables(
-    project: Project,
-    chosen: Sequence[Flow],
-    version: str,
-    claims: Claims,
-    *,
-    into_existing: bool,
-    session: "SparkSession | None" = None,
-) -> None:
-    """Tables in local files; with a session, those that only Spark can reach."""
-    for flow in chosen:
-        output = output_of(flow, version)
-        if not isinstance(output, TableOutput) or tables.is_local(output.path) is (session is not None):
-            continue
-        claimed_with = {
-            "has_written": has_written(project.checkpoint(flow.name, version)),
-            "into_existing": into_existing,
-        }
-        if session is None:
-            tables.claim(output.path, flow.name, claims, **claimed_with)
-        else:
-            tables.claim_remote(session, output.path, flow.name, claims, **claimed_with)
 
 
 @contextmanager
@@ -183,40 +148,6 @@ def _silence_loggers(session: "SparkSession") -> Callable[[], None]:
 
 def _keep_logs() -> None:
     """With a session of the caller, or with --trace, nothing is silenced."""
-
-
-def _planned(planner: "QueryPlanner", chosen: Sequence[Flow], claims: Claims) -> "list[FlowQuery]":
-    columns: dict[str, dict[str, str]] = {}
-    found = planner.all(chosen, columns)
-    for flow, named in columns.items():
-        tables.check_columns(flow, named, claims)
-    return found
-
-
-def _make_outputs(
-    project: Project,
-    part: Project,
-    chosen: Sequence[Flow],
-    version: str,
-    claims: Claims,
-    queries: "Sequence[FlowQuery]",
-    say: Callable[[str], None],
-    *,
-    into_existing: bool,
-) -> None:
-    wanted = _topics(part, chosen, version)
-    if len(queries) > len(chosen):
-        wanted.append(topics.OutputTopic(project.dead_letters.topic, "dead letters", (), False, is_shared=True))
-    with connected(project.log) as cluster:
-        owner.register(cluster, project, version, claims, take_over=into_existing)
-        for topic in topics.create_outputs(cluster, wanted, claims):
-            say(f"Created the topic {topic}")
-        publish_first(cluster, project, version, chosen)
-    all_claims.write(project.state_folder(version), claims)
-    for flow in chosen:
-        output = output_of(flow, version)
-        if isinstance(output, TableOutput) and tables.is_local(output.path):
-            tables.remove_leftovers(output.path)
 
 
 def _drive(

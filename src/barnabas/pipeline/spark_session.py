@@ -9,6 +9,7 @@ from barnabas.spark.defaults import is_local
 from barnabas.spark.errors import wants_trace
 from barnabas.spark.java import SHORT_LIVED
 from barnabas.spark.launch import HERE, session
+from barnabas.spark.versions import check_for_pipelines
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,6 +41,7 @@ _TRACES: Final = (
 
 def start(project: Project, *, trace: bool = False, conf: Mapping[str, str] | None = None) -> "SparkSession":
     """`conf`: settings of the command; those of pipeline.yaml win."""
+    check_for_pipelines()
     settings: dict[str, Any] = {**_ALWAYS, **(conf or {}), **project.spark.conf}
     if is_local(project.spark.master or HERE):
         settings.setdefault(_SHUFFLE_PARTITIONS, str(min(max(os.cpu_count() or 1, 2), _SHUFFLE_PARTITIONS_MAX)))

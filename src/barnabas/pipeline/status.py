@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from barnabas.portable.processes import find_process
+from barnabas.portable.replacement import replace_file
 from barnabas.spark.errors import UserError
 
 FILE_NAME = "status.json"
@@ -129,9 +130,8 @@ def of_this_process(project: str, version: str, started_at: float, flows: Sequen
 
 def write(state_folder: Path, status: Status) -> None:
     state_folder.mkdir(parents=True, exist_ok=True)
-    temporary = state_folder / f".{FILE_NAME}.{os.getpid()}"
-    temporary.write_bytes(msgspec.json.format(msgspec.json.encode(status), indent=2) + b"\n")
-    temporary.replace(state_folder / FILE_NAME)
+    content = msgspec.json.format(msgspec.json.encode(status), indent=2) + b"\n"
+    replace_file(state_folder / FILE_NAME, content, sync=False)
 
 
 def read(state_folder: Path) -> Status | None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from barnabas.pipeline import status as statuses
 from barnabas.pipeline.status import ALIVE, Status
+from barnabas.portable.replacement import replace_file
 from barnabas.spark.errors import UserError
 
 FILE_NAME = "stop"
@@ -44,7 +45,7 @@ def stop(state_folder: Path, *, timeout_s: float, say: Callable[[str], None] = l
             "see what is running: barnabas pipeline status",
         )
     here = status.host == socket.gethostname()
-    _ask(state_folder, status)
+    replace_file(state_folder / FILE_NAME, f"{status.process}\n".encode(), sync=False)
     say(f"Asked process {status.pid} to stop after its current batches")
     if _wait(state_folder, status, timeout_s):
         return _last(state_folder, status)
@@ -58,12 +59,6 @@ def stop(state_folder: Path, *, timeout_s: float, say: Callable[[str], None] = l
         f"process {status.pid} on {status.host} is still running",
         f"wait and look at `barnabas pipeline status`, or kill it: {force}; nothing is lost or duplicated",
     )
-
-
-def _ask(state_folder: Path, status: Status) -> None:
-    temporary = state_folder / f".{FILE_NAME}.{os.getpid()}"
-    temporary.write_text(f"{status.process}\n")
-    temporary.replace(state_folder / FILE_NAME)
 
 
 def _wait(state_folder: Path, status: Status, timeout_s: float) -> bool:

@@ -29,6 +29,9 @@ USER, CLIENT_ID, IP = "user", "client-id", "ip"
 ANONYMOUS: Final = "ANONYMOUS"
 """Every client of a listener without authentication."""
 
+FOUND_MAX: Final = 10_000
+"""How many clients' limits are remembered. Clients choose their ids, so there may be any number."""
+
 
 class Share(NamedTuple):
     """The clients that share a limit; an empty string stands for all."""
@@ -42,11 +45,22 @@ class Limits:
 
     def __init__(self, kind: str, quotas: Mapping[QuotaKey, Mapping[str, float]]) -> None:
         self._limits = {key: limits[kind] for key, limits in quotas.items() if kind in limits}
+        self._found: dict[tuple[str, str], tuple[Share, float] | None] = {}
 
     def __bool__(self) -> bool:
         return bool(self._limits)
 
     def of(self, user: str, client_id: str) -> tuple[Share, float] | None:
+        try:
+            return self._found[user, client_id]
+        except KeyError:
+            found = self._find(user, client_id)
+        if len(self._found) >= FOUND_MAX:
+            self._found.clear()
+        self._found[user, client_id] = found
+        return found
+
+    def _find(self, user: str, client_id: str) -> tuple[Share, float] | None:
         both, users, clients = Share(user, client_id), Share(user, ""), Share("", client_id)
         candidates: tuple[tuple[QuotaKey, Share], ...] = (
             (((CLIENT_ID, client_id), (USER, user)), both),

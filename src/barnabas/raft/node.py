@@ -18,13 +18,13 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from barnabas.env import Clock, Disk, Workers
-from barnabas.raft.control_records import control_record, read_voters
-from barnabas.raft.core import Raft
-from barnabas.raft.leader import Leader
+from barnabas.raft.core.control_records import control_record, read_voters
+from barnabas.raft.core.leader import Leader
+from barnabas.raft.core.raft import Raft
+from barnabas.raft.core.snapshot_file import DECOMPRESSED_BYTES_MAX, SnapshotId, encode_snapshot
+from barnabas.raft.core.voters import ReplicaKey, VoterSet
 from barnabas.raft.ports import Listener, MetadataLog
 from barnabas.raft.quorum_directory import QuorumDirectory, StoredSnapshot
-from barnabas.raft.snapshot_file import DECOMPRESSED_BYTES_MAX, SnapshotId, encode_snapshot
-from barnabas.raft.voters import ReplicaKey, VoterSet
 from barnabas.records.batch import Batch, read_batch, split_batches
 from barnabas.records.control import ControlType, decode_control_key
 from barnabas.records.record import Record, build_batch, decode_records

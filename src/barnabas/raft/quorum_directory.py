@@ -4,9 +4,9 @@ import os
 from typing import NamedTuple
 
 from barnabas.env import Disk
-from barnabas.env.disk import TEMPORARY
-from barnabas.raft.election_state import FILE_NAME, ElectionState, decode_election_state, encode_election_state
-from barnabas.raft.snapshot_file import (
+from barnabas.portable.replacement import TEMPORARY
+from barnabas.raft.core.election_state import FILE_NAME, ElectionState, decode_election_state, encode_election_state
+from barnabas.raft.core.snapshot_file import (
     BOOTSTRAP,
     Snapshot,
     SnapshotId,
@@ -14,7 +14,7 @@ from barnabas.raft.snapshot_file import (
     encode_snapshot,
     parse_snapshot_name,
 )
-from barnabas.raft.voters import VoterSet
+from barnabas.raft.core.voters import VoterSet
 from barnabas.wire.errors import CorruptMessage, KafkaError
 
 

@@ -21,22 +21,21 @@ from barnabas.records.batch import (
     ATTRIBUTES_POSITION,
     CODEC_MASK,
     HEADER_SIZE,
-    HEADER_STRUCT,
     LOG_APPEND_TIME_FLAG,
     LOG_OVERHEAD,
     MAGIC,
     MAGIC_POSITION,
     NO_TIMESTAMP,
-    TRANSACTIONAL_FLAG,
     Batch,
     BatchHeader,
     Buffer,
     crc_is_valid,
     read_header,
 )
-from barnabas.records.compression import Codec, codec_of, compress
-from barnabas.records.record import RECORD_SIZE_MIN, decompressed_body, seal
-from barnabas.records.structure import check_records, is_plain_record, survey_records
+from barnabas.records.compression import Codec, codec_of, compress, decompress
+from barnabas.records.innermost import ordinary_header, records_fill
+from barnabas.records.record import decompressed_body, seal
+from barnabas.records.structure import RECORD_SIZE_MIN, check_records, survey_records
 from barnabas.wire.errors import (
     CorruptMessage,
     InvalidRecord,
@@ -53,10 +52,6 @@ UNBOUNDED_MS = (1 << 63) - 1
 RECORDS_MAX = 1 << 18
 
 
-_new_tuple = tuple.__new__
-_unpack_header = HEADER_STRUCT.unpack_from
-
-
 class AdmissionRules(NamedTuple):
     """The topic settings that decide what may be appended, and how."""
 
@@ -71,7 +66,7 @@ class AdmissionRules(NamedTuple):
 
     @property
     def appends_batches_unchanged(self) -> bool:
-        """No setting needs the records of an uncompressed batch inspected or rewritten."""
+        """No setting needs the records of a batch inspected or rewritten, except for those of another compression."""
         return (
             not self.requires_key
             and not self.log_append_time
@@ -80,55 +75,33 @@ class AdmissionRules(NamedTuple):
         )
 
 
-def admit(records: Buffer | None, rules: AdmissionRules, now_ms: int, *, zstd_allowed: bool = True) -> list[Batch]:
-    """The batch to append, checked and with the topic's settings applied. zstd is allowed from Produce 7 on."""
-    if records is not None and rules.appends_batches_unchanged:
-        plain = _plain_batch(records, rules, now_ms)
-        if plain is not None:
-            return [plain]
-    return [_admit_any_batch(records, rules, now_ms, zstd_allowed=zstd_allowed)]
-
-
-def _plain_batch(records: Buffer, rules: AdmissionRules, now_ms: int) -> Batch | None:
-    body = bytes(records) if isinstance(records, memoryview) else records
-    header = plain_header(body, 0, memoryview(body), rules, now_ms)
-    return None if header is None else Batch(header, memoryview(records))
-
-
-def plain_header(
-    buffer: bytes | bytearray, start: int, batch: memoryview, rules: AdmissionRules, now_ms: int
+def unchanged_header(
+    buffer: Buffer, start: int, batch: memoryview, rules: AdmissionRules, now_ms: int, zstd_allowed: bool = True
 ) -> BatchHeader | None:
-    """The header of a plain batch at `start` in `buffer`: uncompressed, with nothing unusual about it.
+    """The header of `batch`, which is at `start` in `buffer`, if it can be appended as it is.
 
-    None: leave it to `_admit_any_batch`, which also gives the reason if the batch is invalid. A test shows that this
-    accepts nothing that `_admit_any_batch` refuses. For topics that append batches unchanged.
+    None: leave it to `admit`, which also gives the reason if the batch is invalid. A test shows that this accepts
+    nothing that `admit` refuses. For topics that append batches unchanged.
     """
     size = len(batch)
-    if not HEADER_SIZE < size <= rules.max_message_bytes:
+    if size > rules.max_message_bytes:
         return None
-    header = _new_tuple(BatchHeader, _unpack_header(buffer, start))  # what `_make` does, without the call
-    base_offset, length, _, magic, crc, attributes, last, first_ms, max_ms, producer, epoch, sequence, count = header
     latest_ms = now_ms + rules.timestamp_after_max_ms
-    if (
-        (attributes == 0 or (attributes == TRANSACTIONAL_FLAG and producer >= 0))
-        and base_offset == 0
-        and magic == MAGIC
-        and length + LOG_OVERHEAD == size
-        and 0 < count == last + 1
-        and count <= RECORDS_MAX
-        and count * RECORD_SIZE_MIN <= size - HEADER_SIZE
-        and NO_TIMESTAMP <= first_ms <= latest_ms
-        and NO_TIMESTAMP <= max_ms <= latest_ms
-        and (producer < 0 or (epoch >= 0 and sequence >= 0))
-        and iscsi(batch[ATTRIBUTES_POSITION:]) == crc
-    ):
-        if count != 1 or not is_plain_record(buffer, start + HEADER_SIZE, start + size):
-            check_records(buffer, start + HEADER_SIZE, start + size, count)
-        return header
-    return None
+    header = ordinary_header(BatchHeader, buffer, start, start + size, latest_ms, RECORDS_MAX)
+    if header is None or iscsi(batch[ATTRIBUTES_POSITION:]) != header.crc:
+        return None
+    codec = header.attributes & CODEC_MASK
+    if codec:
+        if rules.compression is not None or (codec == Codec.ZSTD and not zstd_allowed):
+            return None
+        body = decompress(codec, batch[HEADER_SIZE:], max_bytes=rules.decompressed_bytes_max)
+        if not records_fill(body, 0, len(body), header.record_count):
+            return None
+    return header
 
 
-def _admit_any_batch(records: Buffer | None, rules: AdmissionRules, now_ms: int, *, zstd_allowed: bool) -> Batch:
+def admit(records: Buffer | None, rules: AdmissionRules, now_ms: int, *, zstd_allowed: bool = True) -> Batch:
+    """The batch to append, checked and with the topic's settings applied. zstd is allowed from Produce 7 on."""
     batch = _only_batch(records)
     header = batch.header
     if header.base_offset != 0:

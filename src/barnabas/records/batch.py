@@ -25,6 +25,7 @@ MAGIC = 2
 HEADER_SIZE = 61
 LOG_OVERHEAD = 12  # base_offset and batch_length, which batch_length does not count
 MAGIC_POSITION = 16
+CRC_POSITION = 17
 ATTRIBUTES_POSITION = 21  # the CRC covers the bytes from here on
 
 CODEC_MASK = 0x07

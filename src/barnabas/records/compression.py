@@ -18,7 +18,7 @@ from enum import IntEnum
 from functools import cache
 from itertools import pairwise
 from struct import Struct
-from typing import Any
+from typing import Any, Final
 
 from barnabas.records.batch import Buffer
 from barnabas.wire.errors import CorruptMessage, MessageTooLarge, UnsupportedCompressionType
@@ -67,18 +67,7 @@ def compress(codec: int, data: Buffer, level: int | None = None) -> bytes:
 
 
 def decompress(codec: int, data: Buffer, *, max_bytes: int) -> bytes:
-    match codec_of(codec):
-        case Codec.NONE:
-            _check_bound(len(data), max_bytes)
-            return bytes(data)
-        case Codec.GZIP:
-            return _gzip_decompress(data, max_bytes)
-        case Codec.SNAPPY:
-            return _snappy_decompress(data, max_bytes)
-        case Codec.LZ4:
-            return _lz4_decompress(data, max_bytes)
-        case Codec.ZSTD:
-            return _zstd_decompress(data, max_bytes)
+    return (_DECOMPRESS.get(codec) or _DECOMPRESS[codec_of(codec)])(data, max_bytes)
 
 
 def decompress_into(codec: int, data: Buffer, room: Buffer) -> int | None:
@@ -240,9 +229,28 @@ def _lz4_compress(data: Buffer, level: int | None) -> bytes:
     )
 
 
+_lz4_contexts: list[Any] = []
+"""For decompression, to be used again: making one takes longer than decompressing a small batch."""
+
+
 def _lz4_decompress(data: Buffer, max_bytes: int) -> bytes:
+    """One frame, as clients write it; several take the way of the other codecs."""
     import lz4.frame
 
+    try:
+        context = _lz4_contexts.pop()  # atomic: threads may decompress at the same time
+    except IndexError:
+        context = lz4.frame.create_decompression_context()
+    try:
+        # One byte more than allowed tells "too large" from "just fits".
+        body, used, is_whole = lz4.frame.decompress_chunk(context, data, max_bytes + 1)
+        if is_whole and used == len(data) and len(body) <= max_bytes:
+            return bytes(body)
+    except RuntimeError as error:
+        raise _corrupt(Codec.LZ4, error) from error
+    finally:
+        lz4.frame.reset_decompression_context(context)
+        _lz4_contexts.append(context)
     return _read_members(Codec.LZ4, lz4.frame.LZ4FrameDecompressor, RuntimeError, data, max_bytes)
 
 
@@ -262,3 +270,20 @@ def _zstd() -> Any:
 def _zstd_decompress(data: Buffer, max_bytes: int) -> bytes:
     zstd = _zstd()
     return _read_members(Codec.ZSTD, zstd.ZstdDecompressor, zstd.ZstdError, data, max_bytes)
+
+
+# --- all of them ---
+
+
+def _copy(data: Buffer, max_bytes: int) -> bytes:
+    _check_bound(len(data), max_bytes)
+    return bytes(data)
+
+
+_DECOMPRESS: Final[Mapping[int, Callable[[Buffer, int], bytes]]] = {
+    Codec.NONE: _copy,
+    Codec.GZIP: _gzip_decompress,
+    Codec.SNAPPY: _snappy_decompress,
+    Codec.LZ4: _lz4_decompress,
+    Codec.ZSTD: _zstd_decompress,
+}

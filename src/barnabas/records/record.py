@@ -10,7 +10,7 @@ against the remaining bytes before anything is allocated.
 """
 
 from collections.abc import Sequence
-from functools import lru_cache
+from struct import Struct
 from typing import Final, NamedTuple
 
 from fastcrc.crc32 import iscsi
@@ -18,6 +18,7 @@ from fastcrc.crc32 import iscsi
 from barnabas.records.batch import (
     ATTRIBUTES_POSITION,
     CONTROL_FLAG,
+    CRC_POSITION,
     DELETE_HORIZON_FLAG,
     HEADER_SIZE,
     HEADER_STRUCT,
@@ -34,14 +35,14 @@ from barnabas.records.batch import (
     BatchHeader,
 )
 from barnabas.records.compression import Codec, compress, decompress
+from barnabas.records.innermost import plain_records
+from barnabas.records.structure import RECORD_SIZE_MIN
 from barnabas.records.varint import VARLONG_BITS, read_varint, varint
 from barnabas.wire.errors import InvalidRecord
 
-# length, attributes, two deltas, two null or empty fields, no headers: one byte each
-RECORD_SIZE_MIN = 7
-
 _INT64_MIN, _INT64_MAX = -(1 << 63), (1 << 63) - 1
 
+_CRC_STRUCT: Final = Struct(">I")
 _NULL: Final = varint(-1)
 """The encoded length of null."""
 
@@ -212,46 +213,19 @@ def build_plain_batch(
     producer_id: int = NO_PRODUCER_ID,
     producer_epoch: int = NO_PRODUCER_EPOCH,
     transactional: bool = False,
-) -> bytes:
-    """As `build_batch`, for records with keys, one timestamp and no headers, in a third of the time."""
-    pieces: list[bytes] = []
-    for index, (key, value) in enumerate(pairs):
-        heads, key_size, value_size = _plain_frame(len(key), -1 if value is None else len(value))
-        delta = varint(index)
-        pieces += (heads[len(delta)], delta, key_size, key, value_size, value or b"", b"\0")
-    header = BatchHeader(
-        base_offset=0,
-        batch_length=0,
-        leader_epoch=NO_LEADER_EPOCH,
-        magic=MAGIC,
-        crc=0,
-        attributes=TRANSACTIONAL_FLAG if transactional else 0,
-        last_offset_delta=len(pairs) - 1,
-        base_timestamp=timestamp_ms,
-        max_timestamp=timestamp_ms,
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        base_sequence=NO_SEQUENCE,
-        record_count=len(pairs),
-    )
-    return seal(header, b"".join(pieces))
-
-
-class _PlainFrame(NamedTuple):
-    """What stands around the keys and values of given sizes."""
-
-    heads: tuple[bytes, ...]
-    """Size, attributes and timestamp, by how many bytes the offset delta has."""
-    key_size: bytes
-    value_size: bytes
-
-
-@lru_cache(maxsize=1_024)
-def _plain_frame(key_size: int, value_size: int) -> _PlainFrame:
-    key_varint, value_varint = varint(key_size), varint(value_size)
-    rest = 3 + len(key_varint) + key_size + len(value_varint) + max(value_size, 0)
-    heads = tuple(varint(rest + delta_size) + b"\0\0" for delta_size in range(6))
-    return _PlainFrame(heads, key_varint, value_varint)
+) -> Batch:
+    """As `build_batch`, for records with keys, one timestamp and no headers. Its bytes may be changed in place."""
+    body = plain_records(pairs)
+    count = len(pairs)
+    attributes = TRANSACTIONAL_FLAG if transactional else 0
+    size = HEADER_SIZE - LOG_OVERHEAD + len(body)
+    after_crc = (attributes, count - 1, timestamp_ms, timestamp_ms, producer_id, producer_epoch, NO_SEQUENCE, count)
+    data = memoryview(bytearray(HEADER_SIZE + len(body)))
+    HEADER_STRUCT.pack_into(data, 0, 0, size, NO_LEADER_EPOCH, MAGIC, 0, *after_crc)
+    data[HEADER_SIZE:] = body
+    crc = iscsi(data[ATTRIBUTES_POSITION:])
+    _CRC_STRUCT.pack_into(data, CRC_POSITION, crc)
+    return Batch(BatchHeader(0, size, NO_LEADER_EPOCH, MAGIC, crc, *after_crc), data)
 
 
 def seal(header: BatchHeader, body: bytes | memoryview) -> bytes:

@@ -11,10 +11,11 @@ strided slice holds the first byte of each length.
 
 from typing import Final, NamedTuple
 
-from barnabas.records.record import RECORD_SIZE_MIN
 from barnabas.records.varint import VARLONG_BITS, read_varint
 from barnabas.wire.errors import InvalidRecord
 
+# Length, attributes, two deltas, two null or empty fields, no headers: one byte each.
+RECORD_SIZE_MIN: Final = 7
 SURVEYED_MAX: Final = 4  # costs as much as following the lengths of thirty records
 # A stride that finds records of different sizes is wasted work, as much as walking some ten records one by one. While
 # strides do not pay off, more and more records are walked before the next try.
@@ -50,45 +51,6 @@ def check_records(body: Bytes, position: int, limit: int, count: int) -> None:
         end = _follow_lengths(body, end, count - SURVEYED_MAX)
     if end != limit:
         raise InvalidRecord(f"{limit - end} bytes follow the {count} records that the batch claims")
-
-
-def is_plain_record(body: Bytes, position: int, limit: int) -> bool:
-    """Whether one record fills `body[position:limit]`, with nothing unusual about it, as in most small batches.
-
-    False does not mean that it is invalid: `_survey` accepts more kinds of records.
-    """
-    if limit - position < RECORD_SIZE_MIN:
-        return False
-    # Its length in one byte or two, then the attributes, which are unused so far, and two deltas.
-    byte = body[position]
-    if byte < 0x80:
-        position += 1
-        length = byte >> 1
-    else:
-        if (second := body[position + 1]) >= 0x80:
-            return False
-        length = (byte & 0x7F) >> 1 | second << 6
-        position += 2
-    if byte & 1 or position + length != limit or body[position + 1] >= 0x80 or body[position + 2]:
-        return False
-    position += 3
-    # A key in less than 64 bytes, or none.
-    byte = body[position]
-    if byte == _NULL:
-        position += 1
-    elif byte & 0x81:
-        return False
-    else:
-        position += 1 + (byte >> 1)
-    # A value, and no headers. Its length has one byte or two; one of three, read as two, would reach past the limit.
-    if position + 1 >= limit:
-        return False
-    byte = body[position]
-    if byte < 0x80:
-        position += 1 + (byte >> 1)
-    else:
-        position += 2 + ((byte & 0x7F) >> 1 | body[position + 1] << 6)
-    return not byte & 1 and position + 1 == limit and body[position] == 0
 
 
 def survey_records(body: Bytes, position: int, limit: int, count: int) -> Survey:
@@ -177,7 +139,7 @@ def _skip_headers(body: Bytes, position: int, end: int) -> int:
     if not 0 <= count <= (end - position) // 2:  # a header is two lengths at least
         raise InvalidRecord(f"{count} headers in the {end - position} bytes left of a record")
     for _ in range(count):
-        if body[position] == _NULL:
+        if body[position] & 1:
             raise InvalidRecord("a header has no key")
         position = _skip_bytes(body, position, end)
         position = _skip_bytes(body, position, end)

@@ -1,1 +1,1 @@
-"""The partitions this broker hosts: leadership, high watermark, waiting requests; share-partitions."""
+"""The partitions this broker hosts: leadership, high watermark, waiting requests."""

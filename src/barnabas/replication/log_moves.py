@@ -168,7 +168,7 @@ class LogMoves:
         del self._futures[topic_partition]
         logger.info("%s has moved to %s", topic_partition, future.directory.path)
         end_offset = new.log_end_offset
-        while new.recovery_point < end_offset:
+        while new.flush_state.recovery_point < end_offset:
             if not await partition.synced():
                 raise KafkaStorageError(f"{new.directory} could not be synced; {old.directory} is kept")
         self._store.remove_later(old)

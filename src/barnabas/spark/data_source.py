@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSource
 
 if TYPE_CHECKING:
+    from collections.abc import MutableMapping
+
     from pyspark.sql.datasource import (
         DataSourceReader,
         DataSourceStreamReader,
@@ -25,6 +27,12 @@ _PUSHING_WORKER = "pyspark.sql.worker.data_source_pushdown_filters"
 class BarnabasDataSource(DataSource):
     """Topics of any Kafka cluster, with the options and the schema of Spark's Kafka connector."""
 
+    def __init__(self, options: "MutableMapping[str, str]") -> None:
+        from barnabas.spark import versions
+
+        versions.check()
+        super().__init__(options)
+
     @classmethod
     def name(cls) -> str:
         return "barnabas"
@@ -38,24 +46,26 @@ class BarnabasDataSource(DataSource):
 
     def reader(self, schema: "StructType") -> "DataSourceReader":
         from barnabas.spark.options.source import batch_options
-        from barnabas.spark.source.batch_reader import BatchReader, PushingBatchReader
+        from barnabas.spark.source.batch_reader import BatchReader
         from barnabas.spark.source.columns import columns_of
 
         options = batch_options(self.options)
         # A reader that can push filters fails every read where Spark has push-down switched off, so there must be none
         # then. The setting itself cannot be seen from here, but only where it is on does Spark start that worker.
-        pushes = options.push_down and _PUSHING_WORKER in sys.modules
-        kind = PushingBatchReader if pushes else BatchReader
-        return kind(options, columns_of(schema, options))
+        if options.push_down and _PUSHING_WORKER in sys.modules:
+            from barnabas.spark.source.pushing_batch_reader import PushingBatchReader
+
+            return PushingBatchReader(options, columns_of(schema, options))
+        return BatchReader(options, columns_of(schema, options))
 
     def streamReader(self, schema: "StructType") -> "DataSourceStreamReader":  # noqa: N802 - Spark's name
+        from barnabas.spark import versions
         from barnabas.spark.options.source import stream_options
         from barnabas.spark.query.group import start_digest
         from barnabas.spark.source.columns import columns_of
-        from barnabas.spark.source.stream_reader import StreamReader
 
         options = stream_options(self.options)
-        return StreamReader(options, columns_of(schema, options), start_digest(self.options))
+        return versions.stream_reader(options, columns_of(schema, options), start_digest(self.options))
 
     def writer(self, schema: "StructType", overwrite: bool) -> "DataSourceWriter":
         from barnabas.spark.options.sink import sink_options

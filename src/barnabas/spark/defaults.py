@@ -7,6 +7,8 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from barnabas.spark import versions
+
 LOOPBACK = "127.0.0.1"
 
 _ALWAYS = {
@@ -25,10 +27,6 @@ _ALWAYS = {
 
 _DRIVER_JAVA = "spark.driver.extraJavaOptions"
 _EXECUTOR_JAVA = "spark.executor.extraJavaOptions"
-
-# Spark's default checkpoint manager starts a process (readlink) for each of the files that a trigger writes
-# to a local disk; this one does not. Both write a file beside and rename it, so a crash leaves the old one or the new.
-_LOCAL_CHECKPOINTS = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 
 
 def settings_for(
@@ -49,7 +47,9 @@ def settings_for(
         if java_options and not is_local(master):
             settings[_EXECUTOR_JAVA] = java_options
     if is_local(master):
-        settings["spark.sql.streaming.checkpointFileManagerClass"] = _LOCAL_CHECKPOINTS
+        # Spark's default starts a process (readlink) for each of the files that a trigger writes to a local disk; this
+        # one does not. Both write a file beside and rename it, so a crash leaves the old one or the new.
+        settings["spark.sql.streaming.checkpointFileManagerClass"] = versions.checkpoint_manager()
         if conf.get("spark.sql.catalogImplementation") != "hive" and "spark.sql.warehouse.dir" not in conf:
             settings["spark.sql.warehouse.dir"] = _temporary_warehouse()
     settings |= conf

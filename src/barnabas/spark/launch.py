@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from barnabas.spark import class_archive
+from barnabas.spark import class_archive, versions
 from barnabas.spark.defaults import LOOPBACK, is_local, settings_for
 from barnabas.spark.errors import TRACE_VARIABLE, UserError, wants_trace
 from barnabas.spark.java import Java, find_java
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 HERE = "local[*]"
 _STANDALONE = "spark://"
-OLDEST_PYSPARK = (4, 3)
 INSTALL = "run pip install 'barnabas[spark]'"
 
 
@@ -152,10 +151,7 @@ def _check_packages() -> None:
             if error.name != package:
                 raise
             raise MissingPackage(f"Spark needs the package {package}, and it is not installed.", INSTALL) from None
-    from pyspark import __version__ as version
-
-    if tuple(int(part) for part in version.split(".")[:2]) < OLDEST_PYSPARK:
-        raise MissingPackage(f"This needs pyspark 4.3 or later, and pyspark {version} is installed.", INSTALL)
+    versions.check()
 
 
 def _text(value: object) -> str:

@@ -10,24 +10,15 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from barnabas.client.cluster import Cluster
-from barnabas.client.errors import Refused
+from barnabas.client.topic_creation import create_compacted_topic
 from barnabas.client.transaction_log import OffsetsGone, log_bounds, read_log
 from barnabas.client.transaction_writer import TransactionWriter
 from barnabas.records.batch import Batch
 from barnabas.records.control import read_marker
 from barnabas.records.record import Record, build_batch, decode_records
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 
 TOPIC: Final = "__barnabas_pipelines"
 _PARTITION: Final = 0
-_CONFIG: Final = {
-    "cleanup.policy": "compact",
-    # It is read completely, so it is kept small: small segments, compacted when a tenth is outdated.
-    "segment.bytes": str(16 * 1024 * 1024),
-    "min.cleanable.dirty.ratio": "0.1",
-}
-_BROKERS_DEFAULT: Final = -1
 _BATCH_BYTES_MAX: Final = 64 * 1024 * 1024
 
 
@@ -62,18 +53,7 @@ def write(writer: TransactionWriter, values: Iterable[tuple[str, bytes | None]])
 
 def create(cluster: Cluster) -> None:
     """Create the topic if it does not exist."""
-    if TOPIC in cluster.topics([TOPIC]):
-        return
-    configs = tuple(CreatableTopicConfig(name=name, value=value) for name, value in _CONFIG.items())
-    topic = CreatableTopic(name=TOPIC, num_partitions=1, replication_factor=_BROKERS_DEFAULT, configs=configs)
-    answer = cluster.call("create_topics", CreateTopicsRequest(topics=(topic,)))
-    code, why = answer.topics[0].error_code, answer.topics[0].error_message
-    if code not in (ErrorCode.none, ErrorCode.topic_already_exists):
-        raise Refused(
-            code,
-            f"the topic {TOPIC} cannot be created: {why or code.name.upper()}",
-            "ask an administrator to create it with one partition and cleanup.policy=compact",
-        )
+    create_compacted_topic(cluster, TOPIC)
 
 
 def committed(batches: Iterable[Batch]) -> Iterator[Record]:

@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import Any
 
 from barnabas.client.errors import ClientError
+from barnabas.spark import versions
 from barnabas.spark.errors import HINT, TRACE_VARIABLE, UserError, wants_trace
 
 WHERE_THE_TRACE_IS = f"set {TRACE_VARIABLE}=1 to see the whole trace"
@@ -77,7 +78,7 @@ def _from_text(text: str) -> UserError:
 def _known(text: str) -> UserError | None:
     """Errors of Spark itself that we can explain."""
     if "DATA_SOURCE_NOT_FOUND" in text and "barnabas" in text:
-        return UserError(
+        return versions.problem() or UserError(
             "Spark does not find the format barnabas: barnabas is not installed in the Python that Spark starts.",
             "create the session with barnabas.spark.session(), or set PYSPARK_PYTHON and PYSPARK_DRIVER_PYTHON to "
             f"{sys.executable} before Spark starts",

@@ -10,7 +10,6 @@ import os
 import shutil
 import tempfile
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Self
 
 from barnabas.testing.client import Client, create_topic
@@ -153,9 +152,7 @@ class Broker:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
     def _all_properties(self, port: int) -> dict[str, str]:

@@ -2,8 +2,8 @@
 
     disk = CrashingDisk(RealDisk(), at=CrashPoint.parse("roll: create .log#2/after"), die=kill_this_process)
 
-Every change gets a name (`disk_steps`), is counted, and is carried out by the underlying disk. Replacing a file and
-removing a tree are split into single changes, so that a crash can happen between them.
+Every change gets a name (`disk_steps`), is counted, and is carried out by the underlying disk. Replacing a file
+consists of single changes already, and removing a tree is split into them, so that a crash can happen between them.
 
 | moment | what happens at the step |
 |---|---|
@@ -54,7 +54,7 @@ class CrashPoint(NamedTuple):
         return cls(step, int(occurrence or 1), moment)
 
 
-class CrashingDisk:
+class CrashingDisk(Disk):
     def __init__(
         self,
         inner: Disk,
@@ -114,19 +114,6 @@ class CrashingDisk:
 
     def sync_dir(self, path: str) -> None:
         self.change("sync names of", path, lambda: self._inner.sync_dir(path))
-
-    def replace_file(self, path: str, content: bytes) -> None:
-        temporary = f"{path}.tmp"
-        file = self.open(temporary, create=True)
-        try:
-            if file.size():
-                file.truncate(0)
-            file.write_at(0, [content])
-            file.sync()
-        finally:
-            file.close()
-        self.rename(temporary, path)
-        self.sync_dir(os.path.dirname(path))
 
     def change(
         self,

@@ -19,7 +19,7 @@ from fnmatch import fnmatch
 from random import Random
 from typing import Literal
 
-from barnabas.env.disk import File
+from barnabas.env.disk import Disk, File
 from barnabas.portable.files import Buffer
 from barnabas.testing.disk_nodes import DirNode, FileNode, Truncate, Write
 
@@ -50,7 +50,7 @@ class Fault:
     """How many bytes of a failing write are written."""
 
 
-class SimulatedDisk:
+class SimulatedDisk(Disk):
     def __init__(self, *, capacity_bytes: int | None = None, now_ms: Callable[[], int] = lambda: 0) -> None:
         self.capacity_bytes = capacity_bytes
         self.power_cut_at: int | None = None
@@ -164,16 +164,6 @@ class SimulatedDisk:
     def read_file(self, path: str) -> bytes:
         self.enter("read", path)
         return bytes(self._file(path).current)
-
-    def replace_file(self, path: str, content: bytes) -> None:
-        temporary = f"{path}.tmp"
-        file = self.open(temporary, create=True)
-        file.truncate(0)
-        file.write_at(0, [content])
-        file.sync()
-        file.close()
-        self.rename(temporary, path)
-        self.sync_dir(os.path.dirname(path))
 
     def free_bytes(self, path: str) -> int:
         self._dir(path)

@@ -14,13 +14,13 @@ from barnabas.log.log_directory import CLEAN_SHUTDOWN, DELETE_SUFFIX, parse_part
 from barnabas.log.meta_properties import FILE_NAME as META_PROPERTIES
 from barnabas.log.partition_metadata import FILE_NAME as PARTITION_METADATA
 from barnabas.model import METADATA_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
-from barnabas.raft.election_state import FILE_NAME as QUORUM_STATE
-from barnabas.raft.snapshot_file import parse_snapshot_name
+from barnabas.portable.replacement import TEMPORARY
+from barnabas.raft.core.election_state import FILE_NAME as QUORUM_STATE
+from barnabas.raft.core.snapshot_file import parse_snapshot_name
 
 Effect = Literal["create", "write", "truncate", "sync", "rename", "remove", "make", "sync names of"]
 
 _INTERNAL: Final = {METADATA_TOPIC: "metadata ", OFFSETS_TOPIC: "groups ", TRANSACTIONS_TOPIC: "transactions "}
-_TEMPORARY: Final = ".tmp"
 
 
 def name_step(effect: Effect, path: str, *, target: str | None = None) -> str:
@@ -28,8 +28,8 @@ def name_step(effect: Effect, path: str, *, target: str | None = None) -> str:
     parent, base = os.path.split(path)
     if (owner := _partition_of(base)) is not None:
         return _name_directory(effect, owner, base, target)
-    temporary = base.endswith(_TEMPORARY)
-    plain = base.removesuffix(_TEMPORARY)
+    temporary = base.endswith(TEMPORARY)
+    plain = base.removesuffix(TEMPORARY)
     whose = _whose(_partition_of(os.path.basename(parent)))
     file = parse_file_name(plain)
     if file is not None:

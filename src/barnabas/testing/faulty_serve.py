@@ -25,7 +25,7 @@ ANSWER_LATE_SECONDS: Final = 0.05
 
 def ack_before_appending() -> None:
     """The answer has the offset that the record will get when it is appended."""
-    from barnabas.log.partition_log import AppendResult
+    from barnabas.log.append_result import AppendResult
     from barnabas.replication.partition import Partition
     from barnabas.wire.errors import KafkaError
 
@@ -99,7 +99,7 @@ def _append_as_others(*_: Any, **__: Any) -> int:
 
 def forget_producers() -> None:
     """Ignores the producer state in snapshots and logs."""
-    from barnabas.log import stored_log
+    from barnabas.log import partition_log
     from barnabas.log.producer_state import ProducerState
     from barnabas.log.recovery import LoadedLog, load_log
 
@@ -107,7 +107,7 @@ def forget_producers() -> None:
         loaded = load_log(*arguments, **options)
         return loaded._replace(producers=ProducerState(loaded.log_end_offset))
 
-    _replace(stored_log, "load_log", load_without_producers)
+    _replace(partition_log, "load_log", load_without_producers)
 
 
 def read_past_last_stable_offset() -> None:

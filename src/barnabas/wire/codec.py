@@ -10,7 +10,6 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, Final, TypeVar, cast
 
-from barnabas.wire.api_table import PRODUCE_FLEXIBLE_SINCE
 from barnabas.wire.errors import CorruptMessage, InvalidRequest
 from barnabas.wire.reader import UNBOUNDED, Read, message_reader, message_reader_in_place
 from barnabas.wire.schema import Message
@@ -50,6 +49,19 @@ def request_reader(api_name: str, version: int) -> Callable[[memoryview, int], A
     def decode(payload: memoryview, position: int) -> Any:
         try:
             return read(bytes(payload), position)[0]
+        except NOT_SUCH_A_MESSAGE as error:
+            raise MalformedMessage(f"the message does not follow its schema: {error}") from error
+
+    return decode
+
+
+def request_reader_in_place(api_name: str, version: int) -> Callable[[memoryview, int], Any]:
+    """The same without copies: records and other bytes are parts of the payload, and valid as long as that."""
+    read = message_reader_in_place(message_class(api_name, "request"), version, REQUEST_ELEMENTS_MAX)
+
+    def decode(payload: memoryview, position: int) -> Any:
+        try:
+            return read(payload, position)[0]
         except NOT_SUCH_A_MESSAGE as error:
             raise MalformedMessage(f"the message does not follow its schema: {error}") from error
 
@@ -98,8 +110,6 @@ def response_writer(api_name: str, version: int) -> WriteInSlices:
 
 
 def is_flexible(api_name: str, version: int) -> bool:
-    if api_name == "produce":  # it is read and answered by hand, and need not import its schema
-        return version >= PRODUCE_FLEXIBLE_SINCE
     return message_class(api_name, "request").layout.is_flexible(version)
 
 

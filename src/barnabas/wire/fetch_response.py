@@ -6,7 +6,7 @@ Nothing is joined or copied: the connection hands the list to the socket. A test
 import struct
 import uuid
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from barnabas.wire.primitives import NO_TAGGED_FIELDS, legacy_string, uvarint
 from barnabas.wire.primitives import compact_string as compact
@@ -14,6 +14,7 @@ from barnabas.wire.primitives import compact_string as compact
 _int32 = struct.Struct(">i")
 _throttle_error_session = struct.Struct(">ihi")
 _partition = struct.Struct(">ihqqq")
+_partition_without_records = struct.Struct(">ihqqqBiBB")
 _partition_before_log_start = struct.Struct(">ihqq")
 _aborted = struct.Struct(">qq")
 _leader = struct.Struct(">ii")
@@ -35,6 +36,10 @@ class FetchedPartition(NamedTuple):
     leader: tuple[int, int] | None = None
     diverging: tuple[int, int] | None = None
     """(epoch, end offset) where the reader's log and ours part (KIP-595)."""
+
+
+_NOTHING_ELSE: Final = FetchedPartition(0)[5:]
+"""As in most answers to consumers of many partitions: no transactions, no records, nothing in tagged fields."""
 
 
 class FetchedTopic(NamedTuple):
@@ -65,6 +70,9 @@ def _flexible(answer: FetchAnswer, version: int) -> list[bytes]:
             head += compact(topic.name)
         head += uvarint(len(topic.partitions) + 1)
         for partition in topic.partitions:
+            if partition[5:] == _NOTHING_ELSE:
+                head += _partition_without_records.pack(*partition[:5], 0, -1, 1, 0)
+                continue
             head += _partition.pack(*partition[:5])
             if partition.aborted is None:
                 head += b"\x00"

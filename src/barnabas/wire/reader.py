@@ -29,9 +29,9 @@ def message_reader(message: type[Message], version: int, elements_max: int = UNB
 
 
 @cache
-def message_reader_in_place(message: type[Message], version: int) -> ReadInPlace:
+def message_reader_in_place(message: type[Message], version: int, elements_max: int = UNBOUNDED) -> ReadInPlace:
     """Reads from a view; the message's bytes are parts of that view, not copies."""
-    reader = _ReaderInPlace(message.layout.is_flexible(version), version, UNBOUNDED)
+    reader = _ReaderInPlace(message.layout.is_flexible(version), version, elements_max)
     read: ReadInPlace = reader.compile(message)
     return read
 

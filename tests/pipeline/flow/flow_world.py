@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from barnabas.pipeline.project import ddl
+from barnabas.model.ddl import parse_ddl
 from barnabas.pipeline.project.model import Format, Framing, Source, Start
 from barnabas.pipeline.project.schemas import Schema
 from barnabas.spark.arrow.schema import COLUMN_TYPES, arrow_schema
@@ -41,7 +41,7 @@ def source_of(format_: Format = Format.JSON, *, schema: str | Schema, **more: An
         "expect": (),
         **more,
     }
-    columns = ddl.schema_of(schema) if isinstance(schema, str) else schema
+    columns = Schema(parse_ddl(schema)) if isinstance(schema, str) else schema
     return Source(name="events", topic="events", format=format_, schema=columns, **parts)
 
 

@@ -1,9 +1,11 @@
 """Changed logic: a new version replays the history beside the old one, is compared, and readers switch to it."""
 
 import json
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import Producer
@@ -46,6 +48,7 @@ flows:
     output: {table: high}
 """
 
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "kappa.md"
 BEGIN_S = int(time.time()) // 60 * 60 - 3600
 
 
@@ -101,13 +104,10 @@ def test_replay_compare_switch_and_back(
     assert {each.kind for each in high.examples} == {ONLY_OLD, ONLY_NEW}
 
     def seen() -> tuple[str, int]:
-        rows = (
-            spark.read.format("barnabas")
-            .options(**{"kafka.bootstrap.servers": broker.bootstrap_servers, "pipeline": topic, "flow": "sums"})
-            .load()
-        )
-        kept = table(spark, pipeline=topic, flow="high", bootstrap_servers=broker.bootstrap_servers)
-        return rows.select("topic").distinct().collect()[0][0], kept.count()
+        """By the readers on the page."""
+        names: dict[str, Any] = {"spark": spark}
+        exec(readers_of_the_page(broker.bootstrap_servers, topic), names)
+        return names["rows"].select("topic").distinct().collect()[0][0], names["averages"].count()
 
     assert seen() == (f"{topic}.sums", 14)
     follow(spark, broker, topic, tmp_path)
@@ -124,6 +124,21 @@ def test_replay_compare_switch_and_back(
         assert any(key == f"pipeline\t{topic}" for key in metadata_topic.read(cluster))
     with pytest.raises(UserError, match=r"the topic .*sums, not a table"):
         table(spark, pipeline=topic, flow="sums", bootstrap_servers=broker.bootstrap_servers)
+
+
+def readers_of_the_page(bootstrap_servers: str, pipeline: str) -> str:
+    """The Python of docs/kappa.md, for the project of this test."""
+    (text,) = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    replaced = {
+        "localhost:9092": bootstrap_servers,
+        '"telemetry"': f'"{pipeline}"',
+        '"averages"': '"sums"',
+        '"history"': '"high"',
+    }
+    for name, ours in replaced.items():
+        assert name in text
+        text = text.replace(name, ours)
+    return str(text)
 
 
 def follow(spark: SparkSession, broker: Broker, topic: str, folder: Path) -> None:

@@ -17,6 +17,7 @@ from barnabas.pipeline.driver import claims, owner, tables, workload
 from barnabas.pipeline.driver.claims import Claims
 from barnabas.pipeline.driver.lock import only_driver, remember_java
 from barnabas.pipeline.driver.outputs import group_of, output_of
+from barnabas.pipeline.driver.run_outputs import RunOutputs
 from barnabas.pipeline.driver.topics import OutputTopic, check_outputs, create_outputs
 from barnabas.pipeline.project.model import Project, TableOutput, TopicOutput
 from barnabas.pipeline.run import _CONF, run
@@ -73,29 +74,29 @@ def test_another_folder_with_the_same_name(broker: Broker, tmp_path: Path) -> No
     mine, other = Claims(), Claims()
     claims.write(first.state_folder("v1"), mine)
     with cluster_of(broker) as cluster:
-        owner.register(cluster, first, "v1", mine, take_over=False)
-        owner.register(cluster, first, "v1", claims.read(first.state_folder("v1")), take_over=False)
+        owner.register(cluster, first, "v1", mine.id, take_over=False)
+        owner.register(cluster, first, "v1", claims.read(first.state_folder("v1")).id, take_over=False)
         with pytest.raises(UserError) as refusal:
             run(second, once=True)
         assert f"v1 of the pipeline `stall` is run from another folder, {tmp_path / 'first'} on" in str(refusal.value)
         assert "give this project another `name:`" in refusal.value.hint
-        owner.check(cluster, second, "v2", Claims())  # a version of its own may run anywhere
+        owner.check(cluster, second, "v2", Claims().id)  # a version of its own may run anywhere
         with pytest.raises(UserError, match="another folder"):
-            owner.register(cluster, second, "v1", other, take_over=False)
+            owner.register(cluster, second, "v1", other.id, take_over=False)
         with pytest.raises(UserError, match="another folder"):
-            owner.check(cluster, second, "v1", mine)  # a copy with all its state is another folder as well
+            owner.check(cluster, second, "v1", mine.id)  # a copy with all its state is another folder as well
 
         (tmp_path / "first").rename(tmp_path / "moved")
         moved = project(tmp_path / "moved", broker, yaml)
-        owner.check(cluster, moved, "v1", mine)
-        owner.register(cluster, moved, "v1", mine, take_over=False)
+        owner.check(cluster, moved, "v1", mine.id)
+        owner.register(cluster, moved, "v1", mine.id, take_over=False)
         shutil.rmtree(moved.state_folder("v1"))
-        owner.check(cluster, moved, "v1", Claims())  # to start again, its state was removed
+        owner.check(cluster, moved, "v1", Claims().id)  # to start again, its state was removed
         claims.write(moved.state_folder("v1"), mine)
         claims.write(second.state_folder("v1"), other)
-        owner.register(cluster, second, "v1", other, take_over=True)
+        owner.register(cluster, second, "v1", other.id, take_over=True)
         with pytest.raises(UserError, match="is run from another folder"):
-            owner.check(cluster, moved, "v1", mine)
+            owner.check(cluster, moved, "v1", mine.id)
 
 
 def test_a_run_with_little_to_read_has_spark_prepare_for_little(
@@ -125,22 +126,23 @@ def test_topics_of_a_version(broker: Broker) -> None:
     wanted = OutputTopic("made", "flow `f`", ("orders",), has_written=False)
     written = OutputTopic("made", "flow `f`", ("orders",), has_written=True)
     shared = OutputTopic("dead", "dead letters", (), has_written=True, is_shared=True)
-    known = Claims()
     with cluster_of(broker) as cluster:
-        check_outputs(cluster, [wanted, shared], known)
-        assert create_outputs(cluster, [wanted, shared], known) == ["made", "dead"]
-        assert len(cluster.topics(["made"])["made"].partitions) == 3
-        assert list(known.topics) == ["made"]
-        assert create_outputs(cluster, [wanted, shared], known) == []
-        check_outputs(cluster, [wanted], Claims())  # empty, made by an administrator perhaps
+        check_outputs(cluster, [wanted, shared], {})
+        created = create_outputs(cluster, [wanted, shared])
+        assert created.new == ["made", "dead"]
+        found = cluster.topics(["made"])["made"]
+        assert len(found.partitions) == 3
+        assert created.ids == {"made": str(found.topic_id)}
+        assert create_outputs(cluster, [wanted, shared]) == ([], created.ids)
+        check_outputs(cluster, [wanted], {})  # empty, made by an administrator perhaps
         produce(broker, "made", [{}])
-        check_outputs(cluster, [written], known)
+        check_outputs(cluster, [written], created.ids)
         with pytest.raises(UserError, match="has records that it did not write"):
-            check_outputs(cluster, [wanted], Claims())
+            check_outputs(cluster, [wanted], {})
         with pytest.raises(UserError, match="was deleted and created again"):
-            check_outputs(cluster, [written], Claims(topics={"made": "another"}))
+            check_outputs(cluster, [written], {"made": "another"})
         with pytest.raises(UserError, match="no longer exists"):
-            check_outputs(cluster, [replace(written, topic="gone")], Claims(topics={"gone": "x"}))
+            check_outputs(cluster, [replace(written, topic="gone")], {"gone": "x"})
 
 
 def test_a_table_of_others(broker: Broker, tmp_path: Path) -> None:
@@ -150,27 +152,35 @@ def test_a_table_of_others(broker: Broker, tmp_path: Path) -> None:
         run(project(tmp_path, broker, YAML.replace("{{topic: large, key: id}}", "{{table: sold}}")), once=True)
 
 
+def test_a_table_is_still_the_versions_own_in_the_next_run(broker: Broker, tmp_path: Path) -> None:
+    found = project(tmp_path, broker, YAML.replace("{{topic: large, key: id}}", "{{table: sold}}"))
+    RunOutputs(found, found.running_flows(), "v1", into_existing=False).claim_local_tables()
+    (tmp_path / "sold/part.parquet").write_text("")
+    RunOutputs(found, found.running_flows(), "v1", into_existing=False).claim_local_tables()
+    (found.state_folder("v1") / claims.FILE_NAME).unlink()
+    with pytest.raises(UserError, match="has files that it did not write"):
+        RunOutputs(found, found.running_flows(), "v1", into_existing=False).claim_local_tables()
+
+
 def test_tables_of_a_version(tmp_path: Path) -> None:
-    path, known = str(tmp_path / "table"), Claims()
-    tables.claim(path, "f", known, has_written=False, into_existing=False)
+    path = str(tmp_path / "table")
+    table = tables.claim(path, "f", None, has_written=False, into_existing=False)
     (tmp_path / "table/x.parquet").write_text("")
     (tmp_path / "table/_spark_metadata").mkdir()
-    claims.write(tmp_path, known)
-    tables.claim(path, "f", claims.read(tmp_path), has_written=True, into_existing=False)
+    assert tables.claim(path, "f", table, has_written=True, into_existing=False) == table
     with pytest.raises(UserError, match="whose batches have the same numbers"):
-        tables.claim(path, "f", Claims(), has_written=False, into_existing=True)
+        tables.claim(path, "f", None, has_written=False, into_existing=True)
     shutil.rmtree(path)
     with pytest.raises(UserError, match="no longer exists"):
-        tables.claim(path, "f", known, has_written=True, into_existing=False)
-    tables.claim(path, "f", known, has_written=True, into_existing=True)
+        tables.claim(path, "f", table, has_written=True, into_existing=False)
+    assert tables.claim(path, "f", table, has_written=True, into_existing=True) != table
 
 
 def test_columns_of_a_table_may_come_but_not_go() -> None:
-    known = Claims()
-    tables.check_columns("f", {"a": "int", "b": "string"}, known)
-    tables.check_columns("f", {"a": "int", "b": "string", "c": "date"}, known)
+    tables.check_columns("f", {"a": "int", "b": "string"}, {})
+    tables.check_columns("f", {"a": "int", "b": "string", "c": "date"}, {"a": "int", "b": "string"})
     with pytest.raises(UserError) as refusal:
-        tables.check_columns("f", {"a": "bigint", "c": "date"}, known)
+        tables.check_columns("f", {"a": "bigint", "c": "date"}, {"a": "int", "b": "string", "c": "date"})
     assert refusal.value.message.splitlines()[1:] == ["  - a int became bigint", "  - b string was removed"]
 
 

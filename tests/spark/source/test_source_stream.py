@@ -249,6 +249,18 @@ def test_the_broker_restarts(start: Start, barnabas_topic: str) -> None:
         assert query.run() == numbered(5, 5)
 
 
+def test_available_now_that_begins_at_the_end_of_a_busy_topic(start: Start, put: Put) -> None:
+    """Spark asks where it ends first, and then where it begins: records may come in between."""
+    put(numbered(0, 5))
+    query = start()
+    query.stream.stop_at_current_end()
+    put(numbered(5, 3))
+    assert query.drain() == []
+    query.start()
+    query.stream.stop_at_current_end()
+    assert query.drain() == [numbered(5, 3)]
+
+
 def test_available_now_stops_at_what_was_there_also_over_restarts(
     start: Start, put: Put, broker: Broker, topic: str
 ) -> None:

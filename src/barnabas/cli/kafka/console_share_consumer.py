@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from barnabas.cli.connection import Connection, failure
+from barnabas.cli.connection import Connection, check
 from barnabas.cli.kafka.console_options import (
     add_console_options,
     consumer_properties,
@@ -99,9 +99,7 @@ class SharePump:
         for message in messages:
             error = message.error()
             if error is not None:
-                # Negative codes are librdkafka's own, such as a lost connection, after which it reconnects.
-                if error.fatal() or error.code() > 0:
-                    raise failure(error)
+                check(error)
                 continue
             wanted = is_read and (self._limit is None or self.count < self._limit)
             answer = self._release

@@ -143,7 +143,7 @@ def _delete_offsets(cluster: Cluster, group: str, topics: Sequence[str]) -> None
 
 
 def _judge_regex(text: str) -> str:
-    from barnabas.coordinator.regex import compile_regex
+    from barnabas.coordinator.core.regex import compile_regex
     from barnabas.wire.errors import InvalidRegularExpression
 
     try:

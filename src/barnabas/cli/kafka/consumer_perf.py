@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from barnabas.cli.connection import Connection, failure
+from barnabas.cli.connection import Connection, check
 from barnabas.cli.kafka.options import ScriptParser, UsageError, collect_properties, deprecated
 from barnabas.cli.kafka.topics import include_pattern
 
@@ -108,8 +108,7 @@ class _Measurement:
             for message in messages:
                 error = message.error()
                 if error is not None:
-                    if error.fatal() or error.code() > 0:
-                        raise failure(error)
+                    check(error)
                     continue
                 last_record_ms = now_ms
                 self._records += 1

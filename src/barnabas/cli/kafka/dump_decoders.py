@@ -43,7 +43,9 @@ def plain_parser(key_decoder: str, value_decoder: str) -> Parse:
 
 
 def parse_group_record(record: Record) -> tuple[str | None, str | None]:
-    from barnabas.coordinator.group.stored import OffsetRecord, StateRecord, decode_record
+    from barnabas.coordinator.group.classic.stored import StoredGroup
+    from barnabas.coordinator.group.offsets.stored import OffsetRecord
+    from barnabas.coordinator.group.stored import decode_record
 
     if record.key is None:
         return f"Error at offset {record.offset}, skipping. the record has no key", None
@@ -56,10 +58,8 @@ def parse_group_record(record: Record) -> tuple[str | None, str | None]:
         return f"Unknown record type {kind} at offset {record.offset}, skipping.", None
     if isinstance(decoded, OffsetRecord):
         key: dict[str, Any] = {"group": decoded.group_id, "topic": decoded.topic, "partition": decoded.partition}
-    elif isinstance(decoded, StateRecord):
-        key = to_json(decoded.key)
     else:
-        key = {"group": decoded.group_id}
+        key = to_json(decoded.key)
     shown_key = compact({"type": str(kind), "data": key})
     if record.value is None or decoded.value is None:
         return shown_key, "<DELETE>"
@@ -67,7 +67,7 @@ def parse_group_record(record: Record) -> tuple[str | None, str | None]:
     if isinstance(decoded, OffsetRecord):
         data = _offset_json(decoded.value, version)
     else:
-        data = _state_json(decoded.value) if isinstance(decoded, StateRecord) else _group_json(decoded.value)
+        data = _group_json(decoded.value) if isinstance(decoded.value, StoredGroup) else _state_json(decoded.value)
     return shown_key, compact({"version": str(version), "data": data})
 
 

@@ -86,7 +86,7 @@ def _record_line(header: BatchHeader, record: Record, how: SegmentDump) -> str:
 
 
 def _control(record: Record) -> str:
-    from barnabas.raft import control_records as entities
+    from barnabas.raft.core import control_records as entities
 
     kind = decode_control_key(record.key)
     value = record.value or b""

@@ -6,13 +6,12 @@ import io
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 
 from barnabas.cli.errors import CommandFailed
 from barnabas.cli.kafka.group_requests import commit_offsets, committed_offsets, describe_group, words
 from barnabas.cli.kafka.options import ScriptParser, UsageError
-from barnabas.cli.wire_client import EARLIEST, LATEST, Cluster, Partition
-from barnabas.model.quantities import NotADuration, parse_iso_duration_ms
+from barnabas.cli.quantities import iso_duration_ms, time_ms
+from barnabas.cli.wire_client import EARLIEST, LATEST, Cluster, Partition, RequestRefused
 from barnabas.wire.errors import ErrorCode
 
 Plan = dict[Partition, int]
@@ -72,25 +71,8 @@ def parse_partitions(text: str) -> list[Partition]:
         raise UsageError(f"Invalid partition specified in topic arg '{text}'") from error
 
 
-def parse_time_ms(text: str) -> int:
-    """As in Kafka: without a zone it is local time."""
-    try:
-        return int(datetime.fromisoformat(text).timestamp() * 1000)
-    except ValueError as error:
-        raise UsageError(f"{text!r} is not a time", hint="write --to-datetime 2026-01-31T12:00:00.000") from error
-
-
-def parse_duration_ms(text: str) -> int:
-    try:
-        return parse_iso_duration_ms(text)
-    except NotADuration as error:
-        raise UsageError(f"{text!r} is not a duration", hint="write --by-duration P1DT2H30M, or PT10S") from error
-
-
 def _state(cluster: Cluster, group: str) -> str:
     """Offsets may also be set for a group that does not exist, which creates it."""
-    from barnabas.cli.wire_client import RequestRefused
-
     try:
         return describe_group(cluster, group).state
     except RequestRefused as error:
@@ -110,9 +92,10 @@ def _plan(cluster: Cluster, group: str, options: argparse.Namespace) -> Plan:
     if options.to_latest:
         return offsets_at(cluster, partitions, LATEST)
     if options.to_datetime is not None:
-        return offsets_at_time(cluster, partitions, parse_time_ms(options.to_datetime))
+        return offsets_at_time(cluster, partitions, time_ms("--to-datetime", options.to_datetime, failure=UsageError))
     if options.by_duration is not None:
-        return offsets_at_time(cluster, partitions, int(time.time() * 1000) - parse_duration_ms(options.by_duration))
+        ago_ms = iso_duration_ms("--by-duration", options.by_duration, failure=UsageError)
+        return offsets_at_time(cluster, partitions, int(time.time() * 1000) - ago_ms)
     current = {place: found.offset for place, found in committed_offsets(cluster, group).items()}
     if options.to_current:
         missing = [place for place in partitions if place not in current]

@@ -13,7 +13,6 @@ from barnabas.cli.kafka.group_requests import delete_group, words
 from barnabas.cli.kafka.group_reset import (
     offsets_at,
     offsets_at_time,
-    parse_time_ms,
     print_plans,
     topic_partitions,
 )
@@ -36,6 +35,7 @@ from barnabas.cli.kafka.share_requests import (
     list_share_groups,
     share_offsets,
 )
+from barnabas.cli.quantities import time_ms
 from barnabas.cli.wire_client import EARLIEST, LATEST, Cluster, Partition, RequestRefused
 from barnabas.wire.errors import ErrorCode
 
@@ -199,7 +199,7 @@ def _reset(cluster: Cluster, group: str, options: argparse.Namespace) -> None:
     elif options.to_latest:
         plan = offsets_at(cluster, partitions, LATEST)
     else:
-        plan = offsets_at_time(cluster, partitions, parse_time_ms(options.to_datetime))
+        plan = offsets_at_time(cluster, partitions, time_ms("--to-datetime", options.to_datetime, failure=UsageError))
     if options.execute:
         alter_share_offsets(cluster, group, plan)
     print_plans({group: plan})

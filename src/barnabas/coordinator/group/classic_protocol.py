@@ -4,7 +4,11 @@ A consumer group with members handles them (`consumer.classic_members`), an empt
 share group refuses them.
 """
 
-from barnabas.coordinator.decision import Decision, Now
+from barnabas.coordinator.core.decision import Decision, Now
+from barnabas.coordinator.group.classic.heartbeat import heartbeat
+from barnabas.coordinator.group.classic.join import Joining, check_session_timeout, decide_join
+from barnabas.coordinator.group.classic.leave import Left, decide_leave
+from barnabas.coordinator.group.classic.sync import decide_sync
 from barnabas.coordinator.group.consumer import records
 from barnabas.coordinator.group.consumer.classic_members import (
     classic_heartbeat,
@@ -13,15 +17,11 @@ from barnabas.coordinator.group.consumer.classic_members import (
     decide_classic_sync,
 )
 from barnabas.coordinator.group.consumer.group import ConsumerGroup
-from barnabas.coordinator.group.heartbeat import heartbeat
-from barnabas.coordinator.group.join import Joining, check_session_timeout, decide_join
-from barnabas.coordinator.group.leave import decide_leave
 from barnabas.coordinator.group.store import GroupStore
-from barnabas.coordinator.group.sync import decide_sync
 from barnabas.wire.errors import InconsistentGroupProtocol, UnknownMemberId
 from barnabas.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from barnabas.wire.messages.join_group import JoinGroupResponse
-from barnabas.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
+from barnabas.wire.messages.leave_group import LeaveGroupRequest
 from barnabas.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
 
@@ -53,7 +53,7 @@ def any_heartbeat(store: GroupStore, request: HeartbeatRequest, monotonic_ms: in
     return classic_heartbeat(store, group, request, monotonic_ms)
 
 
-def decide_any_leave(store: GroupStore, request: LeaveGroupRequest, now: Now) -> Decision[LeaveGroupResponse]:
+def decide_any_leave(store: GroupStore, request: LeaveGroupRequest, now: Now) -> Decision[Left]:
     group = _consumer_group(store, request.group_id)
     if group is None:
         return decide_leave(store, request, now)

@@ -2,7 +2,7 @@
 
 Durable, changed only by `replay`: `stored_groups`, `modern`, `offsets` and `pending_offsets`. In memory only, changed
 by decisions: `groups` with their members' parked requests, and `timers`. The in-memory state of a classic group is
-ahead of its stored one (see `classic_group`), so replaying its metadata does not change it; a tombstone removes it, and
+ahead of its stored one (see `classic.group`), so replaying its metadata does not change it; a tombstone removes it, and
 an offset committed to an unknown group creates one without members. Modern groups (consumer groups of KIP-848, share
 groups) have only durable state.
 
@@ -10,32 +10,24 @@ A group id is in `groups` or in `modern`, never in both: the last record in the 
 """
 
 import base64
-import random
 import uuid
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
-from barnabas.coordinator.decision import Decision
-from barnabas.coordinator.group.classic_group import ClassicGroup
-from barnabas.coordinator.group.group_configs import GroupConfigs
-from barnabas.coordinator.group.member import Member, session_key
-from barnabas.coordinator.group.modern.group import ModernGroup
-from barnabas.coordinator.group.modern.topics import TopicCatalog
-from barnabas.coordinator.group.pending_offsets import PendingOffsets
-from barnabas.coordinator.group.settings import GroupSettings
-from barnabas.coordinator.group.states import DEAD
-from barnabas.coordinator.group.stored import (
-    NO_TIMESTAMP,
-    TEXT_BYTES_MAX,
-    CommittedOffset,
-    GroupRecord,
-    OffsetRecord,
-    StoredGroup,
-    TopicOffsets,
-)
-from barnabas.coordinator.timers import Timers
+from barnabas.coordinator.core.decision import Decision
+from barnabas.coordinator.core.timers import Timers
+from barnabas.coordinator.group.classic.group import ClassicGroup
+from barnabas.coordinator.group.classic.sessions import discard
+from barnabas.coordinator.group.classic.stored import StoredGroup
+from barnabas.coordinator.group.common.configs import GroupConfigs
+from barnabas.coordinator.group.common.modern_group import ModernGroup
+from barnabas.coordinator.group.common.record_format import TEXT_BYTES_MAX
+from barnabas.coordinator.group.common.settings import GroupSettings
+from barnabas.coordinator.group.common.topics import TopicCatalog
+from barnabas.coordinator.group.offsets.pending import PendingOffsets
+from barnabas.coordinator.group.offsets.stored import NO_TIMESTAMP, CommittedOffset
 from barnabas.metadata.image import EMPTY_IMAGE
-from barnabas.wire.errors import KafkaError, UnknownMemberId
+from barnabas.wire.errors import UnknownMemberId
 
 # A member id begins with the client id, and must fit into a stored record even with multi-byte characters.
 PREFIX_CHARACTERS_MAX = TEXT_BYTES_MAX // 4 - 40
@@ -47,14 +39,14 @@ class GroupStore:
     def __init__(
         self,
         settings: GroupSettings,
-        randomness: random.Random,
+        random_bytes: Callable[[int], bytes],
         catalog: TopicCatalog | None = None,
         configs: GroupConfigs | None = None,
     ) -> None:
         self.settings = settings
         self.configs = GroupConfigs(settings) if configs is None else configs
         self.catalog = TopicCatalog(lambda: EMPTY_IMAGE) if catalog is None else catalog
-        self._random = randomness
+        self._random_bytes = random_bytes
         self.stored_groups: dict[str, StoredGroup] = {}
         self.offsets: dict[str, OffsetsByTopic] = {}
         self.pending_offsets = PendingOffsets()
@@ -64,24 +56,20 @@ class GroupStore:
         self.jobs: set[Hashable] = set()
         """In memory only, changed by the shell: the keys of running jobs."""
 
-    # --- durable
+    def group(self, group_id: str) -> ClassicGroup | ModernGroup[Any] | None:
+        """Of any type."""
+        return self.groups.get(group_id) or self.modern.get(group_id)
 
-    def replay_group(self, record: GroupRecord) -> None:
-        if record.value is None:
-            self.stored_groups.pop(record.group_id, None)
-            self._end(record.group_id)
-            return
-        self.modern.pop(record.group_id, None)
-        self.stored_groups[record.group_id] = record.value
-        group = self.groups.get(record.group_id)
-        if record.value.members and (group is None or not group.members):
-            # It was a consumer group until now, so there is no in-memory state.
-            self.groups[record.group_id] = ClassicGroup.from_stored(record.group_id, record.value)
+    def all_groups(self) -> Iterator[ClassicGroup | ModernGroup[Any]]:
+        yield from self.groups.values()
+        yield from self.modern.values()
+
+    # --- durable
 
     def put_modern(self, group: ModernGroup[Any]) -> None:
         """The group is a modern one from now on. A classic one of the same id is removed."""
         self.stored_groups.pop(group.group_id, None)
-        self._end(group.group_id)
+        self.end(group.group_id)
         self.modern[group.group_id] = group
 
     def remove_modern(self, group_id: str) -> None:
@@ -89,91 +77,23 @@ class GroupStore:
         if self.modern.pop(group_id, None) is not None and is_needed:
             self.groups.setdefault(group_id, ClassicGroup(group_id, NO_TIMESTAMP))
 
-    def replay_offsets(self, record: TopicOffsets) -> None:
-        group_id, topic, offsets = record
-        if self.pending_offsets:
-            for partition in offsets:
-                self.pending_offsets.supersede(group_id, topic, partition)
-        self.offsets.setdefault(group_id, {}).setdefault(topic, {}).update(offsets)
-        self._ensure_group(group_id)
-
-    def replay_offset(self, record: OffsetRecord) -> None:
-        if self.pending_offsets:
-            place = record[:3]
-            if record.value is None:
-                self.pending_offsets.forget(*place)
-            else:
-                self.pending_offsets.supersede(*place)
-        self._put_offset(record)
-
-    def replay_pending_offset(self, producer_id: int, record: OffsetRecord) -> None:
-        if record.value is None:  # offsets are never deleted in a transaction
-            return
-        self.pending_offsets.put(producer_id, record)
-        self._ensure_group(record.group_id)
-
-    def replay_transaction_end(self, producer_id: int, *, commit: bool) -> None:
-        for record in self.pending_offsets.end(producer_id, commit=commit):
-            self._put_offset(record)
-
-    def _ensure_group(self, group_id: str) -> None:
+    def ensure_group(self, group_id: str) -> None:
         if group_id not in self.groups and group_id not in self.modern:
             self.groups[group_id] = ClassicGroup(group_id, NO_TIMESTAMP)
-
-    def _put_offset(self, record: OffsetRecord) -> None:
-        if record.value is not None:
-            by_topic = self.offsets.setdefault(record.group_id, {})
-            by_topic.setdefault(record.topic, {})[record.partition] = record.value
-            self._ensure_group(record.group_id)
-            return
-        by_topic = self.offsets.get(record.group_id, {})
-        partitions = by_topic.get(record.topic, {})
-        partitions.pop(record.partition, None)
-        if not partitions:
-            by_topic.pop(record.topic, None)
-        if not by_topic:
-            self.offsets.pop(record.group_id, None)
 
     # --- in memory only
 
     def new_member_id(self, prefix: str) -> str:
-        return f"{prefix[:PREFIX_CHARACTERS_MAX]}-{uuid.UUID(int=self._random.getrandbits(128), version=4)}"
+        return f"{prefix[:PREFIX_CHARACTERS_MAX]}-{uuid.UUID(bytes=self._random_bytes(16), version=4)}"
 
     def new_modern_member_id(self) -> str:
         """Like Kafka's: a random UUID in 22 characters."""
-        return base64.urlsafe_b64encode(self._random.randbytes(16)).decode().rstrip("=")
+        return base64.urlsafe_b64encode(self._random_bytes(16)).decode().rstrip("=")
 
-    def keep_session(self, member: Member, monotonic_ms: int) -> None:
-        self.timers.set(member.session_key, monotonic_ms + member.session_timeout_ms)
-
-    def remove_member(self, group: ClassicGroup, member_id: str, decision: Decision[Any]) -> None:
-        """Remove a member or a pending id, and answer its parked requests. It may join again."""
-        self.timers.cancel(session_key(group.group_id, member_id))
-        member = group.remove(member_id)
-        if member is not None:
-            gone = UnknownMemberId(f"{member_id} is no longer a member of group {group.group_id}")
-            self.dismiss(member, gone, decision)
-
-    def dismiss(self, member: Member, error: KafkaError, decision: Decision[Any]) -> None:
-        decision.release(member.awaiting_join, error)
-        decision.release(member.awaiting_sync, error)
-
-    def discard(self, group: ClassicGroup, error: KafkaError, now_ms: int, decision: Decision[Any]) -> None:
-        """Remove the group, and answer its parked requests."""
-        self.groups.pop(group.group_id, None)
-        self.timers.cancel(group.join_key)
-        self.timers.cancel(group.sync_key)
-        for pending_id in group.pending_joins:
-            self.timers.cancel(session_key(group.group_id, pending_id))
-        for member in group.members.values():
-            self.timers.cancel(member.session_key)
-            self.dismiss(member, error, decision)
-        group.transition_to(DEAD, now_ms)
-
-    def _end(self, group_id: str) -> None:
+    def end(self, group_id: str) -> None:
         """Only empty groups are deleted, so there are no parked requests. Pending member ids become unknown."""
         group = self.groups.get(group_id)
         if group is not None:
-            self.discard(
-                group, UnknownMemberId(f"group {group_id} was deleted"), group.state_timestamp_ms, Decision(None)
+            discard(
+                self, group, UnknownMemberId(f"group {group_id} was deleted"), group.state_timestamp_ms, Decision(None)
             )

@@ -8,7 +8,7 @@ update.
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from typing import Protocol, cast
 
-from barnabas.coordinator.ports import (
+from barnabas.coordinator.core.ports import (
     CoordinatorLog,
     EndMarker,
     KeyValue,

@@ -16,8 +16,9 @@ from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from barnabas.coordinator.decision import Decision, Now, Release
-from barnabas.coordinator.ports import KeyValue
+from barnabas.coordinator.core.decision import Decision, Now, Release
+from barnabas.coordinator.core.ports import KeyValue
+from barnabas.coordinator.core.timers import Timers
 from barnabas.coordinator.share.settings import ShareCoordinatorSettings
 from barnabas.coordinator.share.stored import (
     ShareStateRecord,
@@ -28,7 +29,6 @@ from barnabas.coordinator.share.stored import (
     decode_record,
     encode_record,
 )
-from barnabas.coordinator.timers import Timers
 from barnabas.model import NO_EPOCH
 from barnabas.model.share import (
     DELIVERY_COMPLETE_UNKNOWN,

@@ -8,7 +8,7 @@ before the last snapshots can be deleted.
 import uuid
 from typing import Any, Final, NamedTuple
 
-from barnabas.coordinator.ports import KeyValue
+from barnabas.coordinator.core.ports import KeyValue
 from barnabas.model.share import SharePartitionKey, StateBatch
 from barnabas.wire.codec import decode, encode
 from barnabas.wire.errors import CorruptMessage

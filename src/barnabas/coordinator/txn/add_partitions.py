@@ -7,7 +7,7 @@ partition itself; older clients add it, and the broker verifies that.
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from barnabas.coordinator.decision import Decision, Now
+from barnabas.coordinator.core.decision import Decision, Now
 from barnabas.coordinator.txn.states import COMPLETING, IDLE, ONGOING
 from barnabas.coordinator.txn.store import TransactionStore
 from barnabas.coordinator.txn.transaction import Transaction

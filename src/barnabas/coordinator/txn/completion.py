@@ -4,10 +4,10 @@ Once Prepare is committed the outcome is final, and the shell sends the markers 
 they are sent again: a second marker does no harm, since the transaction is no longer open in the partition.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from barnabas.coordinator.decision import Decision, Now
-from barnabas.coordinator.ports import EndMarker
+from barnabas.coordinator.core.decision import Decision, Now
+from barnabas.coordinator.core.ports import EndMarker
 from barnabas.coordinator.txn.states import (
     COMPLETE_ABORT,
     COMPLETE_COMMIT,
@@ -34,6 +34,12 @@ class Completion(NamedTuple):
     transactional_id: str
     marker: EndMarker
     partitions: frozenset[TopicPartition]
+
+
+def prepare(store: TransactionStore, transactional_id: str, outcome: Transaction, decision: Decision[Any]) -> None:
+    """Once the record is committed the outcome is final, and the shell completes the transaction."""
+    decision.records.append(store.record(transactional_id, outcome))
+    decision.sends.append(completion_of(store, transactional_id, outcome))
 
 
 def completion_of(store: TransactionStore, transactional_id: str, prepared: Transaction) -> Completion:
@@ -84,25 +90,19 @@ def completed(prepared: Transaction, now_ms: int) -> Transaction:
     )
 
 
-def fenced(store: TransactionStore, transaction: Transaction, now: Now) -> Transaction | None:
-    """Abort an ongoing transaction and fence its producer.
-
-    None: the epochs of its producer id are used up, and no new producer id is available.
-    """
+def fenced(store: TransactionStore, transaction: Transaction, now: Now) -> Transaction:
+    """Abort an ongoing transaction and fence its producer."""
     client_version = store.transaction_version()
     if client_version < EPOCH_BUMP_SINCE:
         bumped = transaction._replace(
             producer_epoch=min(transaction.producer_epoch + 1, EPOCH_MAX), last_producer_epoch=NO_EPOCH
         )
         return prepared(bumped, PREPARE_ABORT, client_version=0, now_ms=now.wall_ms)
-    next_producer_id = store.producer_id_after(transaction)
-    if next_producer_id is None:
-        return None
     return prepared(
         transaction,
         PREPARE_ABORT,
         client_version=client_version,
-        next_producer_id=next_producer_id,
+        next_producer_id=store.producer_id_after(transaction),
         now_ms=now.wall_ms,
     )
 

@@ -4,12 +4,12 @@ import datetime
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from barnabas.coordinator.regex import Regex
+from barnabas.coordinator.core.regex import Regex
 from barnabas.coordinator.txn.states import TransactionState as State
 from barnabas.coordinator.txn.store import TransactionStore
 from barnabas.coordinator.txn.stored import by_topic
 from barnabas.coordinator.txn.transaction import Transaction
-from barnabas.wire.errors import ErrorCode, TransactionalIdNotFound
+from barnabas.wire.errors import TransactionalIdNotFound
 from barnabas.wire.messages import describe_transactions, list_transactions
 
 _EPOCH = datetime.datetime.fromtimestamp(0, datetime.UTC)
@@ -61,7 +61,7 @@ def ids_matching(pattern: str, transactional_ids: Collection[str]) -> frozenset[
 def described(store: TransactionStore, transactional_id: str) -> describe_transactions.TransactionState:
     transaction = store.transactions.get(transactional_id)
     if transaction is None:
-        return describe_error(transactional_id, TransactionalIdNotFound.code)
+        raise TransactionalIdNotFound(f"{transactional_id} is not known")
     return describe_transactions.TransactionState(
         transactional_id=transactional_id,
         transaction_state=transaction.state.value,
@@ -73,10 +73,4 @@ def described(store: TransactionStore, transactional_id: str) -> describe_transa
             describe_transactions.TopicData(topic=topic, partitions=partitions)
             for topic, partitions in by_topic(transaction.partitions)
         ),
-    )
-
-
-def describe_error(transactional_id: str, code: ErrorCode) -> describe_transactions.TransactionState:
-    return describe_transactions.TransactionState(
-        transactional_id=transactional_id, error_code=code, transaction_start_time=_EPOCH
     )

@@ -14,10 +14,9 @@ failed can't know whether it began one.
 
 from typing import NamedTuple
 
-from barnabas.coordinator.decision import Decision, Now
+from barnabas.coordinator.core.decision import Decision, Now
 from barnabas.coordinator.txn.add_partitions import of_producer, still_completing
-from barnabas.coordinator.txn.completion import completed, completion_of, prepared
-from barnabas.coordinator.txn.init_producer_id import PRODUCER_ID_NEEDED, ProducerIdNeeded
+from barnabas.coordinator.txn.completion import completed, prepare, prepared
 from barnabas.coordinator.txn.states import (
     COMPLETE_ABORT,
     COMPLETE_COMMIT,
@@ -45,7 +44,7 @@ class EndTxn(NamedTuple):
     client_version: int
 
 
-Ended = Decision[ProducerIdAndEpoch | ProducerIdNeeded]
+Ended = Decision[ProducerIdAndEpoch]
 """Responds with the id and epoch for the next transaction."""
 
 
@@ -87,10 +86,7 @@ def _end_with_epoch_bump(store: TransactionStore, request: EndTxn, transaction: 
         raise _not_possible(request, transaction)
     if state is not ONGOING and request.commit:
         raise _not_possible(request, transaction)
-    next_producer_id = store.producer_id_after(transaction)
-    if next_producer_id is None:
-        return Decision(PRODUCER_ID_NEEDED)
-    return _decided(store, request, transaction, next_producer_id, now)
+    return _decided(store, request, transaction, store.producer_id_after(transaction), now)
 
 
 def _decided(
@@ -103,11 +99,9 @@ def _decided(
         next_producer_id=next_producer_id,
         now_ms=now.wall_ms,
     )
-    return Decision(
-        completed(outcome, now.wall_ms).producer,
-        [store.record(request.transactional_id, outcome)],
-        sends=[completion_of(store, request.transactional_id, outcome)],
-    )
+    decision = Decision(completed(outcome, now.wall_ms).producer)
+    prepare(store, request.transactional_id, outcome, decision)
+    return decision
 
 
 def _not_possible(request: EndTxn, transaction: Transaction) -> InvalidTxnState:

@@ -10,8 +10,8 @@ It is fenced unless that is the latest epoch, or the one before, if the latest m
 
 from typing import NamedTuple
 
-from barnabas.coordinator.decision import Decision, Now
-from barnabas.coordinator.txn.completion import completion_of, fenced
+from barnabas.coordinator.core.decision import Decision, Now
+from barnabas.coordinator.txn.completion import fenced, prepare
 from barnabas.coordinator.txn.states import COMPLETING, EMPTY, ONGOING
 from barnabas.coordinator.txn.store import TransactionStore
 from barnabas.coordinator.txn.transaction import (
@@ -39,23 +39,11 @@ class InitProducerId(NamedTuple):
     keep_prepared: bool = False
 
 
-class ProducerIdNeeded(NamedTuple):
-    """Not an answer: the shell must refill the producer ids and decide again."""
-
-
-PRODUCER_ID_NEEDED = ProducerIdNeeded()
-
-
-def decide_init_producer_id(
-    store: TransactionStore, request: InitProducerId, now: Now
-) -> Decision[ProducerIdAndEpoch | ProducerIdNeeded]:
+def decide_init_producer_id(store: TransactionStore, request: InitProducerId, now: Now) -> Decision[ProducerIdAndEpoch]:
     timeout_ms = _timeout_ms(store, request)
     transaction = store.transactions.get(request.transactional_id)
     if transaction is None:
-        producer_id = store.producer_ids.take()
-        if producer_id is None:
-            return Decision(PRODUCER_ID_NEEDED)
-        transaction = Transaction(producer_id, NO_EPOCH, timeout_ms, last_update_ms=now.wall_ms)
+        transaction = Transaction(store.new_producer_id(), NO_EPOCH, timeout_ms, last_update_ms=now.wall_ms)
     if transaction.state in COMPLETING:
         raise ConcurrentTransactions(
             f"the last transaction of {request.transactional_id} is still being completed; try again"
@@ -66,11 +54,8 @@ def decide_init_producer_id(
     if transaction.state is ONGOING:
         return _abort_first(store, request.transactional_id, transaction, now)
     if transaction.is_epoch_exhausted and (expected is None or expected.producer_epoch == transaction.producer_epoch):
-        producer_id = store.producer_ids.take()
-        if producer_id is None:
-            return Decision(PRODUCER_ID_NEEDED)
         last_epoch = NO_EPOCH if expected is None else transaction.producer_epoch
-        producer = ProducerIdAndEpoch(producer_id, 0)
+        producer = ProducerIdAndEpoch(store.new_producer_id(), 0)
     else:
         producer, last_epoch = _next_epoch(request.transactional_id, transaction, expected)
     initialised = transaction.moved_to(
@@ -126,12 +111,8 @@ def _next_epoch(
 
 def _abort_first(
     store: TransactionStore, transactional_id: str, transaction: Transaction, now: Now
-) -> Decision[ProducerIdAndEpoch | ProducerIdNeeded]:
-    aborted = fenced(store, transaction, now)
-    if aborted is None:
-        return Decision(PRODUCER_ID_NEEDED)
-    return Decision(
-        ConcurrentTransactions(f"the open transaction of {transactional_id} is being aborted; try again"),
-        [store.record(transactional_id, aborted)],
-        sends=[completion_of(store, transactional_id, aborted)],
-    )
+) -> Decision[ProducerIdAndEpoch]:
+    aborting = ConcurrentTransactions(f"the open transaction of {transactional_id} is being aborted; try again")
+    decision: Decision[ProducerIdAndEpoch] = Decision(aborting)
+    prepare(store, transactional_id, fenced(store, transaction, now), decision)
+    return decision

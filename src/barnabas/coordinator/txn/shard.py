@@ -2,8 +2,8 @@
 
 from collections.abc import Hashable, Sequence
 
-from barnabas.coordinator.decision import Decision, Now, Release
-from barnabas.coordinator.ports import KeyValue
+from barnabas.coordinator.core.decision import Decision, Now, Release
+from barnabas.coordinator.core.ports import KeyValue
 from barnabas.coordinator.txn.completion import completion_of
 from barnabas.coordinator.txn.states import COMPLETING
 from barnabas.coordinator.txn.store import TIMEOUTS, TransactionStore

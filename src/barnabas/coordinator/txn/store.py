@@ -6,9 +6,9 @@ transactional id has its whole state. In memory only: `timers`.
 
 from collections.abc import Callable
 
-from barnabas.coordinator.decision import Now
-from barnabas.coordinator.ports import ProducerIds
-from barnabas.coordinator.timers import Timers
+from barnabas.coordinator.core.decision import Now
+from barnabas.coordinator.core.ports import ProducerIds
+from barnabas.coordinator.core.timers import Timers
 from barnabas.coordinator.txn.settings import TransactionSettings
 from barnabas.coordinator.txn.states import ONGOING
 from barnabas.coordinator.txn.stored import TransactionRecord, value_version
@@ -16,6 +16,10 @@ from barnabas.coordinator.txn.transaction import NO_PRODUCER_ID, Transaction
 
 TIMEOUTS = ("timeouts",)
 EXPIRY = ("expiry",)
+
+
+class ProducerIdNeeded(Exception):
+    """There are no producer ids left: the shell must refill them and decide again."""
 
 
 class TransactionStore:
@@ -41,9 +45,15 @@ class TransactionStore:
     def record(self, transactional_id: str, transaction: Transaction | None) -> TransactionRecord:
         return TransactionRecord(transactional_id, transaction, value_version(self.transaction_version()))
 
-    def producer_id_after(self, transaction: Transaction) -> int | None:
-        """A new id if the next epoch is the last one, -1 if epochs are left, None if `refill` is needed first."""
-        return self.producer_ids.take() if transaction.is_epoch_exhausted else NO_PRODUCER_ID
+    def new_producer_id(self) -> int:
+        producer_id = self.producer_ids.take()
+        if producer_id is None:
+            raise ProducerIdNeeded
+        return producer_id
+
+    def producer_id_after(self, transaction: Transaction) -> int:
+        """A new id if the next epoch is the last one, -1 if epochs are left."""
+        return self.new_producer_id() if transaction.is_epoch_exhausted else NO_PRODUCER_ID
 
     def replay(self, record: TransactionRecord) -> None:
         transactional_id, transaction, _ = record

@@ -7,7 +7,7 @@ has tagged fields for what transaction.version 1 and 2 add; below that version 0
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
-from barnabas.coordinator.ports import KeyValue
+from barnabas.coordinator.core.ports import KeyValue
 from barnabas.coordinator.txn.states import EMPTY, STATE_NUMBERS, STATES
 from barnabas.coordinator.txn.transaction import NO_PRODUCER_ID, Transaction
 from barnabas.model import TopicPartition

@@ -6,10 +6,10 @@ example because a thousand producers died together, they are handled in batches.
 
 from typing import Final
 
-from barnabas.coordinator.decision import Decision, Now
-from barnabas.coordinator.txn.completion import completion_of, fenced
+from barnabas.coordinator.core.decision import Decision, Now
+from barnabas.coordinator.txn.completion import fenced, prepare
 from barnabas.coordinator.txn.states import IDLE
-from barnabas.coordinator.txn.store import EXPIRY, TIMEOUTS, TransactionStore
+from barnabas.coordinator.txn.store import EXPIRY, TIMEOUTS, ProducerIdNeeded, TransactionStore
 from barnabas.coordinator.txn.transaction import TIMEOUT_MS_NEVER, Transaction
 
 PRODUCER_ID_WAIT_MS: Final = 100
@@ -32,12 +32,10 @@ def decide_timeouts(store: TransactionStore, now: Now) -> Decision[None]:
         if len(decision.records) == ABORTED_AT_ONCE_MAX:
             store.timers.set(TIMEOUTS, now.monotonic_ms + REST_MS)
             break
-        aborted = fenced(store, transaction, now)
-        if aborted is None:
+        try:
+            prepare(store, transactional_id, fenced(store, transaction, now), decision)
+        except ProducerIdNeeded:
             store.timers.set(TIMEOUTS, now.monotonic_ms + PRODUCER_ID_WAIT_MS)
-            continue
-        decision.records.append(store.record(transactional_id, aborted))
-        decision.sends.append(completion_of(store, transactional_id, aborted))
     if len(store.ongoing) > len(decision.records):
         store.schedule_timeouts(now)
     return decision

@@ -12,7 +12,6 @@ from barnabas.metadata.configs.effective import (
     effective_topic_config,
     effective_topic_configs,
 )
-from barnabas.metadata.configs.properties import parse_properties
 from barnabas.metadata.configs.topic import TOPIC_CONFIGS
 from barnabas.metadata.configs.topic_settings import TopicSettings, resolve_topic_settings
 from barnabas.metadata.configs.validation import (
@@ -42,7 +41,6 @@ __all__ = [
     "effective_topic_config",
     "effective_topic_configs",
     "find_broker_config",
-    "parse_properties",
     "parse_value",
     "resolve_topic_settings",
     "validate_broker_properties",

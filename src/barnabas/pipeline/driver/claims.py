@@ -4,27 +4,28 @@ Kept in `outputs.json` beside the checkpoints. A checkpoint and an output belong
 same name, or another version's table, rows would be missing or duplicated, unnoticed.
 """
 
-import os
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
 
+from barnabas.portable.replacement import replace_file
 from barnabas.spark.errors import UserError
 
 FILE_NAME = "outputs.json"
 
 
-@dataclass
+@dataclass(frozen=True)
 class Claims:
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     """Identifies the folder, also in the record of which folder runs the version (`owner`)."""
-    topics: dict[str, str] = field(default_factory=dict)
+    topics: Mapping[str, str] = field(default_factory=dict)
     """By name, the topic's id, which changes when it is deleted and created again."""
-    tables: dict[str, str] = field(default_factory=dict)
+    tables: Mapping[str, str] = field(default_factory=dict)
     """By path, a random id that is also in the table's folder."""
-    columns: dict[str, dict[str, str]] = field(default_factory=dict)
+    columns: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """By flow, the columns that a table has: name and type."""
 
 
@@ -43,6 +44,5 @@ def read(state_folder: Path) -> Claims:
 
 def write(state_folder: Path, claims: Claims) -> None:
     state_folder.mkdir(parents=True, exist_ok=True)
-    temporary = state_folder / f".{FILE_NAME}.{os.getpid()}"
-    temporary.write_bytes(msgspec.json.format(msgspec.json.encode(claims), indent=2) + b"\n")
-    temporary.replace(state_folder / FILE_NAME)
+    content = msgspec.json.format(msgspec.json.encode(claims), indent=2) + b"\n"
+    replace_file(state_folder / FILE_NAME, content, sync=True)

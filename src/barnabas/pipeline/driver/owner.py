@@ -16,8 +16,7 @@ import msgspec
 from barnabas.client.cluster import Cluster
 from barnabas.client.transaction import Transactions
 from barnabas.client.transaction_writer import TransactionWriter
-from barnabas.pipeline.driver import claims as all_claims
-from barnabas.pipeline.driver.claims import Claims
+from barnabas.pipeline.driver import claims
 from barnabas.pipeline.location import FIRST_VERSION
 from barnabas.pipeline.project.model import Project
 from barnabas.pipeline.status import this_host
@@ -41,10 +40,10 @@ class Owner(msgspec.Struct, frozen=True):
         return Path(self.state_folder).parent.parent
 
 
-def check(cluster: Cluster, project: Project, version: str, claims: Claims) -> None:
-    """Refuse to run a version that another folder runs."""
+def check(cluster: Cluster, project: Project, version: str, folder_id: str) -> None:
+    """Refuse to run a version that another folder runs. `folder_id`: that of this folder."""
     owner = _read(cluster, project, version)
-    if owner is None or not _is_another(owner, project.state_folder(version), claims):
+    if owner is None or not _is_another(owner, project.state_folder(version), folder_id):
         return
     flag = "" if version == FIRST_VERSION else f" --version {version}"
     since = datetime.fromtimestamp(owner.since_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M")
@@ -56,11 +55,11 @@ def check(cluster: Cluster, project: Project, version: str, claims: Claims) -> N
     )
 
 
-def register(cluster: Cluster, project: Project, version: str, claims: Claims, *, take_over: bool) -> None:
-    """Record that this folder runs the version. `claims` are already stored in the folder."""
+def register(cluster: Cluster, project: Project, version: str, folder_id: str, *, take_over: bool) -> None:
+    """Record that this folder runs the version. Its id is already stored in the folder."""
     state_folder = os.path.abspath(project.state_folder(version))
     known = _read(cluster, project, version)
-    if known is not None and (known.id, known.host, known.state_folder) == (claims.id, this_host(), state_folder):
+    if known is not None and (known.id, known.host, known.state_folder) == (folder_id, this_host(), state_folder):
         return
     metadata_topic.create(cluster)
     transactions = Transactions(cluster)
@@ -68,16 +67,16 @@ def register(cluster: Cluster, project: Project, version: str, claims: Claims, *
     # the other cannot commit.
     producer = transactions.take_over(_transactional_id(project, version), timeout_ms=_TRANSACTION_TIMEOUT_MS)
     if not take_over:
-        check(cluster, project, version, claims)
-    owner = Owner(claims.id, this_host(), state_folder, int(time.time() * 1000))
+        check(cluster, project, version, folder_id)
+    owner = Owner(folder_id, this_host(), state_folder, int(time.time() * 1000))
     writer = TransactionWriter(cluster, transactions, producer)
     metadata_topic.write(writer, [(_key(project, version), msgspec.json.encode(owner))])
     writer.commit()
 
 
-def _is_another(owner: Owner, state_folder: Path, claims: Claims) -> bool:
+def _is_another(owner: Owner, state_folder: Path, folder_id: str) -> bool:
     if owner.host != this_host():
-        return owner.id != claims.id
+        return owner.id != folder_id
     if Path(owner.state_folder) == Path(os.path.abspath(state_folder)):
         return False  # its state may have been removed to start from scratch
     # Another folder on this machine. If that one still exists, it is a different project, or this one is a copy of it.
@@ -86,7 +85,7 @@ def _is_another(owner: Owner, state_folder: Path, claims: Claims) -> bool:
 
 def _id_in(state_folder: Path) -> str | None:
     try:
-        return all_claims.read(state_folder).id
+        return claims.read(state_folder).id
     except UserError:
         return None
 

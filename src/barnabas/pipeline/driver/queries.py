@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.pipeline.driver.failures import classify
 from barnabas.pipeline.driver.outputs import dead_letter_query_name, group_of, output_of, without_metadata
@@ -15,7 +15,14 @@ from barnabas.pipeline.flow.plan import Plan, origins_of_dead_letters, plan
 from barnabas.pipeline.project.model import ConsoleOutput, Flow, Mode, Project, TableOutput, TopicOutput
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class PlannedQueries(NamedTuple):
+    of_flows: list[FlowQuery]
+    of_dead_letters: list[FlowQuery]
+    columns: dict[str, dict[str, str]]
+    """Of the flows that write tables: the type of each column, by name."""
 
 
 @dataclass(frozen=True)
@@ -31,21 +38,20 @@ class QueryPlanner:
     say: Callable[[str], None]
     silence_logs: Callable[[], None]
 
-    def all(self, flows: Sequence[Flow], columns: dict[str, dict[str, str]]) -> list[FlowQuery]:
-        """`columns`: filled with the columns of the flows that write tables."""
-        found = [self._flow(flow, columns) for flow in flows]
-        return found + [self._dead_letters(name) for name in origins_of_dead_letters(self.project)]
+    def all(self, flows: Sequence[Flow]) -> PlannedQueries:
+        found = [(flow, *self._flow(flow)) for flow in flows]
+        return PlannedQueries(
+            [query for _, query, _ in found],
+            [self._dead_letters(name) for name in origins_of_dead_letters(self.project)],
+            {flow.name: _columns(frame) for flow, _, frame in found if isinstance(flow.output, TableOutput)},
+        )
 
-    def _flow(self, flow: Flow, columns: dict[str, dict[str, str]]) -> FlowQuery:
+    def _flow(self, flow: Flow) -> "tuple[FlowQuery, DataFrame]":
         frame = self._plan(part_for(self.project, [flow.name]), flow.name).flows[flow.name]
-        output = output_of(flow, self.version)
-        if isinstance(output, TableOutput):
-            columns[flow.name] = {
-                each.name: each.dataType.simpleString() for each in without_metadata(frame).schema.fields
-            }
         refuse_unsupported(self.spark, frame, mode_of(flow), flow.name)
+        output = output_of(flow, self.version)
         start = flow_start(self.project, frame, output, flow.name, self._settings(flow.name, flow))
-        return self._query(flow.name, start)
+        return self._query(flow.name, start), frame
 
     def _dead_letters(self, origin: str) -> FlowQuery:
         """Of a source or a flow. Dead letters of a flow are written in the flow's output mode."""
@@ -73,6 +79,10 @@ class QueryPlanner:
             say=self.say,
             silence_logs=self.silence_logs,
         )
+
+
+def _columns(frame: "DataFrame") -> dict[str, str]:
+    return {each.name: each.dataType.simpleString() for each in without_metadata(frame).schema.fields}
 
 
 def mode_of(flow: Flow) -> Mode:

@@ -3,7 +3,7 @@
 import signal
 import threading
 from collections.abc import Callable
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Self
 
 _WATCHED = (signal.SIGINT, signal.SIGTERM)
@@ -29,9 +29,7 @@ class StopSignals:
             before = signal.signal(number, self._on_signal)
             self._before.setdefault(number, before)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         for number, before in self._before.items():
             signal.signal(number, before)  # type: ignore[arg-type]  # what signal() gave
 

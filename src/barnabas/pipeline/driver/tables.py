@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from barnabas.pipeline.driver.claims import Claims
 from barnabas.spark.errors import UserError
 
 if TYPE_CHECKING:
@@ -26,12 +25,14 @@ def is_local(path: str) -> bool:
     return "://" not in path and not path.startswith("file:")
 
 
-def claim(path: str, flow: str, claims: Claims, *, has_written: bool, into_existing: bool) -> None:
-    """Take a local table for this version, or refuse one that is not its own."""
-    folder, claimed = Path(path), claims.tables.get(path)
-    mark = _mark(folder)
-    if claimed is not None and mark == claimed:
-        return
+def claim(path: str, flow: str, claimed: str | None, *, has_written: bool, into_existing: bool) -> str:
+    """Take a local table for this version, or refuse one that is not its own.
+
+    `claimed`: the id under which the version has taken it before. Returns the id.
+    """
+    folder = Path(path)
+    if claimed is not None and _mark(folder) == claimed:
+        return claimed
     if not into_existing:
         if claimed is not None and has_written:
             raise _gone(path, flow, "was replaced by another one" if _has_files(folder) else "no longer exists")
@@ -47,22 +48,22 @@ def claim(path: str, flow: str, claims: Claims, *, has_written: bool, into_exist
     folder.mkdir(parents=True, exist_ok=True)
     claimed = uuid.uuid4().hex
     (folder / MARK_FILE).write_text(json.dumps({"flow": flow, "table": claimed}) + "\n")
-    claims.tables[path] = claimed
+    return claimed
 
 
 def claim_remote(
-    session: "SparkSession", path: str, flow: str, claims: Claims, *, has_written: bool, into_existing: bool
-) -> None:
+    session: "SparkSession", path: str, flow: str, claimed: str | None, *, has_written: bool, into_existing: bool
+) -> str:
     """The same for a table on a file system that only Spark can reach. There is no marker file, so less is checked."""
     jvm: Any = session._jvm
     folder = jvm.org.apache.hadoop.fs.Path(path)
     files = folder.getFileSystem(session._jsparkSession.sessionState().newHadoopConf())
     has_files = bool(files.exists(folder)) and len(files.listStatus(folder)) > 0
-    if not into_existing and has_files and path not in claims.tables:
+    if not into_existing and has_files and claimed is None:
         raise _foreign(path, flow)
     if not into_existing and not has_files and has_written:
         raise _gone(path, flow, "no longer exists")
-    claims.tables[path] = ""
+    return ""
 
 
 def _foreign(path: str, flow: str) -> UserError:
@@ -80,21 +81,18 @@ def _gone(path: str, flow: str, what: str) -> UserError:
     )
 
 
-def check_columns(flow: str, columns: Mapping[str, str], claims: Claims) -> None:
+def check_columns(flow: str, columns: Mapping[str, str], known: Mapping[str, str]) -> None:
     """A table keeps its columns: new ones may be added, but none removed or changed, or the table cannot be read."""
-    known = claims.columns.get(flow)
-    if known is not None:
-        differences = [
-            f"  - {name} {kind} " + ("was removed" if name not in columns else f"became {columns[name]}")
-            for name, kind in known.items()
-            if columns.get(name) != kind
-        ]
-        if differences:
-            raise UserError(
-                f"the columns of flow `{flow}` no longer match its table:\n" + "\n".join(differences),
-                "write a new table beside the old: barnabas pipeline replay --as NAME; or keep these columns",
-            )
-    claims.columns[flow] = {**(known or {}), **columns}
+    differences = [
+        f"  - {name} {kind} " + ("was removed" if name not in columns else f"became {columns[name]}")
+        for name, kind in known.items()
+        if columns.get(name) != kind
+    ]
+    if differences:
+        raise UserError(
+            f"the columns of flow `{flow}` no longer match its table:\n" + "\n".join(differences),
+            "write a new table beside the old: barnabas pipeline replay --as NAME; or keep these columns",
+        )
 
 
 def remove_leftovers(path: str) -> int:

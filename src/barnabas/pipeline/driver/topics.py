@@ -5,19 +5,14 @@ One connection and a handful of requests, so that a mistake is found within seco
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, NamedTuple
 
 from barnabas.client.cluster import Cluster
-from barnabas.client.errors import Refused
 from barnabas.client.offsets import EARLIEST, LATEST
-from barnabas.pipeline.driver.claims import Claims
+from barnabas.client.topic_creation import create_topics
 from barnabas.pipeline.project.model import Source
 from barnabas.spark.errors import UserError
 from barnabas.spark.options.names import nearest
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
-
-_BROKERS_DEFAULT: Final = -1
 
 
 @dataclass(frozen=True)
@@ -35,6 +30,12 @@ class OutputTopic:
     """Other versions write to it as well, as to the dead letters' topic."""
 
 
+class CreatedTopics(NamedTuple):
+    new: list[str]
+    ids: Mapping[str, str]
+    """Of all topics that are not shared, the new ones and the others."""
+
+
 def check_sources(cluster: Cluster, sources: Iterable[Source]) -> None:
     """Refuse to run if the topic of a source does not exist."""
     wanted = {source.topic: source.name for source in sources}
@@ -50,27 +51,33 @@ def check_sources(cluster: Cluster, sources: Iterable[Source]) -> None:
     )
 
 
-def check_outputs(cluster: Cluster, wanted: Iterable[OutputTopic], claims: Claims) -> None:
-    """Refuse topics that have other records, and topics that no longer exist."""
+def check_outputs(cluster: Cluster, wanted: Iterable[OutputTopic], claimed: Mapping[str, str]) -> None:
+    """Refuse topics that have other records, and topics that no longer exist. `claimed`: ids, by topic."""
     outputs = [each for each in wanted if not each.is_shared]
     there = cluster.topics(each.topic for each in outputs)
     for each in outputs:
-        _check(cluster, each, there.get(each.topic), claims.topics.get(each.topic))
+        _check(cluster, each, there.get(each.topic), claimed.get(each.topic))
 
 
-def create_outputs(cluster: Cluster, wanted: Iterable[OutputTopic], claims: Claims) -> list[str]:
-    """Create missing topics, and add all to `claims`; returns the names of the new ones."""
+def create_outputs(cluster: Cluster, wanted: Iterable[OutputTopic]) -> CreatedTopics:
+    """Create those that are missing."""
     outputs = list(wanted)
     names = {each.topic for each in outputs} | {name for each in outputs for name in each.partitions_like}
     there = cluster.topics(names)
     made = [each for each in outputs if each.topic not in there]
     if made:
-        _create(cluster, made, there)
+        create_topics(
+            cluster,
+            [
+                (each.topic, max((len(there[name].partitions) for name in each.partitions_like), default=-1))
+                for each in made
+            ],
+        )
         there = cluster.topics(each.topic for each in outputs)
-    for each in outputs:
-        if not each.is_shared and each.topic in there:
-            claims.topics[each.topic] = str(there[each.topic].topic_id)
-    return [each.topic for each in made]
+    ids = {
+        each.topic: str(there[each.topic].topic_id) for each in outputs if not each.is_shared and each.topic in there
+    }
+    return CreatedTopics([each.topic for each in made], ids)
 
 
 def _check(cluster: Cluster, wanted: OutputTopic, found: Any | None, claimed: str | None) -> None:
@@ -93,22 +100,3 @@ def _is_empty(cluster: Cluster, topic: Any) -> bool:
     places = [(topic.name, partition.partition_index) for partition in topic.partitions]
     starts, ends = cluster.offsets(places, EARLIEST), cluster.offsets(places, LATEST)
     return all(starts[place].offset == ends[place].offset for place in places)
-
-
-def _create(cluster: Cluster, wanted: Iterable[OutputTopic], there: Mapping[str, Any]) -> None:
-    topics = tuple(
-        CreatableTopic(
-            name=each.topic,
-            num_partitions=max((len(there[name].partitions) for name in each.partitions_like), default=-1),
-            replication_factor=_BROKERS_DEFAULT,
-        )
-        for each in wanted
-    )
-    answer = cluster.call("create_topics", CreateTopicsRequest(topics=topics))
-    for made in answer.topics:
-        if made.error_code not in (ErrorCode.none, ErrorCode.topic_already_exists):
-            raise Refused(
-                made.error_code,
-                f"the topic {made.name} cannot be created: {made.error_message or made.error_code.name.upper()}",
-                f"ask an administrator to create it: barnabas topic create {made.name}",
-            )

@@ -7,10 +7,10 @@ That column identifies the misfits. What exactly is wrong is determined only for
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
+from barnabas.model.column_types import Primitive
 from barnabas.pipeline.flow.names import CORRUPT, MISFIT, PARSED, VALUE, quoted
 from barnabas.pipeline.flow.requirements import decodable, violations
 from barnabas.pipeline.project.model import Format, Source
-from barnabas.pipeline.project.types import Primitive
 from barnabas.spark.errors import UserError
 
 _TEXT = "CAST(value AS STRING)"

@@ -15,10 +15,10 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
+from barnabas.model.column_types import Array, Map, Struct, Type
 from barnabas.pipeline.flow.names import PARSED
 from barnabas.pipeline.flow.requirements import decodable
 from barnabas.pipeline.project.model import REGISTRY, Framing, Source
-from barnabas.pipeline.project.types import Array, Map, Struct, Type
 from barnabas.spark.errors import UserError
 
 if TYPE_CHECKING:

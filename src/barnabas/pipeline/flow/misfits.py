@@ -13,9 +13,9 @@ from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
+from barnabas.model.column_types import Array, Map, Primitive, Struct, Type
 from barnabas.pipeline.flow.requirements import required_columns
 from barnabas.pipeline.project.model import Format, Source
-from barnabas.pipeline.project.types import Array, Map, Primitive, Struct, Type
 
 if TYPE_CHECKING:
     from pyspark.sql import Column

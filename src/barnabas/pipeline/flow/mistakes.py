@@ -8,8 +8,8 @@ hint: did you mean `value`?
 
 import re
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -47,32 +47,21 @@ _STREAM_HINTS = {
 """Hints for what Spark supports in batches only, by a part of its message."""
 
 
-@contextmanager
-def in_query(flow: Flow, query: SqlQuery) -> Iterator[None]:
+def in_query(flow: Flow, query: SqlQuery) -> AbstractContextManager[None]:
     """Report Spark's errors about a query."""
-    with _silence_spark_logs():
-        try:
-            yield
-        except Exception as error:
-            if not _is_spark_error(error):
-                raise
-            raise _at(query.written, f"flow `{flow.name}`", error, shift=0) from _cause(error)
+    return _translating(lambda error: _at(query.written, f"flow `{flow.name}`", error, shift=0))
 
 
 @contextmanager
 def in_rule(owner: Source | Flow, rule: Expectation) -> Iterator[None]:
     """Report Spark's errors about a rule, which is on a line of its own after a parenthesis."""
-    with _silence_spark_logs():
+    with _translating(lambda error: _at(rule.written, f"rule `{rule.name}` of `{owner.name}`", error, shift=2)):
         try:
             yield
         except UserError as error:
             raise _problem(
                 rule.written, 0, len(rule.rule), f"rule `{rule.name}`: {error.message}", error.hint
             ) from None
-        except Exception as error:
-            if not _is_spark_error(error):
-                raise
-            raise _at(rule.written, f"rule `{rule.name}` of `{owner.name}`", error, shift=2) from _cause(error)
 
 
 @contextmanager
@@ -96,16 +85,21 @@ def in_function(flow: Flow, function: PythonFunction, project: Project) -> Itera
             raise _in_file(project, file, number, f"flow `{flow.name}`: {message}", hint) from _cause(error)
 
 
-@contextmanager
-def in_flows(project: Project) -> Iterator[None]:
+def in_flows(project: Project) -> AbstractContextManager[None]:
     """Report errors while rows are processed."""
+    return _translating(lambda error: explain(error, project))
+
+
+@contextmanager
+def _translating(translate: Callable[[Exception], UserError]) -> Iterator[None]:
+    """Raise the translation of an error of Spark."""
     with _silence_spark_logs():
         try:
             yield
         except Exception as error:
             if not _is_spark_error(error):
                 raise
-            raise explain(error, project) from _cause(error)
+            raise translate(error) from _cause(error)
 
 
 def explain(error: BaseException, project: Project) -> UserError:

@@ -6,9 +6,9 @@ schema allows it: a window drops rows without a time, and rows without an id wou
 
 from collections.abc import Iterable
 
+from barnabas.model.column_types import STRING, Array, Column, Map, Primitive, Struct, Type
 from barnabas.pipeline.flow.names import quoted
 from barnabas.pipeline.project.model import METADATA_COLUMNS, Source
-from barnabas.pipeline.project.types import STRING, Array, Column, Map, Primitive, Struct, Type
 
 
 def required_columns(source: Source) -> dict[str, str]:

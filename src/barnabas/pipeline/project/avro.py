@@ -3,8 +3,19 @@
 import json
 from collections.abc import Mapping
 
-from barnabas.pipeline.project.schemas import Schema, first_duplicate
-from barnabas.pipeline.project.types import BINARY, STRING, TIMESTAMP, Array, Column, Map, Primitive, Struct, Type
+from barnabas.model.column_types import (
+    BINARY,
+    STRING,
+    TIMESTAMP,
+    Array,
+    Column,
+    Map,
+    Primitive,
+    Struct,
+    Type,
+    first_duplicate,
+)
+from barnabas.pipeline.project.schemas import Schema
 
 _PRIMITIVES = {
     "boolean": Primitive("BOOLEAN"),

@@ -1,9 +1,8 @@
 """The columns of a source or a table."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-from barnabas.pipeline.project.types import BINARY, STRING, Column
+from barnabas.model.column_types import BINARY, STRING, Column, to_ddl
 
 
 @dataclass(frozen=True)
@@ -15,7 +14,7 @@ class Schema:
     @property
     def ddl(self) -> str:
         """In Spark's DDL, whatever spelling the project used."""
-        return ", ".join(column.text() for column in self.columns)
+        return to_ddl(self.columns)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -28,13 +27,3 @@ class Schema:
 
 TEXT = Schema((Column("value", STRING),))
 BYTES = Schema((Column("value", BINARY),))
-
-
-def first_duplicate(names: Iterable[str]) -> str | None:
-    """The first name that occurs a second time, ignoring case."""
-    seen = set[str]()
-    for name in names:
-        if name.lower() in seen:
-            return name
-        seen.add(name.lower())
-    return None

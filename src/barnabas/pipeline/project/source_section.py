@@ -3,7 +3,9 @@
 import json
 from dataclasses import dataclass
 
-from barnabas.pipeline.project import avro, ddl
+from barnabas.model.column_types import TIMESTAMP, Primitive
+from barnabas.model.ddl import NotDdl, parse_ddl
+from barnabas.pipeline.project import avro
 from barnabas.pipeline.project.fields import Fields
 from barnabas.pipeline.project.files import Files
 from barnabas.pipeline.project.keys import DEDUPLICATE, EXPECT, LATE, SOURCE, TABLE, WATERMARK
@@ -29,7 +31,6 @@ from barnabas.pipeline.project.problems import Place, Report
 from barnabas.pipeline.project.schemas import BYTES, TEXT, Schema
 from barnabas.pipeline.project.sql_tables import table_names
 from barnabas.pipeline.project.sql_tokens import NotSql
-from barnabas.pipeline.project.types import TIMESTAMP, Primitive
 from barnabas.spark.options.names import nearest
 
 _DDL_HINT = "write columns as `name TYPE, name TYPE`, for example `id STRING, at TIMESTAMP, value DOUBLE`"
@@ -130,8 +131,8 @@ class SourceReader:
         if text is None:
             return None
         try:
-            return ddl.schema_of(text.text)
-        except ddl.NotDdl as error:
+            return Schema(parse_ddl(text.text))
+        except NotDdl as error:
             self.report.add(text.place_of(error.position, error.length), f"not a schema: {error}", _DDL_HINT)
             return None
 

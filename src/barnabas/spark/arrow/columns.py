@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from barnabas.records.batch import LOG_APPEND_TIME_FLAG
+from barnabas.spark.arrow.numbers import arrow_bools, arrow_numbers, arrow_scalar
 from barnabas.spark.arrow.schema import HEADER_TYPE, HEADERS_TYPE, TIMESTAMP_TYPE, arrow_schema
 from barnabas.spark.arrow.varints import Bools, Cursor, Ints, Octets
 from barnabas.wire.errors import InvalidRecord
@@ -94,8 +95,8 @@ def build(octets: Octets, rows: Rows, wanted: Wanted) -> Any:
     count = len(ends)
     if not count:
         return None
-    if "offset" in columns:
-        built["offset"] = pa.array(offsets)
+    if "offset" in columns and offsets is not None:
+        built["offset"] = arrow_numbers(offsets)
     if "timestamp" in columns and timestamps is not None:
         built["timestamp"] = _timestamp_column(timestamps)
     if "timestampType" in columns:
@@ -127,7 +128,7 @@ def _timestamps(deltas: Ints, rows: Rows) -> Ints:
 def _timestamp_column(timestamps_ms: Ints) -> Any:
     if int(timestamps_ms.max()) > _TIMESTAMP_MS_MAX or int(timestamps_ms.min()) < -_TIMESTAMP_MS_MAX:
         raise InvalidRecord("a record's timestamp does not fit into Spark's type; read without the column `timestamp`")
-    return pa.array(timestamps_ms * _US_PER_MS).view(TIMESTAMP_TYPE)
+    return arrow_numbers(timestamps_ms * _US_PER_MS).view(TIMESTAMP_TYPE)
 
 
 def _timestamp_types(rows: Rows, chosen: Bools | None) -> Any:
@@ -136,7 +137,7 @@ def _timestamp_types(rows: Rows, chosen: Bools | None) -> Any:
         count = int(rows.counts.sum()) if chosen is None else int(np.count_nonzero(chosen))
         return _constant(int(kinds[0]), count)
     spread = np.repeat(kinds, rows.counts)
-    return pa.array(spread if chosen is None else spread[chosen])
+    return arrow_numbers(spread if chosen is None else spread[chosen])
 
 
 def _offsets(deltas: Ints, rows: Rows) -> Ints:
@@ -170,14 +171,14 @@ def _chosen(wanted: Wanted, offsets: Ints | None, timestamps: Ints | None) -> Bo
 
 @lru_cache(maxsize=16)
 def _constants(value: str | int) -> Any:
-    return pa.repeat(pa.scalar(value, pa.string() if isinstance(value, str) else pa.int32()), _CONSTANT_ROWS)
+    return pa.repeat(arrow_scalar(value), _CONSTANT_ROWS)
 
 
 def _constant(value: str | int, count: int) -> Any:
     """Slices of one array: its bytes are created once per task, not once per step."""
     if count <= _CONSTANT_ROWS:
         return _constants(value).slice(0, count)
-    return pa.repeat(pa.scalar(value, _constants(value).type), count)
+    return pa.repeat(arrow_scalar(value), count)
 
 
 def _build_contents(octets: Octets, cursor: Cursor, ends: Ints, columns: Sequence[str], built: dict[str, Any]) -> None:
@@ -229,7 +230,7 @@ def _slices(octets: Octets, starts: Ints, lengths: Ints, is_null: Bools | None) 
         raise InvalidRecord("a field is longer than the batch")
     bounds[2::2] = ends
     elements = pa.Array.from_buffers(pa.binary(), 2 * count, [None, pa.py_buffer(bounds), octets.buffer])
-    return elements.take(pa.array(np.arange(1, 2 * count, 2, dtype=np.int32), mask=is_null))
+    return elements.take(arrow_numbers(np.arange(1, 2 * count, 2, dtype=np.int32), is_null))
 
 
 def _headers(octets: Octets, cursor: Cursor, counts: Ints, ends: Ints) -> tuple[Any, Cursor]:
@@ -271,7 +272,7 @@ def _headers(octets: Octets, cursor: Cursor, counts: Ints, ends: Ints) -> tuple[
     bounds = np.empty(len(counts) + 1, np.int32)
     bounds[0] = 0
     bounds[1:] = list_ends
-    column = pa.ListArray.from_arrays(pa.array(bounds), headers, type=HEADERS_TYPE, mask=pa.array(counts == 0))
+    column = pa.ListArray.from_arrays(arrow_numbers(bounds), headers, type=HEADERS_TYPE, mask=arrow_bools(counts == 0))
     return column, Cursor(octets, at)
 
 

@@ -31,6 +31,7 @@ from barnabas.records.batch import (
 from barnabas.records.compression import Codec, compress
 from barnabas.spark.arrow.encode_headers import binary_array, encode_headers, lengths_of, varint_array
 from barnabas.spark.arrow.encode_varints import Ints, starts_of, varint_size, varint_sizes, write_varints, zigzag
+from barnabas.spark.arrow.numbers import arrow_numbers, arrow_scalar
 
 # Our broker accepts no more records in a batch, and offset deltas stay below 4 bytes.
 RECORDS_MAX: Final = 1 << 18
@@ -223,7 +224,7 @@ class _Layout:
     def _take(self, heads: Any) -> memoryview:
         columns, count = self._columns, self._count
         row = np.arange(count) if self._order is None else self._order
-        tails = self._tails if self._tails is not None else pa.array([_EMPTY_TAIL], pa.binary())
+        tails = self._tails if self._tails is not None else pa.repeat(arrow_scalar(_EMPTY_TAIL), 1)
         pieces = [heads, self._value_length_bytes, columns.value, tails]
         if columns.key is not None:
             pieces.insert(1, columns.key)
@@ -234,7 +235,7 @@ class _Layout:
             indexes[:, place] = row + begins[place]
         if self._tails is None:
             indexes[:, -1] = begins[-2]
-        data = pa.concat_arrays(pieces).take(pa.array(indexes.ravel())).buffers()[2]
+        data = pa.concat_arrays(pieces).take(arrow_numbers(indexes.ravel())).buffers()[2]
         return memoryview(data).cast("B")
 
     def _timestamp_delta_size_max(self) -> int:

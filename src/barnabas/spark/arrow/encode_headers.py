@@ -4,13 +4,17 @@ All headers of all rows are laid out in sequence, each as `key_length, key, valu
 adjacent, so the headers of a row are a slice.
 """
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from barnabas.spark.arrow.encode_varints import Ints, starts_of, varint_sizes, write_varints, zigzag
+from barnabas.spark.arrow.numbers import arrow_scalar, is_valid, numpy_numbers
+
+_NOTHING: Final = arrow_scalar(b"")
+"""Between the parts that are joined."""
 
 
 class BadHeaders(ValueError):
@@ -27,14 +31,20 @@ def encode_headers(headers: Any) -> Any:
     if key.null_count:
         raise BadHeaders("a header has no key")
     pieces = pc.binary_join_element_wise(
-        _lengths_as_bytes(key), key, _lengths_as_bytes(value), value, b"", null_handling="replace", null_replacement=""
+        _lengths_as_bytes(key),
+        key,
+        _lengths_as_bytes(value),
+        value,
+        _NOTHING,
+        null_handling="replace",
+        null_replacement="",
     )
     entry_starts = _starts_in_data(pieces)
     row_starts = entry_starts[starts_of(counts)]
     rows = pa.Array.from_buffers(
         pa.binary(), len(counts), [None, pa.py_buffer(row_starts.astype(np.int32)), pieces.buffers()[2]]
     )
-    return pc.binary_join_element_wise(varint_array(counts), rows, b"")
+    return pc.binary_join_element_wise(varint_array(counts), rows, _NOTHING)
 
 
 def as_binary(column: Any) -> Any:
@@ -43,8 +53,8 @@ def as_binary(column: Any) -> Any:
 
 def lengths_of(lengths: Any, *, null: int) -> Ints:
     """An Arrow array of lengths as numbers."""
-    plain = lengths.fill_null(null) if lengths.null_count else lengths
-    return np.asarray(plain.to_numpy(zero_copy_only=False), np.int64)
+    numbers = numpy_numbers(lengths)
+    return np.where(is_valid(lengths), numbers, null) if lengths.null_count else numbers
 
 
 def varint_array(values: Ints) -> Any:

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from barnabas.records.record import RECORD_SIZE_MIN
+from barnabas.records.structure import RECORD_SIZE_MIN
 from barnabas.spark.arrow.varints import Bools, Ints, Octets
 
 LANES_MIN: Final = 48

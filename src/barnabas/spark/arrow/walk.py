@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from barnabas.records.record import RECORD_SIZE_MIN
+from barnabas.records.structure import RECORD_SIZE_MIN
 from barnabas.records.varint import read_varint
 from barnabas.spark.arrow.lanes import walk_in_lanes
 from barnabas.spark.arrow.varints import WORD_BYTES, Bools, Ints, Octets, Words, numbers_at

@@ -5,11 +5,16 @@ JVM connector. One that looks like a misspelling is refused.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from barnabas.client.property_names import unknown
 from barnabas.spark.errors import UserError
 from barnabas.spark.options.names import KAFKA_PREFIX
+
+if TYPE_CHECKING:
+    from barnabas.client.settings import ClientSettings
 
 _log = logging.getLogger(__name__)
 
@@ -38,6 +43,25 @@ def source_properties(options: Mapping[str, str]) -> dict[str, str]:
 
 def sink_properties(options: Mapping[str, str]) -> dict[str, str]:
     return _properties(options, _REFUSED_IN_SINK)
+
+
+def client_of(properties: Mapping[str, str]) -> "ClientSettings":
+    """How to reach the brokers. Imported late: Spark imports this package just to find the data source."""
+    from barnabas.client.properties import client_settings
+
+    with readable_options():
+        return client_settings(properties)
+
+
+@contextmanager
+def readable_options() -> Iterator[None]:
+    """Name a property that cannot be used as the user wrote it."""
+    from barnabas.client.errors import BadProperty
+
+    try:
+        yield
+    except BadProperty as problem:
+        raise UserError(f"The option kafka.{problem.name} cannot be used: {problem.problem}.", problem.hint) from None
 
 
 def _properties(options: Mapping[str, str], refused: Mapping[str, str]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
 from barnabas.spark.errors import UserError
-from barnabas.spark.options.kafka import sink_properties
+from barnabas.spark.options.kafka import client_of, sink_properties
 from barnabas.spark.options.names import check_sink_names
 from barnabas.spark.options.values import Values
 
@@ -56,18 +56,10 @@ class SinkOptions:
 
     def client(self) -> "ClientSettings":
         """How to reach the brokers."""
-        from barnabas.client.errors import BadProperty
-        from barnabas.client.properties import client_settings
-
         # A producer has no default.api.timeout.ms: how long its calls may take is called max.block.ms.
         patience = self.properties.get("max.block.ms")
         named = {"default.api.timeout.ms": patience} if patience is not None else {}
-        try:
-            return client_settings({**named, **self.properties})
-        except BadProperty as problem:
-            raise UserError(
-                f"The option kafka.{problem.name} cannot be used: {problem.problem}.", problem.hint
-            ) from None
+        return client_of({**named, **self.properties})
 
 
 def sink_options(options: Mapping[str, str]) -> SinkOptions:

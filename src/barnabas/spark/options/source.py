@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.spark.errors import UserError
 from barnabas.spark.options.history import HistoryOption, committed_only, history_option, refuse_in_streams
-from barnabas.spark.options.kafka import source_properties
+from barnabas.spark.options.kafka import client_of, source_properties
 from barnabas.spark.options.names import ENDING, STREAM_ONLY, check_source_names
 from barnabas.spark.options.positions import Earliest, Latest, Position, check_batch, position
 from barnabas.spark.options.subscription import PipelineFlow, Subscription, subscription
@@ -87,16 +87,8 @@ class SourceOptions:
         return self.history.typed if self.history else ()
 
     def client(self) -> "ClientSettings":
-        """How to reach the brokers. Imported late: Spark imports this package just to find the data source."""
-        from barnabas.client.errors import BadProperty
-        from barnabas.client.properties import client_settings
-
-        try:
-            return client_settings(self.properties)
-        except BadProperty as problem:
-            raise UserError(
-                f"The option kafka.{problem.name} cannot be used: {problem.problem}.", problem.hint
-            ) from None
+        """How to reach the brokers."""
+        return client_of(self.properties)
 
 
 def batch_options(options: Mapping[str, str]) -> SourceOptions:

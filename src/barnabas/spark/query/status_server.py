@@ -2,14 +2,11 @@
 
 import json
 import logging
-import os
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -26,19 +23,6 @@ _REQUEST_TIMEOUT_S = 10.0
 
 def as_json(views: Sequence[QueryView], now_ms: int) -> str:
     return json.dumps({"time_ms": now_ms, "queries": [view.as_object(now_ms) for view in views]}, indent=2) + "\n"
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """A reader sees the old text or the new one, never a part: the file gets its name when it is complete."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w") as file:
-            file.write(text)
-        os.chmod(name, 0o644)  # mkstemp makes private files; this one is for others to read
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
 
 
 class _Server(ThreadingHTTPServer):

@@ -6,14 +6,14 @@ import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from py4j.protocol import Py4JError
 
+from barnabas.portable.replacement import replace_file
 from barnabas.spark.errors import UserError
 from barnabas.spark.query.listener import QueryListener
-from barnabas.spark.query.status_server import StatusServer, as_json, write_atomically
+from barnabas.spark.query.status_server import StatusServer, as_json
 from barnabas.spark.query.views import QueryView
 from barnabas.spark.query.watcher import Watcher
 
@@ -103,14 +103,12 @@ class Watch:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
     def _publish(self, views: list[QueryView]) -> None:
         if self._file is not None:
-            write_atomically(self._file, as_json(views, _now_ms()))
+            replace_file(self._file, as_json(views, _now_ms()).encode(), sync=False)
 
     def _open_server(self, host: str, port: int) -> StatusServer:
         try:

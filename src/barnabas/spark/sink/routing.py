@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from barnabas.client.producer import Producer
 from barnabas.spark.arrow.encode_varints import Ints
+from barnabas.spark.arrow.numbers import arrow_numbers, numpy_numbers
 from barnabas.spark.errors import UserError
 from barnabas.spark.sink.partitioning import Partitioner, partitioner
 from barnabas.spark.sink.rows import Rows
@@ -58,7 +59,7 @@ class Router:
     def _several_topics(self, rows: Rows) -> tuple[list[str], list[int], Ints]:
         """Topics, the number of the first lane of each, and each row's lane: a number for topic and partition."""
         encoded = pc.dictionary_encode(rows.topics.cast(pa.string()))  # type: ignore[union-attr]
-        codes = np.asarray(encoded.indices.to_numpy(zero_copy_only=False))
+        codes = numpy_numbers(encoded.indices)
         topics: list[str] = encoded.dictionary.to_pylist()
         lanes = np.empty(len(rows), np.int64)
         firsts: list[int] = []
@@ -66,7 +67,7 @@ class Router:
         for code, topic in enumerate(topics):
             firsts.append(first)
             chosen = np.flatnonzero(codes == code)
-            key = None if rows.columns.key is None else rows.columns.key.take(pa.array(chosen))
+            key = None if rows.columns.key is None else rows.columns.key.take(arrow_numbers(chosen))
             given = None if rows.partitions is None else rows.partitions[chosen]
             partitions = self._partitions(topic, key, rows.sizes[chosen], given)
             lanes[chosen] = partitions + first
@@ -85,7 +86,7 @@ class Router:
         open_rows = np.flatnonzero(given < 0)
         if len(open_rows):
             given = given.copy()
-            open_keys = None if keys is None else keys.take(pa.array(open_rows))
+            open_keys = None if keys is None else keys.take(arrow_numbers(open_rows))
             given[open_rows] = chooser.choose(open_keys, sizes[open_rows], count)
         return given
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from barnabas.spark.arrow.encode import Columns
 from barnabas.spark.arrow.encode_headers import lengths_of
 from barnabas.spark.arrow.encode_varints import Ints
+from barnabas.spark.arrow.numbers import is_valid
 from barnabas.spark.errors import UserError
 from barnabas.spark.sink.schema import HEADERS, KEY, PARTITION, TIMESTAMP, TOPIC, VALUE
 
@@ -100,7 +100,7 @@ def _one_array(column: Any) -> Any:
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
         if isinstance(column, pa.ChunkedArray):  # what pyarrow makes of no chunk, or of more than 2 GB
-            column = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+            column = pa.concat_arrays(column.chunks) if column.num_chunks else pa.nulls(0, column.type)
     return column
 
 
@@ -154,7 +154,7 @@ def _topics(column: Any | None) -> Any:
 def _partitions(column: Any | None) -> Ints | None:
     if column is None or column.null_count == len(column):
         return None
-    given: npt.NDArray[np.bool_] = np.asarray(column.is_valid().to_numpy(zero_copy_only=False))
+    given = is_valid(column)
     numbers = lengths_of(column, null=-1)
     if (numbers[given] < 0).any():
         raise UserError(

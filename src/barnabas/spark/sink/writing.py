@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import WriterCommitMessage
 from pyspark.sql.types import StructType
 
-from barnabas.client.errors import BadProperty, ClientError
-from barnabas.client.producer_settings import ProducerSettings, producer_settings
+from barnabas.client.errors import ClientError
+from barnabas.client.producer_settings import producer_settings
 from barnabas.spark.errors import UserError
+from barnabas.spark.options.kafka import readable_options
 from barnabas.spark.sink.delivery import delivery_for
 from barnabas.spark.sink.schema import check_schema
 
@@ -24,7 +25,8 @@ class Writing:
     def __init__(self, options: "SinkOptions", schema: StructType, *, streaming: bool) -> None:
         check_schema(schema, topic=options.topic)
         self._options = options
-        self._settings = _producer_settings(options)
+        with readable_options():
+            self._settings = producer_settings(options.properties)
         self._client = options.client()
         self.delivery = delivery_for(options, streaming=streaming)
 
@@ -46,13 +48,6 @@ class Writing:
     def abort(self, messages: Sequence[WriterCommitMessage | None], batch_id: int | None = None) -> None:
         with _readable():
             self.delivery.abort(messages, batch_id)
-
-
-def _producer_settings(options: "SinkOptions") -> ProducerSettings:
-    try:
-        return producer_settings(options.properties)
-    except BadProperty as problem:
-        raise UserError(f"The option kafka.{problem.name} cannot be used: {problem.problem}.", problem.hint) from None
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from barnabas.client.cluster import Cluster
 from barnabas.model import TopicPartition
@@ -15,14 +16,16 @@ from barnabas.spark.source.cluster_connection import ClusterConnection
 from barnabas.spark.source.history import FileRange, from_the_first, histories
 from barnabas.spark.source.offsets import PartitionOffsets
 from barnabas.spark.source.planning import plan
-from barnabas.spark.source.predicate import Predicate
 from barnabas.spark.source.ranges import OffsetRange
 from barnabas.spark.source.topics import Assigned, Topics
+
+if TYPE_CHECKING:
+    from barnabas.spark.source.predicate import Predicate
 
 _log = logging.getLogger(__name__)
 
 
-def tasks(options: SourceOptions, predicate: Predicate | None = None) -> list[tuple[OffsetRange, ...]]:
+def tasks(options: SourceOptions, predicate: "Predicate | None" = None) -> list[tuple[OffsetRange, ...]]:
     """The ranges of each task; `predicate`: the filters of the query that narrow them."""
     connection = ClusterConnection(options)
     topics = Topics(options.subscription)
@@ -100,7 +103,7 @@ def _available(wanted: OffsetRange, earliest: int, latest: int) -> tuple[list[Of
 
 
 def _narrowed(
-    ranges: list[OffsetRange], predicate: Predicate, isolation_level: int
+    ranges: list[OffsetRange], predicate: "Predicate", isolation_level: int
 ) -> Callable[[Cluster], list[OffsetRange]]:
     """Only what can satisfy the predicate. A time only narrows the start: timestamps need not grow with offsets."""
 

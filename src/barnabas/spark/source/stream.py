@@ -11,6 +11,7 @@ nothing to do.
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from barnabas.client.cluster import Cluster
@@ -82,6 +83,11 @@ class Stream:
             return StreamOffsets(offsets, dict(assigned.ids))
 
         initial = self._ask(ask)
+        if self._target is not None:
+            # Looked up before the start, so "latest" may be later.
+            ends = self._target.partitions
+            places = {place: min(offset, ends.get(place, offset)) for place, offset in initial.partitions.items()}
+            initial = replace(initial, partitions=places)
         self._initial = initial.as_json()
         return initial
 

@@ -1,25 +1,17 @@
-"""The reader that Spark uses for `spark.readStream`.
+"""The reader that Spark uses for `spark.readStream`: what does not depend on the version of Spark.
 
 One object of this class lives in a Python process on the driver for as long as the query runs, and holds a connection.
-Copies of it go to the tasks and only read.
+Copies of it go to the tasks and only read. How Spark asks for the end of a batch differs: see the two subclasses.
 """
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import (
-    ReadAllAvailable,
-    ReadLimit,
-    ReadMaxRows,
-    ReadMinRows,
-    SupportsTriggerAvailableNow,
-)
 
 from barnabas.client.errors import ClientError
 from barnabas.model import TopicPartition
 from barnabas.spark.options.source import SourceOptions
-from barnabas.spark.options.values import LONG_MAX
 from barnabas.spark.source.failures import to_user_error
 from barnabas.spark.source.offsets import by_pair, parse
 from barnabas.spark.source.partition import RangesPartition
@@ -30,7 +22,7 @@ if TYPE_CHECKING:
     from barnabas.spark.source.stream import Stream
 
 
-class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+class StreamReader(DataSourceStreamReader):
     def __init__(self, options: SourceOptions, columns: tuple[str, ...], start_digest: str) -> None:
         self._options = options
         self._columns = columns
@@ -53,26 +45,6 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             raise to_user_error(failure) from failure
         return initial.as_json()
 
-    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
-        """Only says whether there is a limit: Spark passes it back with each `latestOffset`, and has no limit with
-        both a minimum and a maximum for Python. The numbers are taken from the options."""
-        if self._options.max_offsets_per_trigger is not None:
-            return ReadMaxRows(self._options.max_offsets_per_trigger)
-        if self._options.max_time_per_trigger_ms is not None:
-            return ReadMaxRows(LONG_MAX)
-        if self._options.min_offsets_per_trigger is not None:
-            return ReadMinRows(self._options.min_offsets_per_trigger)
-        return ReadAllAvailable()
-
-    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name
-        """The end of the next batch. Spark asks for everything, whatever the options say, with `trigger(once=True)`."""
-        stream, _ = self._opened()
-        return stream.end_of_batch(start, everything=isinstance(limit, ReadAllAvailable))
-
-    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
-        stream, _ = self._opened()
-        stream.stop_at_current_end()
-
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         stream, _ = self._opened()
         return [RangesPartition(ranges) for ranges in stream.tasks(start, end)]
@@ -82,10 +54,6 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
         ranges: tuple[OffsetRange, ...] = partition.ranges if isinstance(partition, RangesPartition) else ()
         return read_ranges(ranges, self._options, self._columns)
-
-    def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802 - Spark's name
-        stream, _ = self._opened()
-        return stream.latest()
 
     def commit(self, end: dict[str, Any]) -> None:
         """Spark is done with everything before `end`. Shown in the group; the checkpoint does not depend on it."""

@@ -70,10 +70,7 @@ class Result:
         return self.rows_in == self.rows_out and not (self.missing or self.doubled or self.foreign)
 
 
-def run_rounds(
-    rounds: int, seed: int, *, exactly_once: bool = True, tell: Print = print, deadline_s: float | None = None
-) -> Result:
-    """`deadline_s`: after this time, start no further round."""
+def run_rounds(rounds: int, seed: int, *, exactly_once: bool = True, tell: Print = print) -> Result:
     home = Path(tempfile.mkdtemp(prefix="barnabas-spark-kills-"))
     began = time.monotonic()
     properties = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "200"}
@@ -86,8 +83,6 @@ def run_rounds(
             run = _Run(home, broker, spark, seed, exactly_once=exactly_once, tell=tell)
             try:
                 for number in range(rounds):
-                    if number > 0 and deadline_s is not None and time.monotonic() - began > deadline_s:
-                        break
                     run.round(number)
                 return run.result(time.monotonic() - began)
             finally:

@@ -8,7 +8,19 @@ SyncGroup returns the partitions. The member reports the partitions it owns in i
 from dataclasses import replace
 from typing import Any
 
-from barnabas.coordinator.decision import Decision, Now
+from barnabas.coordinator.core.decision import Decision, Now
+from barnabas.coordinator.group.classic.heartbeat import ALIVE
+from barnabas.coordinator.group.classic.join import Joining, MemberIdAssigned
+from barnabas.coordinator.group.classic.leave import Left
+from barnabas.coordinator.group.classic.member import UNKNOWN_MEMBER_ID
+from barnabas.coordinator.group.classic.subscription import (
+    CONSUMER_PROTOCOL_TYPE,
+    ProtocolAssignment,
+    Subscription,
+    encode_assignment,
+    parse_subscription,
+)
+from barnabas.coordinator.group.common.settings import MigrationPolicy
 from barnabas.coordinator.group.consumer import records
 from barnabas.coordinator.group.consumer.group import ConsumerGroup
 from barnabas.coordinator.group.consumer.heartbeat import check_group_size, reconcile
@@ -19,21 +31,9 @@ from barnabas.coordinator.group.consumer.sessions import JOIN, SYNC, expect_join
 from barnabas.coordinator.group.consumer.static_members import known_member, replaced
 from barnabas.coordinator.group.consumer.subscriptions import RegexChange, update_epoch, update_regexes
 from barnabas.coordinator.group.consumer.target import Target, update_target
-from barnabas.coordinator.group.heartbeat import ALIVE
-from barnabas.coordinator.group.join import Joining, MemberIdAssigned
-from barnabas.coordinator.group.member import UNKNOWN_MEMBER_ID
-from barnabas.coordinator.group.settings import MigrationPolicy
 from barnabas.coordinator.group.store import GroupStore
-from barnabas.coordinator.group.subscription import (
-    CONSUMER_PROTOCOL_TYPE,
-    ProtocolAssignment,
-    Subscription,
-    encode_assignment,
-    parse_subscription,
-)
 from barnabas.wire.errors import (
     CorruptMessage,
-    ErrorCode,
     IllegalGeneration,
     InconsistentGroupProtocol,
     KafkaError,
@@ -43,7 +43,7 @@ from barnabas.wire.errors import (
 from barnabas.wire.messages.consumer_group_heartbeat import TopicPartitions
 from barnabas.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from barnabas.wire.messages.join_group import JoinGroupResponse
-from barnabas.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity, MemberResponse
+from barnabas.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from barnabas.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
 
@@ -199,21 +199,19 @@ def _classic(
 
 def decide_classic_leave(
     store: GroupStore, group: ConsumerGroup, request: LeaveGroupRequest, now: Now
-) -> Decision[LeaveGroupResponse]:
+) -> Decision[Left]:
     """For members of either protocol: an administrator can remove both."""
     leaving: dict[str, ConsumerMember] = {}
-    responses = []
+    left: Left = []
     for identity in request.members:
-        error = ErrorCode.none
         try:
             member = _leaving(group, identity)
+        except KafkaError as error:
+            left.append(error)
+        else:
+            left.append(None)
             leaving[member.member_id] = member
-        except KafkaError as refusal:
-            error = refusal.code
-        responses.append(
-            MemberResponse(member_id=identity.member_id, group_instance_id=identity.group_instance_id, error_code=error)
-        )
-    decision: Decision[LeaveGroupResponse] = Decision(LeaveGroupResponse(members=tuple(responses)))
+    decision: Decision[Left] = Decision(left)
     remove_members(store, group, list(leaving.values()), now, decision)
     return decision
 

@@ -3,9 +3,9 @@
 import uuid
 from collections.abc import Iterable, Mapping
 
+from barnabas.coordinator.group.common.topics import TopicCatalog
 from barnabas.coordinator.group.consumer.group import ConsumerGroup
 from barnabas.coordinator.group.consumer.member import ConsumerMember
-from barnabas.coordinator.group.modern.topics import TopicCatalog
 from barnabas.coordinator.group.store import GroupStore
 from barnabas.wire.errors import GroupIdNotFound
 from barnabas.wire.messages.consumer_group_describe import Assignment, DescribedGroup, Member, TopicPartitions
@@ -18,10 +18,8 @@ def describe_consumer_group(store: GroupStore, group_id: str) -> DescribedGroup:
     group = store.modern.get(group_id)
     if not isinstance(group, ConsumerGroup):
         is_other = group is not None or group_id in store.groups
-        return DescribedGroup(
-            group_id=group_id,
-            error_code=GroupIdNotFound.code,
-            error_message=f"Group {group_id} is not a consumer group." if is_other else f"Group {group_id} not found.",
+        raise GroupIdNotFound(
+            f"Group {group_id} is not a consumer group." if is_other else f"Group {group_id} not found."
         )
     return DescribedGroup(
         group_id=group_id,

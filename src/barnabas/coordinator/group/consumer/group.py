@@ -12,9 +12,9 @@ import uuid
 from enum import Enum
 from typing import Any, Final, NamedTuple
 
+from barnabas.coordinator.group.common.modern_group import ModernGroup, add_counts
 from barnabas.coordinator.group.consumer.member import ConsumerMember, MemberState, OwnedPartitions
 from barnabas.coordinator.group.consumer.records import group_removal
-from barnabas.coordinator.group.modern.group import ModernGroup, add_counts
 
 
 class ConsumerGroupState(Enum):

@@ -14,7 +14,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from barnabas.coordinator.decision import Decision, Now
+from barnabas.coordinator.core.decision import Decision, Now
+from barnabas.coordinator.group.common.client import ClientInfo
+from barnabas.coordinator.group.common.topics import shared_names
 from barnabas.coordinator.group.consumer import records
 from barnabas.coordinator.group.consumer.group import ConsumerGroup
 from barnabas.coordinator.group.consumer.leave import decide_consumer_leave
@@ -31,8 +33,6 @@ from barnabas.coordinator.group.consumer.sessions import keep_session, watch_rev
 from barnabas.coordinator.group.consumer.static_members import check_epoch, known_member, replacing
 from barnabas.coordinator.group.consumer.subscriptions import RegexChange, update_epoch, update_regexes
 from barnabas.coordinator.group.consumer.target import Target, update_target
-from barnabas.coordinator.group.member import ClientInfo
-from barnabas.coordinator.group.modern.topics import shared_names
 from barnabas.coordinator.group.store import GroupStore
 from barnabas.wire.errors import GroupIdNotFound, GroupMaxSizeReached
 from barnabas.wire.messages.consumer_group_heartbeat import (

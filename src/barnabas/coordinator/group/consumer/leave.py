@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from barnabas.coordinator.decision import Decision, Now
+from barnabas.coordinator.core.decision import Decision, Now
 from barnabas.coordinator.group.consumer import records
 from barnabas.coordinator.group.consumer.group import ConsumerGroup
 from barnabas.coordinator.group.consumer.member import NOTHING, STATIC_LEAVE_EPOCH, ConsumerMember, MemberState

@@ -10,6 +10,9 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Final, NamedTuple
 
+from barnabas.coordinator.group.classic.member import Protocols
+from barnabas.coordinator.group.common.client import ClientInfo
+from barnabas.coordinator.group.common.topics import shared_names
 from barnabas.coordinator.group.consumer.stored import (
     MemberMetadata,
     StoredClassicMember,
@@ -18,8 +21,6 @@ from barnabas.coordinator.group.consumer.stored import (
     StoredMemberMetadata,
     StoredOwnedPartitions,
 )
-from barnabas.coordinator.group.member import ClientInfo, Protocols
-from barnabas.coordinator.group.modern.topics import shared_names
 
 OwnedPartitions = Mapping[uuid.UUID, Mapping[int, int]]
 """By topic id: partitions, each with the member epoch since which the member owns it. Immutable."""

@@ -15,20 +15,14 @@ import uuid
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from barnabas.coordinator.decision import Decision, Now
-from barnabas.coordinator.group.classic_group import ClassicGroup
-from barnabas.coordinator.group.consumer import records
-from barnabas.coordinator.group.consumer.group import ConsumerGroup
-from barnabas.coordinator.group.consumer.member import ClassicMemberState, ConsumerMember, since_epoch
-from barnabas.coordinator.group.consumer.sessions import keep_session, watch_removal
-from barnabas.coordinator.group.member import Member
-from barnabas.coordinator.group.modern.partitions import NO_PARTITIONS, Partitions
-from barnabas.coordinator.group.modern.topics import TopicCatalog
-from barnabas.coordinator.group.rebalance import prepare_rebalance
-from barnabas.coordinator.group.states import EMPTY, STABLE
-from barnabas.coordinator.group.store import GroupStore
-from barnabas.coordinator.group.stored import GroupRecord
-from barnabas.coordinator.group.subscription import (
+from barnabas.coordinator.core.decision import Decision, Now
+from barnabas.coordinator.group.classic.group import ClassicGroup
+from barnabas.coordinator.group.classic.member import Member
+from barnabas.coordinator.group.classic.rebalance import prepare_rebalance
+from barnabas.coordinator.group.classic.records import group_removal
+from barnabas.coordinator.group.classic.sessions import keep_session as keep_classic_session
+from barnabas.coordinator.group.classic.states import EMPTY, STABLE
+from barnabas.coordinator.group.classic.subscription import (
     CONSUMER_PROTOCOL_TYPE,
     ProtocolAssignment,
     ProtocolTopic,
@@ -36,6 +30,13 @@ from barnabas.coordinator.group.subscription import (
     parse_assignment,
     parse_subscription,
 )
+from barnabas.coordinator.group.common.partitions import NO_PARTITIONS, Partitions
+from barnabas.coordinator.group.common.topics import TopicCatalog
+from barnabas.coordinator.group.consumer import records
+from barnabas.coordinator.group.consumer.group import ConsumerGroup
+from barnabas.coordinator.group.consumer.member import ClassicMemberState, ConsumerMember, since_epoch
+from barnabas.coordinator.group.consumer.sessions import keep_session, watch_removal
+from barnabas.coordinator.group.store import GroupStore
 from barnabas.wire.errors import CorruptMessage, GroupIdNotFound, RebalanceInProgress
 
 logger = logging.getLogger(__name__)
@@ -50,7 +51,7 @@ def upgraded(store: GroupStore, group_id: str, now: Now, decision: Decision[Any]
     if classic is None:
         return ConsumerGroup(group_id)
     if classic.state is EMPTY:
-        decision.records.append(GroupRecord(group_id, None))
+        decision.records.append(group_removal(group_id))
         return ConsumerGroup(group_id)
     _check_upgrade(store, classic)
     try:
@@ -72,7 +73,7 @@ def upgraded(store: GroupStore, group_id: str, now: Now, decision: Decision[Any]
 
     # Only once it is stored: otherwise the classic group continues, with its parked requests.
     decision.on_committed = dismiss
-    decision.records += [GroupRecord(group_id, None), *_records_of(group)]
+    decision.records += [group_removal(group_id), *_records_of(group)]
     for upgraded_member in group.members.values():
         keep_session(store, group_id, upgraded_member, now.monotonic_ms)
     logger.info("group %s has become a consumer group", group_id)
@@ -237,7 +238,7 @@ def _downgrade(
         current = store.groups.get(group_id)
         if current is not None and current.state is STABLE and current.generation == classic.generation:
             for each in current.members.values():
-                store.keep_session(each, committed.monotonic_ms)
+                keep_classic_session(store, each, committed.monotonic_ms)
             if rebalance:
                 prepare_rebalance(store, current, committed, begun)
         return begun

@@ -8,9 +8,9 @@ import uuid
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
+from barnabas.coordinator.group.common.modern_group import ModernGroup
 from barnabas.coordinator.group.consumer.group import ConsumerGroup
 from barnabas.coordinator.group.consumer.member import ConsumerMember
-from barnabas.coordinator.group.modern.group import ModernGroup
 from barnabas.wire.errors import (
     GroupIdNotFound,
     IllegalGeneration,

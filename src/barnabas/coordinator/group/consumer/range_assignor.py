@@ -7,9 +7,9 @@ the assignment depends only on the member ids (for static members, which come fi
 import uuid
 from collections.abc import Mapping
 
-from barnabas.coordinator.group.modern.assignor import GroupSpec, MemberSpec
-from barnabas.coordinator.group.modern.partitions import Partitions
-from barnabas.coordinator.group.modern.topics import utf16_order
+from barnabas.coordinator.group.common.assignor import GroupSpec, MemberSpec
+from barnabas.coordinator.group.common.partitions import Partitions
+from barnabas.coordinator.group.common.topics import utf16_order
 
 
 def assign_range(spec: GroupSpec) -> Mapping[str, Partitions]:

@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from barnabas.coordinator.group.common.partitions import Partitions
 from barnabas.coordinator.group.consumer.group import ConsumerGroup
 from barnabas.coordinator.group.consumer.member import (
     NOTHING,
@@ -19,7 +20,6 @@ from barnabas.coordinator.group.consumer.member import (
     MemberState,
     OwnedPartitions,
 )
-from barnabas.coordinator.group.modern.partitions import Partitions
 from barnabas.wire.errors import FencedMemberEpoch
 from barnabas.wire.messages.consumer_group_heartbeat import TopicPartitions
 

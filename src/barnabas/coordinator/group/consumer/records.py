@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from barnabas.coordinator.group.common.partitions import Partitions, to_stored
+from barnabas.coordinator.group.common.record_format import StateRecord
 from barnabas.coordinator.group.consumer.member import ConsumerMember
 from barnabas.coordinator.group.consumer.stored import (
     ConsumerGroupCurrentMemberAssignmentKey,
@@ -19,8 +21,6 @@ from barnabas.coordinator.group.consumer.stored import (
     StoredTarget,
     StoredTargetEpoch,
 )
-from barnabas.coordinator.group.modern.partitions import Partitions, to_stored
-from barnabas.coordinator.group.record_format import StateRecord
 
 if TYPE_CHECKING:
     from barnabas.coordinator.group.consumer.group import ConsumerGroup, ResolvedRegex

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Final
 
+from barnabas.coordinator.group.common.modern_replay import ModernReplay
 from barnabas.coordinator.group.consumer.group import ConsumerGroup, ResolvedRegex
 from barnabas.coordinator.group.consumer.member import ConsumerMember
 from barnabas.coordinator.group.consumer.stored import (
@@ -16,7 +17,6 @@ from barnabas.coordinator.group.consumer.stored import (
     StoredPartitionMetadata,
     StoredRegularExpression,
 )
-from barnabas.coordinator.group.modern.replay import ModernReplay
 from barnabas.coordinator.group.store import GroupStore
 
 _REPLAY: Final = ModernReplay(ConsumerGroup, lambda member_id: ConsumerMember(member_id=member_id))

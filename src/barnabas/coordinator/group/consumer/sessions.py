@@ -10,7 +10,7 @@ A member that misses a deadline is removed.
 from collections.abc import Iterable
 from typing import Any, Final
 
-from barnabas.coordinator.decision import Decision, Now
+from barnabas.coordinator.core.decision import Decision, Now
 from barnabas.coordinator.group.consumer.member import ConsumerMember, MemberState
 from barnabas.coordinator.group.store import GroupStore
 from barnabas.wire.errors import KafkaError

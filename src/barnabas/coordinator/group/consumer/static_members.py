@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from barnabas.coordinator.decision import Decision
+from barnabas.coordinator.core.decision import Decision
 from barnabas.coordinator.group.consumer import records
 from barnabas.coordinator.group.consumer.group import ConsumerGroup
 from barnabas.coordinator.group.consumer.member import (

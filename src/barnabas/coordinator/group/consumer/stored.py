@@ -11,8 +11,8 @@ ConsumerGroupPartitionMetadata   stored by Kafka 4.0 instead of the hash; only d
 import uuid
 from typing import Final, NamedTuple
 
-from barnabas.coordinator.group.modern.partitions import StoredTopicPartitions
-from barnabas.coordinator.group.record_format import RecordFormat, ValueCodec
+from barnabas.coordinator.group.common.partitions import StoredTopicPartitions
+from barnabas.coordinator.group.common.record_format import RecordFormat, ValueCodec
 from barnabas.wire.codec import decode, decode_versioned, encode, encode_versioned
 from barnabas.wire.errors import CorruptMessage
 from barnabas.wire.primitives import read_uvarint, uvarint

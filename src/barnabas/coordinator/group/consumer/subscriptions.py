@@ -11,15 +11,15 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from enum import Enum
 from typing import Any, Final
 
-from barnabas.coordinator.decision import Decision, Now
+from barnabas.coordinator.core.decision import Decision, Now
+from barnabas.coordinator.core.regex import compile_regex, matching
+from barnabas.coordinator.group.common.job import Job
+from barnabas.coordinator.group.common.modern_group import add_counts
+from barnabas.coordinator.group.common.record_format import TEXT_BYTES_MAX, fits
 from barnabas.coordinator.group.consumer import records
 from barnabas.coordinator.group.consumer.group import NOTHING_RESOLVED, ConsumerGroup, ResolvedRegex
 from barnabas.coordinator.group.consumer.member import ConsumerMember
-from barnabas.coordinator.group.job import Job
-from barnabas.coordinator.group.modern.group import add_counts
 from barnabas.coordinator.group.store import GroupStore
-from barnabas.coordinator.group.stored import TEXT_BYTES_MAX, fits
-from barnabas.coordinator.regex import compile_regex, matching
 from barnabas.wire.errors import InvalidRegularExpression
 
 REFRESH_INTERVAL_MS_MIN: Final = 10_000

@@ -8,15 +8,15 @@ import uuid
 from collections.abc import Hashable, Mapping
 from typing import Any, Final, NamedTuple
 
-from barnabas.coordinator.decision import Decision, Now
+from barnabas.coordinator.core.decision import Decision, Now
+from barnabas.coordinator.group.common.assignor import Assignor, GroupSpec, MemberSpec
+from barnabas.coordinator.group.common.job import Job
+from barnabas.coordinator.group.common.partitions import NO_PARTITIONS, Partitions
 from barnabas.coordinator.group.consumer import records
 from barnabas.coordinator.group.consumer.group import ConsumerGroup
 from barnabas.coordinator.group.consumer.member import ConsumerMember
 from barnabas.coordinator.group.consumer.range_assignor import assign_range
 from barnabas.coordinator.group.consumer.uniform_assignor import assign_uniform
-from barnabas.coordinator.group.job import Job
-from barnabas.coordinator.group.modern.assignor import Assignor, GroupSpec, MemberSpec
-from barnabas.coordinator.group.modern.partitions import NO_PARTITIONS, Partitions
 from barnabas.coordinator.group.store import GroupStore
 
 ASSIGNORS: Final[dict[str, Assignor]] = {"uniform": assign_uniform, "range": assign_range}

@@ -7,9 +7,9 @@ to those that have less. Otherwise see `uniform_mixed`.
 import uuid
 from collections.abc import Mapping
 
+from barnabas.coordinator.group.common.assignor import GroupSpec
+from barnabas.coordinator.group.common.partitions import Partitions
 from barnabas.coordinator.group.consumer.uniform_mixed import assign_mixed
-from barnabas.coordinator.group.modern.assignor import GroupSpec
-from barnabas.coordinator.group.modern.partitions import Partitions
 
 
 def assign_uniform(spec: GroupSpec) -> Mapping[str, Partitions]:

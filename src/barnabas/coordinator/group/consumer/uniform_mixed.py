@@ -11,8 +11,8 @@ import heapq
 import uuid
 from collections.abc import Mapping
 
-from barnabas.coordinator.group.modern.assignor import GroupSpec
-from barnabas.coordinator.group.modern.partitions import Partitions
+from barnabas.coordinator.group.common.assignor import GroupSpec
+from barnabas.coordinator.group.common.partitions import Partitions
 
 ROUNDS_MAX = 16
 _NOBODY = -1

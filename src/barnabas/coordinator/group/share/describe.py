@@ -1,7 +1,7 @@
 """A share group as ShareGroupDescribe returns it."""
 
-from barnabas.coordinator.group.modern.topics import TopicCatalog
-from barnabas.coordinator.group.share.group import ShareMember
+from barnabas.coordinator.group.common.topics import TopicCatalog
+from barnabas.coordinator.group.share.member import ShareMember
 from barnabas.coordinator.group.share.replay import known_group
 from barnabas.coordinator.group.store import GroupStore
 from barnabas.wire.errors import GroupIdNotFound
@@ -13,12 +13,8 @@ ASSIGNOR = "simple"
 def describe_share_group(store: GroupStore, group_id: str) -> DescribedGroup:
     group = known_group(store, group_id)
     if group is None:
-        is_other = group_id in store.modern or group_id in store.groups
-        return DescribedGroup(
-            group_id=group_id,
-            error_code=GroupIdNotFound.code,
-            error_message=f"Group {group_id} is not a share group." if is_other else f"Group {group_id} not found.",
-        )
+        is_other = store.group(group_id) is not None
+        raise GroupIdNotFound(f"Group {group_id} is not a share group." if is_other else f"Group {group_id} not found.")
     return DescribedGroup(
         group_id=group_id,
         group_state=group.state_name,

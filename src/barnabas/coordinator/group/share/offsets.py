@@ -4,8 +4,8 @@ import uuid
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from barnabas.coordinator.decision import Decision, Now
-from barnabas.coordinator.group.modern.partitions import Partitions
+from barnabas.coordinator.core.decision import Decision, Now
+from barnabas.coordinator.group.common.partitions import Partitions
 from barnabas.coordinator.group.share import records
 from barnabas.coordinator.group.share.group import ShareGroup
 from barnabas.coordinator.group.share.replay import known_group
@@ -43,7 +43,7 @@ def decide_alter(
 def decide_delete(store: GroupStore, group_id: str, topic_ids: Collection[uuid.UUID]) -> Decision[Partitions]:
     group = known_group(store, group_id)
     if group is None:
-        is_other = group_id in store.modern or group_id in store.groups
+        is_other = store.group(group_id) is not None
         raise GroupIdNotFound(f"Group {group_id} is not a share group." if is_other else f"Group {group_id} not found.")
     if group.members:
         raise NonEmptyGroup("The group is not empty.")

@@ -1,10 +1,11 @@
 """Makes the records of a share group."""
 
 import uuid
+from typing import TYPE_CHECKING
 
-from barnabas.coordinator.group.modern.partitions import Partitions, to_stored
-from barnabas.coordinator.group.record_format import StateRecord
-from barnabas.coordinator.group.share.group import ShareGroup, ShareMember, StateTopics
+from barnabas.coordinator.group.common.partitions import Partitions, to_stored
+from barnabas.coordinator.group.common.record_format import StateRecord
+from barnabas.coordinator.group.share.member import ShareMember
 from barnabas.coordinator.group.share.stored import (
     ShareGroupCurrentMemberAssignmentKey,
     ShareGroupMemberMetadataKey,
@@ -16,6 +17,9 @@ from barnabas.coordinator.group.share.stored import (
     StoredShareTarget,
     StoredShareTargetEpoch,
 )
+
+if TYPE_CHECKING:
+    from barnabas.coordinator.group.share.group import ShareGroup, StateTopics
 
 
 def group_epoch(group_id: str, epoch: int, metadata_hash: int) -> StateRecord:
@@ -46,7 +50,7 @@ def target_epoch(group_id: str, epoch: int, timestamp_ms: int) -> StateRecord:
     )
 
 
-def state_topics(group_id: str, topics: StateTopics, names: dict[uuid.UUID, str]) -> StateRecord:
+def state_topics(group_id: str, topics: "StateTopics", names: dict[uuid.UUID, str]) -> StateRecord:
     return StateRecord(ShareGroupStatePartitionMetadataKey(group_id=group_id), topics.stored(names))
 
 
@@ -59,7 +63,7 @@ def member_removal(group_id: str, member_id: str) -> list[StateRecord]:
     ]
 
 
-def group_removal(group: ShareGroup) -> list[StateRecord]:
+def group_removal(group: "ShareGroup") -> list[StateRecord]:
     group_id = group.group_id
     return [
         *(record for member_id in group.members for record in member_removal(group_id, member_id)),

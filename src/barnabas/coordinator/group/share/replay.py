@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import Any, Final
 
-from barnabas.coordinator.group.modern.replay import ModernReplay
-from barnabas.coordinator.group.share.group import ShareGroup, ShareMember, StateTopics
+from barnabas.coordinator.group.common.modern_replay import ModernReplay
+from barnabas.coordinator.group.share.group import ShareGroup, StateTopics
+from barnabas.coordinator.group.share.member import ShareMember
 from barnabas.coordinator.group.share.stored import (
     ShareGroupCurrentMemberAssignmentKey,
     ShareGroupMemberMetadataKey,

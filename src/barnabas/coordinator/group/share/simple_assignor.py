@@ -9,8 +9,8 @@ import uuid
 from collections import deque
 from collections.abc import Mapping, Sequence
 
-from barnabas.coordinator.group.modern.assignor import GroupSpec
-from barnabas.coordinator.group.modern.partitions import Partitions
+from barnabas.coordinator.group.common.assignor import GroupSpec
+from barnabas.coordinator.group.common.partitions import Partitions
 
 _Place = tuple[uuid.UUID, int]
 

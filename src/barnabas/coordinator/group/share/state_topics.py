@@ -13,8 +13,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from barnabas.coordinator.decision import Decision, Now
-from barnabas.coordinator.group.modern.partitions import NO_PARTITIONS, Partitions
+from barnabas.coordinator.core.decision import Decision, Now
+from barnabas.coordinator.group.common.partitions import NO_PARTITIONS, Partitions
 from barnabas.coordinator.group.share import records
 from barnabas.coordinator.group.share.group import ShareGroup, StateTopics
 from barnabas.coordinator.group.share.replay import known_group

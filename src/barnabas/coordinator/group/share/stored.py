@@ -10,8 +10,8 @@ ShareGroupStatePartition...   which partitions have a state, are getting one, or
 import uuid
 from typing import Final
 
-from barnabas.coordinator.group.modern.partitions import StoredTopicPartitions
-from barnabas.coordinator.group.record_format import RecordFormat
+from barnabas.coordinator.group.common.partitions import StoredTopicPartitions
+from barnabas.coordinator.group.common.record_format import RecordFormat
 from barnabas.wire.schema import Message, array, int8, int32, int64, string, uuid_field
 
 

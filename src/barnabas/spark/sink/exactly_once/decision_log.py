@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from barnabas.client.cluster import Cluster
-from barnabas.client.errors import Refused
 from barnabas.client.group_offsets import fetch_offsets
+from barnabas.client.topic_creation import create_compacted_topic
 from barnabas.client.transaction import GroupPosition
 from barnabas.client.transaction_log import OffsetsGone, log_bounds, read_log
 from barnabas.client.transaction_writer import TransactionWriter
@@ -33,17 +33,8 @@ from barnabas.spark.sink.exactly_once.decisions import (
 from barnabas.spark.sink.exactly_once.entries import Decision, LastDecision
 from barnabas.spark.sink.exactly_once.errors import DecisionLost
 from barnabas.spark.sink.exactly_once.names import DECISIONS_PARTITION, DECISIONS_TOPIC, Names
-from barnabas.wire.errors import ErrorCode
-from barnabas.wire.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 
 _PLACE: Final = (DECISIONS_TOPIC, DECISIONS_PARTITION)
-_TOPIC_CONFIG: Final = {
-    "cleanup.policy": "compact",
-    # The topic may be read completely, so it is kept small: small segments, compacted when a tenth is outdated.
-    "segment.bytes": str(16 * 1024 * 1024),
-    "min.cleanable.dirty.ratio": "0.1",
-}
-_BROKERS_DEFAULT: Final = -1
 _BATCH_BYTES_MAX: Final = 64 * 1024 * 1024
 
 
@@ -85,7 +76,7 @@ class DecisionLog:
 
     def write(self, writer: TransactionWriter, decision: Decision) -> LastDecision:
         """The records of a decision, in the writer's transaction; `point` to it before that is committed."""
-        self._create_topic()
+        create_compacted_topic(self._cluster, DECISIONS_TOPIC)
         offset = -1
         for key, value in encode_decision(self._names.base, decision):
             written = writer.append(*_PLACE, _batch(key, value))
@@ -98,7 +89,7 @@ class DecisionLog:
 
     def write_done(self, writer: TransactionWriter, last: LastDecision) -> None:
         """In the transaction that has the copies."""
-        self._create_topic()
+        create_compacted_topic(self._cluster, DECISIONS_TOPIC)
         writer.append(*_PLACE, _batch(*encode_done(self._names.base, last.batch_id)))
         self.point(writer, last._replace(is_done=True))
 
@@ -121,22 +112,6 @@ class DecisionLog:
 
     def _exists(self) -> bool:
         return DECISIONS_TOPIC in self._cluster.topics([DECISIONS_TOPIC])
-
-    def _create_topic(self) -> None:
-        if self._exists():
-            return
-        configs = tuple(CreatableTopicConfig(name=name, value=value) for name, value in _TOPIC_CONFIG.items())
-        topic = CreatableTopic(
-            name=DECISIONS_TOPIC, num_partitions=1, replication_factor=_BROKERS_DEFAULT, configs=configs
-        )
-        answer = self._cluster.call("create_topics", CreateTopicsRequest(topics=(topic,)))
-        code, why = answer.topics[0].error_code, answer.topics[0].error_message
-        if code not in (ErrorCode.none, ErrorCode.topic_already_exists):
-            raise Refused(
-                code,
-                f"the topic {DECISIONS_TOPIC} cannot be created: {why or code.name.upper()}",
-                "ask an administrator to create it with one partition and cleanup.policy=compact",
-            )
 
 
 def last_in(base: str, batches: Iterator[Batch]) -> LastDecision | None:

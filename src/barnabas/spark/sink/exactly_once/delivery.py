@@ -116,7 +116,7 @@ class ExactlyOnce:
         if not query_id or batch_id is None:
             raise UserError(
                 "Spark does not tell the task which streaming query it belongs to, so it cannot write exactly once.",
-                "use a Spark of version 4.3 or later, or write with exactlyOnce off",
+                "use Apache Spark 4.0 or later, or write with exactlyOnce off",
             )
         return query_names(self.prefix, query_id), int(batch_id), True
 

@@ -1,0 +1,12 @@
+from collections.abc import Sequence
+from typing import TypeVar
+
+from barnabas.records.batch import Buffer
+
+T = TypeVar("T", bound=tuple[int, ...])
+
+def ordinary_header(
+    kind: type[T], buffer: Buffer, start: int, end: int, latest_ms: int, records_max: int, /
+) -> T | None: ...
+def records_fill(body: Buffer, start: int, end: int, count: int, /) -> bool: ...
+def plain_records(pairs: Sequence[tuple[bytes, bytes | None]], /) -> bytes: ...
