@@ -80,8 +80,23 @@ def test_a_full_sync_that_fails_is_not_hidden(monkeypatch: pytest.MonkeyPatch, d
     assert calls.made == ["F_FULLFSYNC"]
 
 
-def test_who_cannot_look_into_the_page_cache_reads(monkeypatch: pytest.MonkeyPatch, descriptor: int) -> None:
+def test_cached_bytes_are_read_at_once(monkeypatch: pytest.MonkeyPatch, descriptor: int) -> None:
     os.write(descriptor, b"abc")
-    assert files.is_cached(descriptor, 1)
+    assert files.read_cached(descriptor, 1, 2) == b"bc"
+    assert files.read_cached(descriptor, 1, 9) == b"bc"
     monkeypatch.setattr(files, "_NO_WAIT", None)
-    assert files.is_cached(descriptor, 1)
+    assert files.read_cached(descriptor, 1, 9) == b"bc"
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"), [(errno.EAGAIN, None), (errno.EOPNOTSUPP, b"bc"), (errno.EINVAL, b"bc")]
+)
+def test_uncached_bytes_are_not_waited_for_unless_the_system_cannot_tell(
+    monkeypatch: pytest.MonkeyPatch, descriptor: int, error: int, expected: bytes | None
+) -> None:
+    def refuse(*_: object) -> int:
+        raise OSError(error, os.strerror(error))
+
+    os.write(descriptor, b"abc")
+    monkeypatch.setattr(os, "preadv", refuse)
+    assert files.read_cached(descriptor, 1, 9) == expected

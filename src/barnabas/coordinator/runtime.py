@@ -297,16 +297,22 @@ class CoordinatorRuntime(Generic[S]):
         settled.set_result(error)
 
     def _follow_up(self, active: _Active[S], decision: Decision[Any], error: KafkaError | None) -> None:
-        now = self._now()
         if error is None:
             for message in decision.sends:
                 assert self._send is not None
                 self._send(active.partition, message)
-            follow_up = decision.on_committed(now) if decision.on_committed is not None else None
+            follow_up = decision.on_committed
+            if follow_up is None:
+                return
+            now = self._now()
+            then = follow_up(now)
+        elif decision.on_failed is not None:
+            now = self._now()
+            then = decision.on_failed(error, now)
         else:
-            follow_up = decision.on_failed(error, now) if decision.on_failed is not None else None
-        if follow_up is not None:
-            self._carry_out(active, follow_up, now)
+            return
+        if then is not None:
+            self._carry_out(active, then, now)
 
     async def _settled(self, outcome: _Settled | KafkaError) -> None:
         if isinstance(outcome, KafkaError):

@@ -18,7 +18,7 @@ from barnabas.env.open_files import Descriptor, OpenFiles
 from barnabas.portable.files import (
     PIECES_MAX,
     Buffer,
-    is_cached,
+    read_cached,
     sync_data,
     sync_directory,
     write_pieces,
@@ -160,14 +160,14 @@ class RealFile:
 
     def read_cached(self, position: int, size: int) -> bytes | None:
         # If both ends are in the page cache, so is everything between them: pages are written, read ahead and evicted
-        # in runs. Probing one byte at each end is cheaper than reading all of it with RWF_NOWAIT, which copies it
-        # twice.
+        # in runs. For long reads, probing one byte at each end is cheaper than reading all of it with RWF_NOWAIT, which
+        # copies it twice.
         descriptor = self._opened()
         number = descriptor.number
         last = position + size - 1
-        if size and not (
-            is_cached(number, position) and (position // PAGESIZE == last // PAGESIZE or is_cached(number, last))
-        ):
+        if position // PAGESIZE == last // PAGESIZE:
+            return read_cached(number, position, size)
+        if size and (read_cached(number, position, 1) is None or read_cached(number, last, 1) is None):
             return None
         return self.read_at(position, size)
 

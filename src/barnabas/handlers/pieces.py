@@ -35,7 +35,11 @@ class Pieces(NamedTuple):
         return [request.replace(**{self.items: tuple(piece)}) for piece in self._packed(runs)]
 
     def _weight(self, items: Sequence[Any]) -> int:
-        return len(items) if self.parts is None else sum(len(getattr(item, self.parts)) for item in items) + len(items)
+        if self.parts is None:
+            return len(items)
+        if len(items) == 1:  # as in most requests
+            return len(getattr(items[0], self.parts)) + 1
+        return sum(len(getattr(item, self.parts)) for item in items) + len(items)
 
     def _split(self, items: Sequence[Any]) -> Iterator[list[Any]]:
         for item in items:

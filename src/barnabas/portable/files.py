@@ -49,18 +49,20 @@ write_pieces: Final[Callable[[int, Sequence[Buffer], int], int]] = getattr(os, "
 """Write up to PIECES_MAX pieces consecutively; returns the number of bytes written, which may be less."""
 
 
-def is_cached(descriptor: int, position: int) -> bool:
-    """Whether the byte there can be read without waiting for the device.
+def read_cached(descriptor: int, position: int, size: int) -> bytes | None:
+    """Up to `size` bytes, if they can be read without waiting for the device; otherwise None.
 
-    Also True past the end of the file, and where the system cannot tell.
+    Waits where the system cannot tell.
     """
     if _NO_WAIT is None:
-        return True
+        return os.pread(descriptor, size, position)
+    data = bytearray(size)
     try:
-        os.preadv(descriptor, [bytearray(1)], position, _NO_WAIT)
+        found = os.preadv(descriptor, [data], position, _NO_WAIT)
     except BlockingIOError:
-        return False
+        return None
     except OSError as error:
         if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL):
             raise
-    return True
+        return os.pread(descriptor, size, position)
+    return bytes(data) if found == size else bytes(data[:found])

@@ -15,6 +15,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
+from barnabas.env.time_slices import TimeSlice
 from barnabas.handlers.context import ClientConnection, RequestContext
 from barnabas.handlers.pending import WaitingAnswer
 from barnabas.handlers.pieces import Pieces
@@ -172,9 +173,11 @@ class Dispatcher:
         assert route.write is not None
         out = bytearray()
         writing = route.write(out, response)
-        time_slice = self._time_slices.begin()
+        time_slice: TimeSlice | None = None  # most answers are too short to be interrupted
         for _ in writing:
-            if time_slice.is_over():
+            if time_slice is None:
+                time_slice = self._time_slices.begin()
+            elif time_slice.is_over():
                 return self._finish(route, correlation_id, writing, out)
         return _with_prefix(route, correlation_id, [bytes(out)])
 
