@@ -209,7 +209,7 @@ class Fetch:
             self.cold_reads[position] = ColdRead(answer, located)
             return answer, located.size
         self._copied_bytes += len(records)
-        return answer._replace(records=records), len(records)
+        return answer.with_records(records), len(records)
 
     def _name_of(self, topic: TopicKey) -> str:
         if isinstance(topic, str):
@@ -300,7 +300,7 @@ class Fetch:
 def _read(cold: ColdRead) -> tuple[FetchedPartition, KafkaError | None]:
     """Blocks on the disk: run it on a worker."""
     try:
-        return cold.answer._replace(records=cold.slice.read()), None
+        return cold.answer.with_records(cold.slice.read()), None
     except KafkaError as error:
         return cold.answer._replace(error_code=int(error.code)), error
     except OSError:

@@ -6,7 +6,7 @@ Nothing is joined or copied: the connection hands the list to the socket. A test
 import struct
 import uuid
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 from barnabas.wire.primitives import NO_TAGGED_FIELDS, legacy_string, uvarint
 from barnabas.wire.primitives import compact_string as compact
@@ -15,6 +15,7 @@ _int32 = struct.Struct(">i")
 _throttle_error_session = struct.Struct(">ihi")
 _partition = struct.Struct(">ihqqq")
 _partition_without_records = struct.Struct(">ihqqqBiBB")
+_partition_without_transactions = struct.Struct(">ihqqqBi")
 _partition_before_log_start = struct.Struct(">ihqq")
 _aborted = struct.Struct(">qq")
 _leader = struct.Struct(">ii")
@@ -36,6 +37,9 @@ class FetchedPartition(NamedTuple):
     leader: tuple[int, int] | None = None
     diverging: tuple[int, int] | None = None
     """(epoch, end offset) where the reader's log and ours part (KIP-595)."""
+
+    def with_records(self, records: bytes) -> Self:
+        return self.__class__(*self[:7], records, *self[8:])  # in a third of the time of `_replace`
 
 
 _NOTHING_ELSE: Final = FetchedPartition(0)[5:]
@@ -73,14 +77,14 @@ def _flexible(answer: FetchAnswer, version: int) -> list[bytes]:
             if partition[5:] == _NOTHING_ELSE:
                 head += _partition_without_records.pack(*partition[:5], 0, -1, 1, 0)
                 continue
-            head += _partition.pack(*partition[:5])
             if partition.aborted is None:
-                head += b"\x00"
+                head += _partition_without_transactions.pack(*partition[:5], 0, partition.preferred_read_replica)
             else:
+                head += _partition.pack(*partition[:5])
                 head += uvarint(len(partition.aborted) + 1)
                 for transaction in partition.aborted:
                     head += _aborted.pack(*transaction) + NO_TAGGED_FIELDS
-            head += _int32.pack(partition.preferred_read_replica)
+                head += _int32.pack(partition.preferred_read_replica)
             head += uvarint(len(partition.records) + 1)
             if partition.records:
                 buffers += (bytes(head), partition.records)
