@@ -94,7 +94,7 @@ class Served:
             answer = self.dispatcher.fast_path.answer(buffer, memoryview(buffer), start, end)
             self.took_fast_path = answer is not None
             if answer is not None:
-                return answer
+                return answer if isinstance(answer, bytes) else answer.frame
             assert buffer == BEFORE + payload + BEHIND
         return self.runner.run(self._dispatch(memoryview(bytes(buffer))[start:end]))
 

@@ -48,6 +48,7 @@ def test_the_compiled_module_is_used_where_it_was_built() -> None:
     assert innermost.ordinary_header is compiled.ordinary_header
     assert innermost.records_fill is compiled.records_fill
     assert innermost.plain_records is compiled.plain_records
+    assert innermost.seek_batch is compiled.seek_batch
 
 
 @given(
@@ -91,6 +92,44 @@ def test_headers_are_read_alike(
     if found is not None:
         assert (type(found), found) == (BatchHeader, read_header(data))
     assert innermost_plain.ordinary_header(*arguments) == found
+
+
+@given(
+    sizes=st.lists(st.integers(1, 5), min_size=1, max_size=6),
+    gap=st.integers(0, 2),
+    offset=st.integers(-1, 40),
+    first_last_offset_off_by=st.sampled_from([None, 0, 0, 1]),
+    cut=st.integers(0, 130),
+    rng=st.randoms(use_true_random=False),
+)
+def test_batches_are_sought_alike(
+    sizes: list[int], gap: int, offset: int, first_last_offset_off_by: int | None, cut: int, rng: random.Random
+) -> None:
+    batches: list[bytes] = []
+    base_offset = 7
+    ends = []
+    for size in sizes:
+        batches.append(build_batch([Record(value=b"v")] * size, base_offset=base_offset))
+        ends.append(base_offset + size)
+        base_offset += size + gap
+    data = b"".join(batches)
+    first_last_offset = -1 if first_last_offset_off_by is None else ends[0] - 1 + first_last_offset_off_by
+    window = memoryview(data)[: len(data) - min(cut, len(data))]
+    found = compiled.seek_batch(window, len(data), first_last_offset, 7, offset)
+    slot = next((slot for slot, end in enumerate(ends) if end > offset), len(sizes))
+    position = sum(map(len, batches[:slot]))
+    if first_last_offset_off_by == 1 and len(window) >= HEADER_SIZE:
+        assert found is None
+    elif position + HEADER_SIZE <= len(window):
+        expected = (position, len(batches[slot]), ends[slot - 1] if slot else 7) if slot < len(sizes) else None
+        assert found == expected or slot == len(sizes)
+    else:
+        assert found is not None
+        assert found[1] == 0
+    damaged = mutated(data, rng) if len(data) > 3 else data
+    for content in (bytes(window), damaged):
+        arguments = (content, len(data), first_last_offset, 7, offset)
+        assert compiled.seek_batch(*arguments) == innermost_plain.seek_batch(*arguments)
 
 
 @pytest.mark.parametrize("change", ["latest_ms", "records_max", "start", "end"])

@@ -102,6 +102,23 @@ def test_a_producer_that_is_too_fast_is_told_and_not_heard(broker: Broker, limit
         assert client.call("produce", 12, produce(400_000)).throttle_time == NO_TIME
 
 
+@pytest.mark.parametrize("version", [3, 8, 9, 12])
+@pytest.mark.parametrize(("kind", "value"), [("producer_byte_rate", BYTES_PER_SECOND), ("request_percentage", 0.0001)])
+def test_small_requests_are_charged_too(
+    broker: Broker, limit: Callable[..., None], version: int, kind: str, value: float
+) -> None:
+    """The fast path takes them."""
+    with connect(broker, "first") as client:
+        client.call("produce", version, produce(1))  # opens the log, which the fast path does not do
+    limit(kind, value, client_id=f"{kind}-{version}")
+    with connect(broker, f"{kind}-{version}") as client:
+        throttled = [client.call("produce", version, produce(70_000)).throttle_time > NO_TIME]
+        while not throttled[-1]:
+            throttled.append(client.call("produce", version, produce(70_000)).throttle_time > NO_TIME)
+        assert len(throttled) == (3 if kind == "producer_byte_rate" else 1)
+        assert_not_answered(client)
+
+
 def test_a_producer_without_acks_is_not_heard_either(broker: Broker, limit: Callable[..., None]) -> None:
     limit("producer_byte_rate", BYTES_PER_SECOND, client_id="silent")
     with connect(broker, "silent") as client:

@@ -98,7 +98,13 @@ def without_default_tags(answer: FetchAnswer) -> bool:
 
 @pytest.mark.parametrize("version", range(PRODUCE.version_min, PRODUCE.version_max + 1))
 @given(
-    name=names, topic_id=st.uuids(), partition=int32, correlation_id=int32, base_offset=int64, log_start_offset=int64
+    name=names,
+    topic_id=st.uuids(),
+    partition=int32,
+    correlation_id=int32,
+    base_offset=int64,
+    log_start_offset=int64,
+    throttle_ms=st.integers(0, 2**31 - 1),
 )
 def test_the_plain_answer_to_produce_equals_that_of_the_codec(
     version: int,
@@ -108,6 +114,7 @@ def test_the_plain_answer_to_produce_equals_that_of_the_codec(
     correlation_id: int,
     base_offset: int,
     log_start_offset: int,
+    throttle_ms: int,
 ) -> None:
     flexible = version >= PRODUCE_FLEXIBLE_SINCE
     encoded_name = compact_string(name) if flexible else legacy_string(name)
@@ -117,6 +124,10 @@ def test_the_plain_answer_to_produce_equals_that_of_the_codec(
     body = encode_response("produce", version, produce.ProduceResponse(responses=(topic,)))
     expected = response_prefix(correlation_id, len(body), tagged=flexible) + body
     assert answer.frame(correlation_id, base_offset, log_start_offset) == expected
+    throttled = answer.throttled(correlation_id, base_offset, log_start_offset, throttle_ms)
+    throttle_time = datetime.timedelta(milliseconds=throttle_ms)
+    body = encode_response("produce", version, produce.ProduceResponse(responses=(topic,), throttle_time=throttle_time))
+    assert throttled == response_prefix(correlation_id, len(body), tagged=flexible) + body
 
 
 @pytest.mark.parametrize("version", range(FETCH.version_min, FETCH.version_max + 1))

@@ -8,18 +8,21 @@ with a few numbers filled in.
 The fast path takes only requests that it can finish at once. All others take the general path (`handlers/produce.py`):
 transactions, acks=0, several partitions, topics whose settings need the records inspected or rewritten, a sync before
 the acknowledgement, and invalid requests, so that errors are made in one place. A test sends the same requests both
-ways and compares answers and logs.
+ways and compares answers and logs. Quotas are charged here too, as `server/throttling.py` charges them for all other
+requests.
 
 The table is valid for one image of the cluster: leaders, topics and their settings change only with the image, and
 then the table is cleared. Any other reason to refuse a request must be checked in `_partition_of` or in `answer`.
 """
 
+import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from barnabas.env import Clock
 from barnabas.handlers.produce import ZSTD_SINCE
 from barnabas.handlers.services import Cluster, Quotas
 from barnabas.model import INTERNAL_TOPICS
+from barnabas.quotas.limits import ANONYMOUS
 from barnabas.records.admission import unchanged_header
 from barnabas.replication.partition import Partition
 from barnabas.replication.replicas import Replicas
@@ -41,6 +44,15 @@ class ProduceTarget(NamedTuple):
     partition: Partition
     log: "PartitionLog"
     answer: PlainAnswer
+    client_id: str
+    """Who is charged if quotas are set."""
+
+
+class ThrottledAnswer(NamedTuple):
+    """An answer after which the client is throttled."""
+
+    frame: bytes
+    throttle_ms: int
 
 
 class ProduceFastPath:
@@ -53,11 +65,13 @@ class ProduceFastPath:
         self._targets: dict[tuple[int, bytes], ProduceTarget | None] = {}
         """By version and preamble. None: such requests take the general path."""
 
-    def answer(self, buffer: bytearray, window: memoryview, start: int, end: int) -> bytes | None:
+    def answer(self, buffer: bytearray, window: memoryview, start: int, end: int) -> bytes | ThrottledAnswer | None:
         """The response frame for the request in `buffer[start:end]`.
 
         `window` is a view of the whole buffer. None: the request must take the general path; nothing was appended.
         """
+        quotas = self._quotas.clients
+        started_s = 0.0 if quotas is None else time.perf_counter()
         found = find_preamble(buffer, start, end)
         if found is None:
             return None
@@ -71,7 +85,7 @@ class ProduceFastPath:
             target = self._resolve(version, preamble)
         if target is None:
             return None
-        partition, log, answer = target
+        partition, log, answer, client_id = target
         now_ms = self._clock.now_ms()
         batch = window[records_start:records_end]
         try:
@@ -85,6 +99,14 @@ class ProduceFastPath:
         base_offset = partition.append_in_place(header, batch, now_ms)
         if base_offset < 0:
             return None
+        if quotas is not None:
+            throttle_ms = max(
+                quotas.produced(ANONYMOUS, client_id, end - start),
+                quotas.worked(ANONYMOUS, client_id, time.perf_counter() - started_s),
+            )
+            if throttle_ms:
+                frame = answer.throttled(correlation_id, base_offset, log.log_start_offset, throttle_ms)
+                return ThrottledAnswer(frame, throttle_ms)
         return answer.frame(correlation_id, base_offset, log.log_start_offset)
 
     def _resolve(self, version: int, preamble: bytes) -> ProduceTarget | None:
@@ -97,7 +119,8 @@ class ProduceFastPath:
             log = partition.opened_log
             if log is None:
                 return None  # the general path opens it; the next request is resolved again
-            target = ProduceTarget(partition, log, PlainAnswer(version, request.topic, request.partition))
+            answer = PlainAnswer(version, request.topic, request.partition)
+            target = ProduceTarget(partition, log, answer, request.client_id)
         if len(self._targets) >= TARGETS_MAX:
             self._targets.clear()
         self._targets[version, preamble] = target
@@ -105,8 +128,6 @@ class ProduceFastPath:
 
     def _partition_of(self, request: Preamble) -> Partition | None:
         """None: the fast path may not append to it while the image is the same."""
-        if self._quotas.clients is not None:
-            return None  # bytes must be counted per client; adding or removing a quota changes the image
         if request.acks not in (-1, 1):
             return None
         name = request.name

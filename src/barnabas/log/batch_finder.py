@@ -9,12 +9,13 @@ import logging
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from barnabas.log.batch_scan import Damage, DamagedBatch, PlacedBatch
+from barnabas.log.batch_scan import HEADER_WINDOW_BYTES, Damage, DamagedBatch, PlacedBatch
 from barnabas.log.file_names import OFFSET_INDEX
 from barnabas.log.index_file import CorruptIndex
 from barnabas.log.segment_batches import SegmentBatches
 from barnabas.log.segment_files import SegmentFiles
 from barnabas.log.segment_indexes import SegmentIndexes
+from barnabas.records.innermost import seek_batch
 from barnabas.wire.errors import CorruptMessage
 
 logger = logging.getLogger(__name__)
@@ -69,7 +70,7 @@ class BatchFinder:
                 raise DamagedRecords(damage)
             entry = self._indexes.offset_index().lookup(offset - self._base_offset)
             try:
-                return self._find_from(offset, entry)
+                return self._find_quickly(offset, entry) or self._find_from(offset, entry)
             except DamagedBatch as error:
                 if self._find_damage(entry):
                     continue
@@ -78,6 +79,30 @@ class BatchFinder:
                 logger.warning("%s; an index may be wrong: rebuilding the indexes", error)
                 self._indexes.rebuild()
                 rebuilt = True
+
+    def _find_quickly(self, offset: int, entry: IndexEntry) -> FoundBatch | None:
+        """None: there is no such batch, or a header is not plausible. `_find_from` knows the difference."""
+        if self._batches.damages:
+            return None
+        relative, start = entry
+        position, end, next_offset = start, self._batches.size, self._base_offset
+        first_last_offset = -1 if entry == START else self._base_offset + relative
+        while position < end:
+            window = self._files.log.read_at(position, min(HEADER_WINDOW_BYTES, end - position))
+            sought = seek_batch(window, end - position, first_last_offset, next_offset, offset)
+            if sought is None:
+                return None
+            passed, size, next_offset = sought
+            position += passed
+            if size and position > start:
+                return FoundBatch(position, size, next_offset, entry)
+            if size:
+                before = self._indexes.offset_index().lookup(relative - 1)
+                return FoundBatch(position, size, self._base_offset if entry == START else None, before)
+            if not passed:
+                return None
+            first_last_offset = -1
+        return None
 
     def _find_from(self, offset: int, entry: IndexEntry) -> FoundBatch | None:
         relative, start = entry

@@ -189,6 +189,41 @@ static PyObject *ordinary_header(PyObject *module, PyObject *const *args, Py_ssi
     return header;
 }
 
+PyDoc_STRVAR(seek_batch_doc,
+"seek_batch(window, bytes_left, first_last_offset, next_offset, offset)\n--\n\n"
+"The first batch of `window` that ends at or after `offset`: its position, its size, and the offset after the batch\n"
+"before it. A size of 0 means that the window ends before that batch. None: the headers are not plausible.");
+
+static PyObject *seek_batch(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    if (!takes(5, nargs))
+        return NULL;
+    int64_t left = PyLong_AsLongLong(args[1]), first_last = PyLong_AsLongLong(args[2]);
+    int64_t next = PyLong_AsLongLong(args[3]), offset = PyLong_AsLongLong(args[4]);
+    Py_buffer view;
+    if (PyErr_Occurred() || PyObject_GetBuffer(args[0], &view, PyBUF_SIMPLE) < 0)
+        return NULL;
+    const uint8_t *window = view.buf;
+    int64_t position = 0, size = 0;
+    int good = 1;
+    while (position <= view.len - HEADER_SIZE) {
+        const uint8_t *at = window + position;
+        int64_t base = read_int(at, 8), length = read_int(at + 8, 4) + LOG_OVERHEAD, delta = read_int(at + 23, 4);
+        good = at[16] == MAGIC && HEADER_SIZE <= length && length <= left - position && next <= base
+            && 0 <= delta && base <= INT64_MAX - delta - 1 && (position > 0 || first_last < 0 || base + delta == first_last);
+        if (!good)
+            break;
+        if (base + delta >= offset) {
+            size = length;
+            break;
+        }
+        position += length;
+        next = base + delta + 1;
+    }
+    PyBuffer_Release(&view);
+    return good ? Py_BuildValue("LLL", (long long)position, (long long)size, (long long)next) : Py_NewRef(Py_None);
+}
+
 static int varint_size(int64_t value)
 {
     uint64_t zigzag = (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
@@ -273,6 +308,7 @@ done:
 static PyMethodDef methods[] = {
     {"records_fill", (PyCFunction)(void (*)(void))records_fill, METH_FASTCALL, records_fill_doc},
     {"ordinary_header", (PyCFunction)(void (*)(void))ordinary_header, METH_FASTCALL, ordinary_header_doc},
+    {"seek_batch", (PyCFunction)(void (*)(void))seek_batch, METH_FASTCALL, seek_batch_doc},
     {"plain_records", plain_records, METH_O, plain_records_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -5,8 +5,8 @@ what is not accepted here takes the long way, which accepts more and says why it
 """
 
 try:
-    from barnabas.records._compiled import ordinary_header, plain_records, records_fill
+    from barnabas.records._compiled import ordinary_header, plain_records, records_fill, seek_batch
 except ImportError:
-    from barnabas.records.innermost_plain import ordinary_header, plain_records, records_fill
+    from barnabas.records.innermost_plain import ordinary_header, plain_records, records_fill, seek_batch
 
-__all__ = ["ordinary_header", "plain_records", "records_fill"]
+__all__ = ["ordinary_header", "plain_records", "records_fill", "seek_batch"]

@@ -25,6 +25,7 @@ from barnabas.wire.errors import InvalidRecord
 T = TypeVar("T", bound=tuple[int, ...])
 
 _CODEC_MAX = 4
+OFFSET_MAX = 2**63 - 1
 _new_tuple = tuple.__new__
 
 
@@ -67,6 +68,35 @@ def records_fill(body: Buffer, start: int, end: int, count: int, /) -> bool:
     except InvalidRecord:
         return False
     return True
+
+
+def seek_batch(
+    window: Buffer, bytes_left: int, first_last_offset: int, next_offset: int, offset: int, /
+) -> tuple[int, int, int] | None:
+    """The first batch of `window` that ends at or after `offset`: its position, its size, and the offset after the
+    batch before it.
+
+    A size of 0 means that the window ends before that batch. None: the headers are not plausible. The window lies in
+    `bytes_left` bytes of batches; `first_last_offset`, unless it is -1, is the last offset of the first one; all
+    offsets are `next_offset` or higher.
+    """
+    position = 0
+    while position <= len(window) - HEADER_SIZE:
+        base_offset, length, _, magic, _, _, delta, *_ = HEADER_STRUCT.unpack_from(window, position)
+        size, last_offset = length + LOG_OVERHEAD, base_offset + delta
+        if not (
+            magic == MAGIC
+            and HEADER_SIZE <= size <= bytes_left - position
+            and next_offset <= base_offset
+            and 0 <= delta <= OFFSET_MAX - base_offset - 1
+            and (position > 0 or first_last_offset in (-1, last_offset))
+        ):
+            return None
+        if last_offset >= offset:
+            return position, size, next_offset
+        position += size
+        next_offset = last_offset + 1
+    return position, 0, next_offset
 
 
 def plain_records(pairs: Sequence[tuple[bytes, bytes | None]], /) -> bytes:

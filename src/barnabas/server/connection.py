@@ -194,7 +194,10 @@ class Connection(asyncio.BufferedProtocol):
             if not self._slots:
                 answer = self._fast_path.answer(self._buffer, self._window, start, end)
                 if answer is not None:
-                    self.transport.write(answer)
+                    if isinstance(answer, bytes):
+                        self.transport.write(answer)
+                    else:
+                        self._write(ThrottledBuffers([answer.frame], answer.throttle_ms))
                     continue
             self._handle(self._window[start:end])
         if self._start == self._end:

@@ -53,6 +53,7 @@ _LEGACY: Final = _Shape(2 + 2 + 4 + 4, 4 + 4, b"\xff\xff", b"\x00\x00\x00\x01")
 
 
 class Preamble(NamedTuple):
+    client_id: str
     acks: int
     topic: bytes
     """The name or the id as it stands in the request, and in the answer."""
@@ -116,13 +117,13 @@ def read_preamble(version: int, preamble: bytes) -> Preamble | None:
     (acks,) = _int16(preamble, acks_start)
     (partition,) = _int32(preamble, topic_end + len(one))
     try:
-        preamble[2:client_id_end].decode()
+        client_id = preamble[2:client_id_end].decode()
         if version >= _ID_SINCE:
-            return Preamble(acks, topic, None, uuid.UUID(bytes=topic), partition)
+            return Preamble(client_id, acks, topic, None, uuid.UUID(bytes=topic), partition)
         if shape is _FLEXIBLE:
             if topic[0] >= 0x80:  # its length has a second byte
                 return None
-            return Preamble(acks, topic, topic[1:].decode(), None, partition)
-        return Preamble(acks, topic, topic[2:].decode(), None, partition)
+            return Preamble(client_id, acks, topic, topic[1:].decode(), None, partition)
+        return Preamble(client_id, acks, topic, topic[2:].decode(), None, partition)
     except UnicodeDecodeError:
         return None
