@@ -73,7 +73,7 @@ class Play:
                 changes = change_logic(self._project)
                 replay = PipelineProcess(self._project, servers, self._folder / "replay.log")
                 stack.callback(replay.close)
-                replay.start("replay", "--as", "v2", "--from", "earliest", "--once", "--full-speed")
+                self._start(replay, "replay", "--as", "v2", "--from", "earliest", "--once", "--full-speed")
                 self._judge_version("v1", result)
             print_ending(result.proofs["v1"], self._judge, result.outputs["v1"])
             if not result.proofs["v1"].holds():
@@ -97,7 +97,7 @@ class Play:
         with ExitStack() as stack:
             pipeline = PipelineProcess(self._project, servers, self._folder / "run.log")
             stack.callback(pipeline.close)
-            pipeline.start("run")
+            self._start(pipeline, "run")
             sender = SenderProcess(plan, servers, self._folder / "sent.txt", simulation_start_ms(plan))
             stack.callback(sender.close)
             scene.sender, scene.tail, scene.phase = sender, Tail(servers), "sending telemetry, starting the pipeline"
@@ -131,9 +131,12 @@ class Play:
     def _started(self, stack: ExitStack, *command: str) -> PipelineProcess:
         process = PipelineProcess(self._project, self._broker.bootstrap_servers, self._folder / f"{command[0]}.log")
         stack.callback(process.close)
+        self._start(process, *command)
+        return process
+
+    def _start(self, process: PipelineProcess, *command: str) -> None:
         process.start(*command)
         self._scene.note(f"barnabas pipeline {' '.join(command)}")
-        return process
 
     def _finished(self, process: PipelineProcess, command: str, may_end_with: tuple[int, ...] = (0,)) -> str:
         """The output of the command."""

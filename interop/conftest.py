@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import spark_brokers
+from followed_pages import followed as followed
 from kafka_tools import KafkaTools
 from peers import Peers
 from spark_contents import Contents, filled

@@ -82,6 +82,9 @@ class KafkaServer:
         places = ("listeners", "log.dirs", "controller.listener.names", "controller.quorum.bootstrap.servers")
         return {name: value for name, value in self._properties.items() if name not in places}
 
+    def add(self, properties: Mapping[str, str]) -> None:
+        self._properties |= properties
+
     def format(self, tools: KafkaTools) -> None:
         self._write_properties()
         how = () if self._static_voters else ("--standalone",)

@@ -1,21 +1,15 @@
 """A reader of the project's pages, with Barnabas and Spark in one process, or with Apache Kafka and a Spark cluster."""
 
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from kafka_server import KafkaServer
 from kafka_tools import KafkaTools
+from page_shell import Shell
 from peers import Peers
 
 from barnabas.testing.spark_cluster import SparkCluster
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "docs"))
-
-from page_shell import Shell
-from page_shell import blocks_of as blocks_of
-from page_shell import commands_of as commands_of
 
 PATIENCE_S = 400.0
 """For one command. Executors start for each, on a machine that may be busy."""

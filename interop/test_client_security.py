@@ -1,6 +1,5 @@
 """Our client with a secured Apache Kafka: TLS, every kind of login, and the error messages when they fail."""
 
-import re
 import shutil
 import subprocess
 import sys
@@ -10,9 +9,9 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from followed_pages import Followed
 from kafka_server import KafkaServer
 from kafka_tools import KafkaTools
-from page_reader import blocks_of, commands_of
 from peers import Peers
 
 from barnabas.cli.main import run
@@ -30,7 +29,6 @@ AUTHORITY: Final = str(CERTIFICATES / "authority.pem")
 TRUST: Final = {"ssl.truststore.type": "PEM", "ssl.truststore.location": AUTHORITY}
 PATIENCE_SECONDS: Final = 60.0
 PASSWORD: Final = "wonder-land-1"
-ROOT: Final = Path(__file__).parents[1]
 
 _STORE_PASSWORD: Final = ("-storepass", "changeit", "-noprompt")
 _MODULES: Final = "org.apache.kafka.common.security"
@@ -170,19 +168,23 @@ def test_the_wrong_protocol_is_named(kafka: KafkaServer, listener: str, spoken: 
 
 
 def test_the_page_about_tls_and_logins(
-    kafka: KafkaServer, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    kafka: KafkaServer,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    followed: Followed,
 ) -> None:
     """Its commands convert Java's stores, and with its properties the scripts connect."""
     monkeypatch.chdir(tmp_path)
-    page = (ROOT / "docs/client-security.md").read_text()
+    conversions, properties_of_the_page = followed("docs/client-security.md")
     _keytool("-importcert", "-file", AUTHORITY, "-keystore", "trust.jks", "-storetype", "JKS", *_STORE_PASSWORD)
     shutil.copy(CERTIFICATES / "client.p12", "own.p12")
     typed = {"keytool": "changeit", "openssl": f"{KEY_PASSWORD} new-phrase new-phrase"}
-    ((to_pem, _), (own_to_pem, _)) = commands_of(_block(page, "console"))
+    ((to_pem, _), (own_to_pem, _)) = conversions.commands
     for command in (to_pem, own_to_pem):
         _type(command, typed[command.split()[0]])
 
-    login = _block(page, "properties").replace("/etc/kafka/authority.pem", "trust.pem").replace("secret", PASSWORD)
+    login = properties_of_the_page.text.replace("/etc/kafka/authority.pem", "trust.pem").replace("secret", PASSWORD)
     keystore = "ssl.keystore.type=PEM\nssl.keystore.location=own.pem\nssl.key.password=new-phrase\n"
     trust = "security.protocol=SSL\nssl.truststore.type=PEM\nssl.truststore.location=trust.pem\n"
     for protocol, properties in (("SASL_SSL", login), ("SSL", trust + keystore)):
@@ -192,14 +194,14 @@ def test_the_page_about_tls_and_logins(
         assert "Topic: seen" in capfd.readouterr().out
 
 
-def test_the_checker_of_the_page_about_testing(kafka: KafkaServer, tmp_path: Path) -> None:
+def test_the_checker_of_the_page_about_testing(kafka: KafkaServer, tmp_path: Path, followed: Followed) -> None:
     replaced = {
         "--bootstrap kafka-1:9093": f"--minutes 0.05 --directory . --bootstrap {kafka.addresses['SASL_SSL']}",
         "sasl.username=me": "sasl.username=alice",
         "sasl.password=...": f"sasl.password={PASSWORD} --config ssl.ca.location={AUTHORITY}",
     }
-    commands = [command for block in blocks_of("docs/testing.md", replaced) for command, _ in block]
-    (command,) = [command for command in commands if "SASL_SSL" in command]
+    (block,) = followed("docs/testing.md")
+    (command,) = [each for each, _ in block.with_other_text(replaced).commands if "SASL_SSL" in each]
     assert all(new in command for new in replaced.values())
     words = command.split()
     assert words[0] == "python"
@@ -250,8 +252,3 @@ def _type(command: str, words: str) -> None:
     """Run it with this input, a word in each line: without a terminal, passwords are read from there."""
     lines = "".join(f"{word}\n" for word in words.split())
     subprocess.run(command, shell=True, check=True, input=lines, text=True, capture_output=True, start_new_session=True)
-
-
-def _block(page: str, kind: str) -> str:
-    (only,) = re.findall(rf"^```{kind}\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    return str(only)

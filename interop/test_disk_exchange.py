@@ -4,10 +4,12 @@ from pathlib import Path
 
 import pytest
 from cluster_contents import ClusterContents, Observation, observe
+from followed_pages import Followed
 from kafka_server import NODE_ID, KafkaServer
 from kafka_tools import KafkaTools
 from peers import Peers
 
+from barnabas.model.properties import parse_properties
 from barnabas.testing import Broker
 
 pytestmark = pytest.mark.timeout(600)
@@ -23,12 +25,16 @@ def how_it_ends(request: pytest.FixtureRequest) -> str:
 class Exchange:
     """A directory that servers take over from each other."""
 
-    def __init__(self, peers: Peers, home: Path, how_it_ends: str, *, static_voters: bool = False) -> None:
+    def __init__(
+        self, peers: Peers, home: Path, how_it_ends: str, *, static_voters: bool = False, page: str = ""
+    ) -> None:
+        """`page`: properties of Apache Kafka, with the addresses and the directory of the page."""
         self.data_dir = home / "data"
         self._peers = peers
         self._home = home
         self._how_it_ends = how_it_ends
         self._static_voters = static_voters
+        self._page = page
         # If servers are killed, the metadata goes through snapshots as well.
         self._properties = OFTEN if how_it_ends == "killed" else {}
         self.contents = ClusterContents()
@@ -36,13 +42,17 @@ class Exchange:
         self._last_offset = -1
 
     def kafka(self) -> KafkaServer:
-        return KafkaServer(
+        server = KafkaServer(
             self._peers,
             self.data_dir,
             self._home / "kafka",
             properties=self._properties,
             static_voters=self._static_voters,
         )
+        page = self._page.replace("localhost:9092", server.bootstrap_servers)
+        page = page.replace("localhost:9093", server.controller).replace("/path/to/data", str(self.data_dir))
+        server.add(parse_properties(page))
+        return server
 
     def barnabas(self) -> Broker:
         properties = {"node.id": str(NODE_ID), "log.cleaner.backoff.ms": "200", **self._properties}
@@ -85,8 +95,12 @@ class Exchange:
             assert server.complaints() == []
 
 
-def test_kafka_serves_what_barnabas_wrote_and_back_again(peers: Peers, tmp_path: Path, how_it_ends: str) -> None:
-    exchange = Exchange(peers, tmp_path, how_it_ends)
+def test_kafka_serves_what_barnabas_wrote_and_back_again(
+    peers: Peers, tmp_path: Path, how_it_ends: str, followed: Followed
+) -> None:
+    """Kafka starts with what the page says."""
+    (block,) = followed("docs/interop.md")
+    exchange = Exchange(peers, tmp_path, how_it_ends, page=block.text)
     with exchange.barnabas() as broker:
         exchange.write(broker.bootstrap_servers)
         exchange.end(broker)

@@ -1,13 +1,13 @@
 """The README's pipeline on Apache Kafka and a Spark cluster of two workers, both as docs/scaling.md has them."""
 
-import re
 from pathlib import Path
 
 import pytest
+from followed_pages import Followed
 from kafka_server import KafkaServer
 from kafka_tools import KafkaTools
+from page_blocks import blocks_on
 from page_reader import reader
-from page_shell import ROOT, blocks_of
 from peers import Peers
 
 from barnabas.spark import class_archive
@@ -34,13 +34,15 @@ _ENVIRONMENT = {
 }
 
 
-def test_the_pipeline_of_the_readme(peers: Peers, tools: KafkaTools, tmp_path: Path) -> None:
+def test_the_pipeline_of_the_readme(peers: Peers, tools: KafkaTools, tmp_path: Path, followed: Followed) -> None:
     kafka = KafkaServer(peers, tmp_path / "data", tmp_path / "kafka")
     kafka.format(tools)
     replaced = {"7077": str(pick_free_port()), "kafka-1:9092,kafka-2:9092": kafka.bootstrap_servers, **_HERE}
-    (story,) = [block for block in blocks_of("README.md") if any(command.startswith(_RUN) for command, _ in block)]
+    (story,) = [block.commands for block in blocks_on("README.md") if f"$ {_RUN}" in block.text]
+    blocks = [block.with_other_text(replaced) for block in followed("docs/scaling.md")]
+    (profiles,) = (block.text for block in blocks if block.kind == "yaml")
     cluster, log, with_profile = (
-        [command for command, _ in block if command != _RUN] for block in blocks_of("docs/scaling.md", replaced)
+        [command for command, _ in block.commands if command != _RUN] for block in blocks if block.is_of_a_shell
     )
     environment = {**_ENVIRONMENT, "BARNABAS_BOOTSTRAP_SERVER": kafka.bootstrap_servers}
     with kafka, reader(tmp_path / "reader", environment) as shell:
@@ -54,18 +56,9 @@ def test_the_pipeline_of_the_readme(peers: Peers, tools: KafkaTools, tmp_path: P
         )
         project = tmp_path / "reader" / "telemetry" / "pipeline.yaml"
         without_profiles = project.read_text().partition("\nprofiles:")[0]
-        project.write_text(f"{without_profiles}\n{_profiles(replaced)}")
+        project.write_text(f"{without_profiles}\n{profiles}")
         shell.run_block(
             [("barnabas pipeline check --profile prod", []), *((f"{each} --once", []) for each in with_profile)]
         )
         applications = list((tmp_path / "reader" / "work").glob("app-*"))
     assert len(applications) == 2, "the cluster has run the pipeline twice"
-
-
-def _profiles(replaced: dict[str, str]) -> str:
-    text = (ROOT / "docs/scaling.md").read_text()
-    for old, new in replaced.items():
-        assert old in text, old
-        text = text.replace(old, new)
-    (only,) = re.findall(r"^```yaml\n(profiles:.*?)^```", text, re.MULTILINE | re.DOTALL)
-    return str(only)

@@ -4,7 +4,6 @@ In one file, so that they run one after the other: Spark's server always listens
 """
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from followed_pages import Followed, reason_not_to_run
 from peers import Peers
 from pyspark import __version__ as installed
 from spark_contents import flush, make_topics, producer_for
@@ -22,10 +22,9 @@ from spark_records import consume
 from barnabas.spark.spark_home import spark_home
 from barnabas.testing import Broker
 
-GUIDE = Path(__file__).resolve().parents[1] / "docs" / "spark.md"
-_FILE = re.compile(r"^```(?:yaml|py)\n(# (\S+)\n.*?)^```", re.MULTILINE | re.DOTALL)
-
 pytestmark = pytest.mark.timeout(SECONDS_MAX)
+
+_RUN = "spark-pipelines run"
 
 
 def test_all_cases_over_spark_connect(peers: Peers, tmp_path: Path) -> None:
@@ -33,18 +32,18 @@ def test_all_cases_over_spark_connect(peers: Peers, tmp_path: Path) -> None:
     assert first == {"spark": installed, "session": "pyspark.sql.connect.session"}
 
 
-def test_a_declarative_pipeline(peers: Peers, broker: Broker, tmp_path: Path) -> None:
+def test_a_declarative_pipeline(peers: Peers, broker: Broker, tmp_path: Path, followed: Followed) -> None:
     """The one in the guide, run twice: the second run continues, and nothing is in the sink twice.
 
     Its table is lost with the catalog of a run, so the next one has to begin it anew, in another warehouse.
     """
     servers = broker.bootstrap_servers
-    section = GUIDE.read_text().partition("\n## Declarative pipelines\n")[2].partition("\n## ")[0]
-    files = _FILE.findall(section)
-    assert len(files) == 2
-    for text, name in files:
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text.replace("localhost:9092", servers).replace("/data", str(tmp_path)))
+    *files, shell = followed("docs/spark.md")
+    for block in files:
+        assert block.names_a_file
+        (tmp_path / block.names_a_file).parent.mkdir(exist_ok=True)
+        text = block.text.replace("localhost:9092", servers).replace("/data", str(tmp_path))
+        (tmp_path / block.names_a_file).write_text(text)
     make_topics(servers, {"orders": 2, "bills": 2})
     for run in range(2):
         producer = producer_for(servers)
@@ -52,12 +51,15 @@ def test_a_declarative_pipeline(peers: Peers, broker: Broker, tmp_path: Path) ->
             producer.produce("orders", b"%d" % (run * 40 + number), key=b"k", partition=number % 2)
         flush(producer)
         warehouse = tmp_path / f"warehouse-{run}"
+        in_warehouse = shell.with_other_text({_RUN: f"{_RUN} --conf spark.sql.warehouse.dir={warehouse}"})
+        commands = [command for command, _ in in_warehouse.commands if not reason_not_to_run(command)]
+        assert f"{warehouse}" in commands[-1]
         ran = subprocess.run(
-            [spark_home() / "bin" / "spark-pipelines", "run", "--conf", f"spark.sql.warehouse.dir={warehouse}"],
+            ["bash", "-e", "-c", "\n".join(commands)],
             cwd=tmp_path,
             env={
                 **os.environ,
-                "PYSPARK_PYTHON": sys.executable,
+                "PATH": f"{spark_home() / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}",
                 "PYTHONPATH": python_path(peers.spark_connect),
                 "SPARK_HOME": str(spark_home()),
                 "SPARK_LOCAL_IP": "127.0.0.1",

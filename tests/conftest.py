@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from followed_pages import followed as followed
 from hypothesis import HealthCheck, settings
 
 from barnabas.spark.java import SHORT_LIVED

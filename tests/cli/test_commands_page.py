@@ -7,27 +7,18 @@ import sys
 from pathlib import Path
 
 import pytest
+from followed_pages import Followed
+from page_blocks import Block
 
 from barnabas.cli.kafka.refused import REFUSED
 from barnabas.cli.kafka.scripts import SCRIPTS
+from barnabas.cli.profiles import parse_profiles
+from barnabas.client.properties import client_settings
 from barnabas.testing import Broker
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "commands.md"
-_CONSOLE = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # No delay for the first rebalance of a group.
 PROPERTIES = {"group.initial.rebalance.delay.ms": "0"}
-
-
-def examples() -> list[tuple[str, list[str]]]:
-    """Each command, and the lines that the page shows for it, if any."""
-    found: list[tuple[str, list[str]]] = []
-    for block in _CONSOLE.findall(PAGE.read_text()):
-        for line in block.splitlines():
-            if line.startswith("$ "):
-                found.append((line.removeprefix("$ "), []))
-            elif line.strip():
-                found[-1][1].append(line.rstrip())
-    return found
 
 
 def comparable(text: str) -> list[str]:
@@ -35,7 +26,7 @@ def comparable(text: str) -> list[str]:
 
 
 @pytest.mark.clients
-def test_examples_run(tmp_path: Path) -> None:
+def test_examples_run(tmp_path: Path, followed: Followed) -> None:
     with Broker(data_dir=tmp_path / "data", properties=PROPERTIES) as broker:
         environment = {
             **os.environ,
@@ -44,15 +35,27 @@ def test_examples_run(tmp_path: Path) -> None:
             "HOME": str(tmp_path),
             "XDG_CONFIG_HOME": "",
         }
-        for example, shown in examples():
-            command = example.replace("localhost:9092", broker.bootstrap_servers)
-            done = subprocess.run(
-                ["bash", "-c", command], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-            )
-            assert done.returncode == 0, f"{example}\n{done.stdout}{done.stderr}"
-            assert "Error" not in done.stdout, f"{example}\n{done.stdout}"
-            if shown:
-                assert comparable(done.stdout) == comparable("\n".join(shown)), example
+        for block in followed("docs/commands.md"):
+            if block.kind == "properties":
+                check_profiles(block)
+                continue
+            for example, shown in block.commands:
+                command = example.replace("localhost:9092", broker.bootstrap_servers)
+                done = subprocess.run(
+                    ["bash", "-c", command], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+                )
+                assert done.returncode == 0, f"{example}\n{done.stdout}{done.stderr}"
+                assert "Error" not in done.stdout, f"{example}\n{done.stdout}"
+                if shown:
+                    assert comparable(done.stdout) == comparable("\n".join(shown)), example
+
+
+def check_profiles(block: Block) -> None:
+    """The brokers of the second one do not exist; its properties are good all the same."""
+    profiles = parse_profiles("profiles.conf", block.text)
+    assert list(profiles) == ["local", "production"]
+    for properties in profiles.values():
+        assert client_settings(properties)
 
 
 def test_the_page_names_every_script_and_every_refusal() -> None:

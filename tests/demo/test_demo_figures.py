@@ -1,7 +1,6 @@
 """What the README shows of the demo is what the demo does: with its seed, the figures are the same each time."""
 
 import re
-from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -10,11 +9,11 @@ from demo.chart import figure_of
 from demo.classify import V1, V2, averages
 from demo.plan import WINDOW_MS, Plan
 from demo.proof import Outputs
+from followed_pages import Followed
 from small_history import SmallHistory, small_history
 
 mpl.use("Agg")
 
-ROOT = Path(__file__).parents[2]
 _DAY_MS = 86_400_000
 _EQUATION = re.compile(r"^sent = counted \+ duplicates \+ late \+ dead letters: (.*)$", re.MULTILINE)
 
@@ -24,10 +23,11 @@ def history() -> SmallHistory:
     return small_history(Plan())
 
 
-def test_the_readme_has_the_figures_of_the_demo(history: SmallHistory) -> None:
+def test_the_readme_has_the_figures_of_the_demo(history: SmallHistory, followed: Followed) -> None:
     verdict = history.verdict
     parts = (len(verdict.counted), len(verdict.duplicates), len(verdict.late), len(verdict.dead))
-    (shown,) = _EQUATION.findall((ROOT / "README.md").read_text())
+    (block,) = followed("README.md")
+    (shown,) = _EQUATION.findall(block.text)
     assert shown == f"{sum(parts):,} = " + " + ".join(f"{part:,}" for part in parts)
 
 

@@ -1,7 +1,7 @@
 """The whole demo, smaller: broker, sender, pipeline, proof, replay, comparison, chart.
 
-It runs most of the commands of docs/kappa.md. The test runs the others, in the project and with the log that the demo
-leaves behind. The Python of that page runs in tests/pipeline/replay/test_kappa.py.
+It runs the first commands of docs/kappa.md, in their order, and edits what they say. The test runs the others, in the
+project and with the log that the demo leaves behind.
 """
 
 import re
@@ -10,29 +10,20 @@ import sys
 from pathlib import Path
 
 import pytest
+from followed_pages import Followed
 
 from barnabas.testing import Broker
 
 ROOT = Path(__file__).parents[2]
 PNG = b"\x89PNG\r\n\x1a\n"
-BY_THE_DEMO = (
-    "barnabas pipeline run",
-    "$EDITOR sql/averages.sql",
-    "barnabas pipeline replay --as v2",
-    "barnabas pipeline compare v1 v2",
-    "barnabas pipeline switch v2",
-)
-"""In this order; some with more options."""
-
-
-def commands_of_the_page() -> list[str]:
-    (block,) = re.findall(r"^```sh\n(.*?)^```", (ROOT / "docs/kappa.md").read_text(), re.MULTILINE | re.DOTALL)
-    return [line.partition(" # ")[0].strip() for line in block.splitlines()]
+RAN = re.compile(r"^ *[\d.]+s  (barnabas pipeline .*)$", re.MULTILINE)
+"""What the demo says of each command that it runs."""
+EDIT = "$EDITOR sql/averages.sql"
 
 
 @pytest.mark.spark
 @pytest.mark.timeout(900)
-def test_the_play_ends_with_a_proof_of_both_versions(tmp_path: Path) -> None:
+def test_the_play_ends_with_a_proof_of_both_versions(tmp_path: Path, followed: Followed) -> None:
     folder = tmp_path / "output"
     done = subprocess.run(
         [sys.executable, "-m", "demo", "--folder", folder, "--seconds=4", "--rate=500", "--devices=300"],
@@ -49,12 +40,17 @@ def test_the_play_ends_with_a_proof_of_both_versions(tmp_path: Path) -> None:
     assert (folder / "chart.png").read_bytes().startswith(PNG)
     assert "+TOLERANCE = 10.0" in done.stdout
     assert "readers now see the topic averages.v2" in done.stdout
-    follow_the_rest_of_the_page(folder)
+    (block,) = followed("docs/kappa.md")
+    commands = [command.partition(" # ")[0].strip() for command, _ in block.commands]
+    commands.remove(EDIT)
+    ran = RAN.findall(done.stdout)
+    assert len(ran) == 4
+    for command, of_the_demo in zip(commands, ran, strict=False):
+        assert f"{of_the_demo} ".startswith(f"{command} "), "the demo may add options"
+    follow_the_rest_of_the_page(folder, commands[len(ran) :])
 
 
-def follow_the_rest_of_the_page(folder: Path) -> None:
-    commands = commands_of_the_page()
-    assert tuple(commands[: len(BY_THE_DEMO)]) == BY_THE_DEMO
+def follow_the_rest_of_the_page(folder: Path, commands: list[str]) -> None:
     with Broker(data_dir=folder / "log") as broker:
         switched, versions = (
             subprocess.run(
@@ -65,7 +61,7 @@ def follow_the_rest_of_the_page(folder: Path) -> None:
                 timeout=60,
                 check=True,
             ).stdout
-            for command in commands[len(BY_THE_DEMO) :]
+            for command in commands
         )
     assert "averages: readers now see the topic averages, no longer the topic averages.v2" in switched
     flows = [line.split() for line in versions.splitlines()[1:]]

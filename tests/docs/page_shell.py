@@ -12,25 +12,23 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
+from followed_pages import reason_not_to_run
+from page_blocks import Block, Commands
 
 from barnabas.spark.java import SHORT_LIVED
 from barnabas.testing.ports import pick_free_port
 
-ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_S = 60.0
 PAUSE_S_MAX = 2.0
 """Between two tries of a command. What it waits for, such as Spark, needs the processor, too."""
 DONE = "the command has ended with status"
 
-_CONSOLE = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
-_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-_FILE_NAME = re.compile(r"(?:#|--) (\S+\.\w+)\n")
-_PORT = re.compile(r"(?<=[:=])9\d\d\d\b")
-_LEFT_OUT = "..."
+_PORT = re.compile(r"(?<=[:=])9\d\d\d\b|(?<=[: ])(?:7077|808\d)\b")
+_LISTENERS = re.compile(r"^listeners=.*", re.MULTILINE)
 _VARIES = re.compile(r"\d[\d.,]*")
 
 
@@ -41,6 +39,7 @@ class Shell:
         """`environment`: variables that are set before. With BARNABAS_BOOTSTRAP_SERVER, a broker is running already."""
         self._home = home
         self._has_broker = "BARNABAS_BOOTSTRAP_SERVER" in (environment or {})
+        self._running_broker = (environment or {}).get("BARNABAS_BOOTSTRAP_SERVER", "")
         self.patience_s = PATIENCE_S
         self._brokers: dict[int, int] = {}
         """Process ids by port."""
@@ -52,6 +51,8 @@ class Shell:
             "BARNABAS_BOOTSTRAP_SERVER": self._with_ports("localhost:9092"),
             "NO_COLOR": "1",
             "SPARK_SUBMIT_OPTS": SHORT_LIVED,
+            # Where tests run from sources that are not installed.
+            **{name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ},
             **(environment or {}),
         }
         self._process = subprocess.Popen(
@@ -67,10 +68,30 @@ class Shell:
 
     def write(self, name: str, text: str) -> None:
         """Into the folder where the shell is now."""
-        _, where = self._ask("pwd")
-        (Path(where[-1]) / name).write_text(self._with_ports(text))
+        (self.folder / name).write_text(self._with_ports(text))
 
-    def run_block(self, commands: list[tuple[str, list[str]]]) -> None:
+    @property
+    def folder(self) -> Path:
+        """Where the shell is now."""
+        return Path(self.output_of("pwd")[-1])
+
+    def output_of(self, command: str) -> list[str]:
+        """A command that is not on the page."""
+        status, output = self._ask(self._with_ports(command))
+        assert status == 0, f"$ {command}\n" + "\n".join(output)
+        return output
+
+    def follow(self, blocks: Iterable[Block]) -> None:
+        """Commands and files that depend on each other: a file's block begins with a comment that is its name."""
+        for block in blocks:
+            if block.is_of_a_shell:
+                self.run_block(block.commands)
+            else:
+                name = block.names_a_file
+                assert name is not None, f"{block.where}: which file is it?"
+                self.write(name, block.text.partition("\n")[2])
+
+    def run_block(self, commands: Commands) -> None:
         earlier, self._to_interrupt = self._to_interrupt, []
         for command, expected in commands:
             self._run(command, expected)
@@ -79,9 +100,10 @@ class Shell:
             process.wait(PATIENCE_S)
 
     def _run(self, command: str, expected: list[str]) -> None:
-        if command.startswith(("pip ", "make ")):  # it is installed; and this may be `make test` itself
+        if reason_not_to_run(command):
             return
         if command.startswith("barnabas serve") and self._has_broker:
+            self._ask("sleep 100000 &")  # it counts as a job of the shell
             return
         if command.startswith("barnabas serve") and not (expected and expected[0].startswith("error")):
             self._serve(command)
@@ -105,10 +127,12 @@ class Shell:
 
     def _serve(self, command: str) -> None:
         command = command.removesuffix("&").strip()
-        if "--listen" not in command:
-            command += " --listen localhost:9092"
+        listens = re.findall(r"--listen (\S+)", command) or self._listeners_of_file(command)
+        if not listens:
+            listens = ["localhost:9092"]
+            command += f" --listen {listens[0]}"
         command = self._with_ports(command)
-        port = int(re.findall(r"--listen \S+:(\d+)", command)[-1])
+        port = int(re.findall(r":(\d+)", self._with_ports(listens[-1]))[0])
         if port in self._brokers:  # an alternative to the one before
             self._ask(f"kill {self._brokers[port]}; wait {self._brokers[port]}")
         said = self._home / f"serve-{port}.out"
@@ -120,6 +144,10 @@ class Shell:
             if time.monotonic() > deadline:
                 pytest.fail(f"{command} is not ready: {said.read_text()}")
             time.sleep(0.05)
+
+    def _listeners_of_file(self, command: str) -> list[str]:
+        config = re.search(r"--config (\S+)", command)
+        return _LISTENERS.findall((self.folder / config[1]).read_text()) if config else []
 
     def _expect(self, command: str, expected: list[str]) -> None:
         wants_error = bool(expected) and expected[0].startswith("error:")
@@ -148,6 +176,8 @@ class Shell:
         raise AssertionError(f"the shell has ended: {output}")
 
     def _with_ports(self, text: str) -> str:
+        if self._has_broker:
+            text = text.replace("localhost:9092", self._running_broker)
         text = text.replace("0.0.0.0", "127.0.0.1")
         return _PORT.sub(lambda port: str(self._ports.setdefault(port[0], pick_free_port("127.0.0.1"))), text)
 
@@ -167,30 +197,3 @@ def _may_be_repeated(command: str) -> bool:
 
 def _comparable(line: str) -> str:
     return " ".join(_VARIES.sub("#", line).split())
-
-
-def blocks_of(page: str, replaced: Mapping[str, str] | None = None) -> list[list[tuple[str, list[str]]]]:
-    """The commands of each block, each with the output on the page. `replaced`: what stands for other text there."""
-    text = (ROOT / page).read_text()
-    for old, new in (replaced or {}).items():
-        text = text.replace(old, new)
-    return [commands_of(block) for block in _CONSOLE.findall(text)]
-
-
-def commands_of(text: str) -> list[tuple[str, list[str]]]:
-    commands: list[tuple[str, list[str]]] = []
-    for line in text.replace("\\\n", " ").splitlines():
-        if line.startswith("$ "):
-            commands.append((line[2:], []))
-        elif line and line != _LEFT_OUT and commands:
-            commands[-1][1].append(line)
-    return commands
-
-
-def run_story(page: str, shell: Shell) -> None:
-    """A page whose commands and files depend on each other: a file's block begins with a comment that is its name."""
-    for kind, text in _BLOCK.findall((ROOT / page).read_text()):
-        if kind == "console":
-            shell.run_block(commands_of(text))
-        elif name := _FILE_NAME.match(text):
-            shell.write(name[1], text[name.end() :])

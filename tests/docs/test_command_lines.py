@@ -1,9 +1,7 @@
 """Every command on every page is one that exists, with flags that it has.
 
-Pages are followed from top to bottom, too, each in an empty folder: by `test_console.py`, `test_long_commands.py`,
-`tests/cli/test_commands_page.py` and `tests/spark/pages`; kappa.md by `tests/demo` and `tests/pipeline/replay`; the
-tutorial, scaling.md and client-security.md by `make interop`. What takes hours is only read here; the list is in
-`test_long_commands.py`.
+Pages are followed from top to bottom, too, each in an empty folder: `followed_pages.py` says by which tests. What takes
+hours is only read here.
 """
 
 import io

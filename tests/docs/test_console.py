@@ -1,22 +1,23 @@
 """The commands in the documentation run as written: page by page, from top to bottom, in one shell.
 
-The tutorial runs in `make interop`: it starts Spark for many of its commands.
+`followed_pages.py` says which pages run elsewhere: some share a Spark, and some are a part of `make interop`.
 """
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from page_shell import ROOT, Shell, blocks_of, run_story
+from followed_pages import Followed
+from page_blocks import Block
+from page_shell import Shell
 
 PAGES = ("docs/getting-started.md", "docs/configuration.md", "docs/operations.md", "docs/pipelines.md")
 PAGES_WITH_SPARK = ("README.md", "docs/spark-operations.md")
-"""Pages whose Python is a program in a file; the block begins with a comment that is the file's name."""
 PATIENCE_WITH_SPARK_S = 240.0
 """A JVM and a Python worker start before the first batch, on a machine that may be busy."""
-
-_PROGRAM = re.compile(r"^```python\n# (\S+\.py)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture
@@ -28,26 +29,45 @@ def shell(tmp_path: Path) -> Iterator[Shell]:
 
 @pytest.mark.clients
 @pytest.mark.parametrize("page", PAGES)
-def test_commands_run(page: str, shell: Shell) -> None:
-    blocks = blocks_of(page)
-    assert blocks
-    for commands in blocks:
-        shell.run_block(commands)
+def test_commands_run(page: str, shell: Shell, followed: Followed) -> None:
+    shell.follow(followed(page))
 
 
 @pytest.mark.spark
 @pytest.mark.timeout(3 * PATIENCE_WITH_SPARK_S)
 @pytest.mark.parametrize("page", PAGES_WITH_SPARK)
-def test_commands_run_with_spark(page: str, shell: Shell) -> None:
+def test_commands_run_with_spark(page: str, shell: Shell, followed: Followed) -> None:
     shell.patience_s = PATIENCE_WITH_SPARK_S
-    for name, program in _PROGRAM.findall((ROOT / page).read_text()):
-        shell.write(name, program)
-    for commands in blocks_of(page):
-        shell.run_block(commands)
+    for block in followed(page):
+        if block.kind == "yaml":
+            check_alerts(block, shell.output_of("curl -s localhost:9404/metrics"))
+        else:
+            shell.follow([block])
+
+
+def check_alerts(block: Block, metrics: Iterable[str]) -> None:
+    """Each metric in a rule is one that the running query has."""
+    named = set(re.findall(r"barnabas_\w+", block.text))
+    assert named
+    assert named <= {line.partition("{")[0] for line in metrics}
 
 
 @pytest.mark.spark
 @pytest.mark.timeout(3 * PATIENCE_WITH_SPARK_S)
-def test_the_history_page(shell: Shell) -> None:
+def test_the_history_page(shell: Shell, followed: Followed, tmp_path: Path) -> None:
     shell.patience_s = PATIENCE_WITH_SPARK_S
-    run_story("docs/history.md", shell)
+    for block in followed("docs/history.md"):
+        if block.kind == "json":
+            manifest = json.loads((tmp_path / "history" / "telemetry" / "_manifest.json").read_text())
+            assert shape_of(manifest) == shape_of(json.loads(block.text))
+        else:
+            shell.follow([block])
+
+
+def shape_of(value: Any) -> object:
+    """The names and types in it; of a list, those of its first element."""
+    if isinstance(value, dict):
+        return {name: shape_of(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [shape_of(each) for each in value[:1]]
+    return type(value).__name__

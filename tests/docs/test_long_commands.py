@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from page_shell import ROOT, Shell, blocks_of
+from followed_pages import Followed
+from page_blocks import blocks_on
+from page_shell import Shell
 
 from barnabas.testing import Broker
 
@@ -20,22 +22,6 @@ SMALLER = {
 }
 """By page: what stands on it, and what is run instead."""
 
-NOT_HERE = {
-    "docs/crash-testing.md": {
-        "make soak": "takes hours",
-        "python -m barnabas.testing.spark_kills --every-step": "tests/spark/exactly_once has one life of it",
-        "python -m barnabas.testing.spark_kills --rounds 50 --seed 6": "tests/spark/exactly_once runs it with 3 rounds",
-        "python -m barnabas.testing.spark_kills --rounds 10 --at-least-once": "make soak: few rounds may find nothing",
-        "python -m demo.kills --rounds 20 --seed 1": ".ci/run has two rounds",
-    },
-    "docs/testing.md": {
-        "python -m barnabas.testing.checker run --workload bank --bootstrap kafka-1:9093": (
-            "interop/test_client_security.py runs it with a secured Apache Kafka"
-        ),
-    },
-}
-"""By page: how commands begin that are not run here, and why not."""
-
 
 @pytest.fixture
 def shell(tmp_path: Path) -> Iterator[Shell]:
@@ -47,14 +33,11 @@ def shell(tmp_path: Path) -> Iterator[Shell]:
 
 @pytest.mark.crash
 @pytest.mark.parametrize("page", SMALLER)
-def test_commands_run_with_smaller_numbers(page: str, shell: Shell) -> None:
-    for commands in blocks_of(page, SMALLER[page]):
-        shell.run_block([each for each in commands if not each[0].startswith(tuple(NOT_HERE[page]))])
+def test_commands_run_with_smaller_numbers(page: str, shell: Shell, followed: Followed) -> None:
+    shell.follow(block.with_other_text(SMALLER[page]) for block in followed(page))
 
 
 @pytest.mark.parametrize("page", SMALLER)
-def test_what_is_replaced_or_left_out_is_on_the_page(page: str) -> None:
-    text = (ROOT / page).read_text()
-    commands = [command for block in blocks_of(page) for command, _ in block]
+def test_what_is_replaced_is_on_the_page(page: str) -> None:
+    text = "".join(block.text for block in blocks_on(page))
     assert [each for each in SMALLER[page] if each not in text] == []
-    assert [each for each in NOT_HERE[page] if not any(command.startswith(each) for command in commands)] == []

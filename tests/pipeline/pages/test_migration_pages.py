@@ -1,11 +1,12 @@
 """The projects on the migration pages work: Spark plans and starts every flow."""
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from followed_pages import Followed
+from page_blocks import Block
 
 from barnabas.pipeline.flow.plan import plan
 from barnabas.pipeline.project import Project, load
@@ -15,11 +16,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-DOCS = Path(__file__).resolve().parents[3] / "docs"
-PAGES = ("migrate-from-kafka-streams.md", "migrate-from-spark-kafka.md")
+PAGES = ("docs/migrate-from-kafka-streams.md", "docs/migrate-from-spark-kafka.md")
 
-_YAML = re.compile(r"^```yaml\n(.*?)^```", re.MULTILINE | re.DOTALL)
-_SQL = re.compile(r"^```sql\n-- (\S+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _CONNECTOR = (
     "CAST(NULL AS BINARY) AS key",
     "CAST(value AS BINARY) AS value",
@@ -32,13 +30,11 @@ _CONNECTOR = (
 )
 
 
-def project_of(page: str, folder: Path) -> Project:
-    text = (DOCS / page).read_text()
-    (only,) = _YAML.findall(text)
-    (folder / "pipeline.yaml").write_text(only)
+def project_of(blocks: Iterable[Block], folder: Path) -> Project:
     (folder / "sql").mkdir()
-    for name, query in _SQL.findall(text):
-        (folder / name).write_text(query)
+    for block in blocks:
+        name = "pipeline.yaml" if block.kind == "yaml" else block.text.split()[1]
+        (folder / name).write_text(block.text)
     (folder / "customers.csv").write_text("customer,country\nalice,NL\n")
     return load(folder, environment={})
 
@@ -60,9 +56,9 @@ def reader(spark: "SparkSession", folder: Path) -> "Callable[[Source], DataFrame
 @pytest.mark.spark
 @pytest.mark.parametrize("page", PAGES)
 def test_every_flow_can_be_run_as_a_stream(
-    page: str, spark: "SparkSession", started: "list[StreamingQuery]", tmp_path: Path
+    page: str, spark: "SparkSession", started: "list[StreamingQuery]", tmp_path: Path, followed: Followed
 ) -> None:
-    project = project_of(page, tmp_path)
+    project = project_of(followed(page), tmp_path)
     session = spark.newSession()
     planned = plan(project, session, reader(session, tmp_path / "empty"), streaming=True)
     for flow in project.running_flows():

@@ -1,7 +1,6 @@
 """Changed logic: a new version replays the history beside the old one, is compared, and readers switch to it."""
 
 import json
-import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Producer
+from followed_pages import Followed
 from pyspark.sql import DataFrame, SparkSession
 
 from barnabas.client.cluster import Cluster
@@ -48,7 +48,6 @@ flows:
     output: {table: high}
 """
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "kappa.md"
 BEGIN_S = int(time.time()) // 60 * 60 - 3600
 
 
@@ -73,9 +72,10 @@ def quiet(_: str) -> None:
 
 
 def test_replay_compare_switch_and_back(
-    spark: SparkSession, broker: Broker, barnabas_topic: str, tmp_path: Path
+    spark: SparkSession, broker: Broker, barnabas_topic: str, tmp_path: Path, followed: Followed
 ) -> None:
     topic = barnabas_topic
+    (readers,) = (block.text for block in followed("docs/kappa.md"))
     names = {"topic": topic, "bootstrap": broker.bootstrap_servers}
     broker.create_topic(topic, partitions=2)
     file = tmp_path / "pipeline.yaml"
@@ -106,7 +106,7 @@ def test_replay_compare_switch_and_back(
     def seen() -> tuple[str, int]:
         """By the readers on the page."""
         names: dict[str, Any] = {"spark": spark}
-        exec(readers_of_the_page(broker.bootstrap_servers, topic), names)
+        exec(for_this_project(readers, broker.bootstrap_servers, topic), names)
         return names["rows"].select("topic").distinct().collect()[0][0], names["averages"].count()
 
     assert seen() == (f"{topic}.sums", 14)
@@ -126,9 +126,8 @@ def test_replay_compare_switch_and_back(
         table(spark, pipeline=topic, flow="sums", bootstrap_servers=broker.bootstrap_servers)
 
 
-def readers_of_the_page(bootstrap_servers: str, pipeline: str) -> str:
-    """The Python of docs/kappa.md, for the project of this test."""
-    (text,) = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+def for_this_project(text: str, bootstrap_servers: str, pipeline: str) -> str:
+    """The Python of the page, which has the demo's names."""
     replaced = {
         "localhost:9092": bootstrap_servers,
         '"telemetry"': f'"{pipeline}"',
@@ -138,7 +137,7 @@ def readers_of_the_page(bootstrap_servers: str, pipeline: str) -> str:
     for name, ours in replaced.items():
         assert name in text
         text = text.replace(name, ours)
-    return str(text)
+    return text
 
 
 def follow(spark: SparkSession, broker: Broker, topic: str, folder: Path) -> None:

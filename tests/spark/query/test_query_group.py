@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import pytest
 from confluent_kafka import Consumer, Producer
 from confluent_kafka import TopicPartition as Place
+from followed_pages import Followed
 
 from barnabas.client.cluster import Cluster
 from barnabas.client.errors import ClientError
@@ -134,6 +135,17 @@ def test_an_offset_beyond_the_log_does_not_hold_the_group(cluster: Cluster, topi
     group.commit({(topic, 0): 5000, (topic, 1): 10})
     assert group.advance({(topic, 0): 6, (topic, 1): 9})
     assert offsets_in(cluster, f"{topic}-remade") == {(topic, 0): 6, (topic, 1): 10}
+
+
+def test_the_warning_is_that_of_the_page(
+    cluster: Cluster, topic: str, barnabas_broker: Broker, caplog: pytest.LogCaptureFixture, followed: Followed
+) -> None:
+    (block,) = followed("docs/spark-operations.md")
+    group = group_of(cluster, topic)
+    with live_member(barnabas_broker, topic, topic, "classic"), caplog.at_level(logging.WARNING):
+        assert not group.advance({(topic, 0): 2, (topic, 1): 2})
+    (warning,) = (record.getMessage() for record in caplog.records if record.name == "barnabas.spark")
+    assert warning == " ".join(block.text.split()).replace("group billing", f"group {topic}")
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
