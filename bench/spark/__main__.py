@@ -18,7 +18,7 @@ from bench.results import Results
 from bench.servers import BARNABAS, SERVERS
 from bench.spark import history, reads, sinks, streams
 from bench.spark.sizes import FULL, QUICK
-from bench.spark.stage import TITLES, Benchmark, SparkStage, session_with_both
+from bench.spark.stage import OURS, TITLES, Benchmark, SparkStage, session_with_both
 
 BENCHMARKS: tuple[Benchmark, ...] = (reads.BENCHMARK, streams.BENCHMARK, sinks.BENCHMARK, history.BENCHMARK)
 BEGIN_MARK = "<!-- figures of `make bench-spark` -->"
@@ -55,8 +55,9 @@ def _run(options: argparse.Namespace) -> Results:
     busy = os.getloadavg()[0]
     with tempfile.TemporaryDirectory(prefix="barnabas-bench-", dir=options.directory) as directory:
         home = Path(directory)
-        with SERVERS[options.broker](home / "broker") as server, session_with_both(home) as spark:
-            stage = SparkStage(QUICK if options.quick else FULL, server, spark, home)
+        sizes = QUICK if options.quick else FULL
+        with SERVERS[options.broker](home / "broker") as server, session_with_both(home, options.session) as spark:
+            stage = SparkStage(sizes, server, spark, home, options.session)
             stage.results.machine.update(_facts(options.broker))
             if busy > _QUIET_LOAD:
                 stage.results.notes.append(f"the machine was not quiet: its load average was {busy:.1f} before the run")
@@ -90,6 +91,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("benchmarks", nargs="*", metavar="BENCHMARK", choices=[*names, []], help="which [default: all]")
     parser.add_argument("--quick", action="store_true", help="tiny sizes: does it run at all?")
     parser.add_argument("--broker", choices=sorted(SERVERS), default=BARNABAS, help="[default: barnabas]")
+    parser.add_argument(
+        "--session",
+        choices=(OURS, "plain"),
+        default=OURS,
+        help="that of barnabas.spark.session(), or one with Spark's defaults [default: barnabas]",
+    )
     parser.add_argument("--format", choices=("table", "json", "markdown"), default="table", help="[default: table]")
     parser.add_argument("--save", type=Path, metavar="FILE", help="keep the results as JSON")
     parser.add_argument(

@@ -22,7 +22,7 @@ VALUE_SIZES: Final = (100, 1024)
 CODECS: Final = ("none", "zstd")
 UNIT: Final = "k rows/s"
 
-_READ_TARGETS: Final = {100: 2.0, 1024: 1.5}
+_READ_TARGETS: Final = {100: 2.0, 1024: 2.0}
 _PARQUET_TARGETS: Final = {100: 1.5, 1024: 1.2}
 
 Sink = Callable[[SparkStage, "DataFrame", int, int], None]

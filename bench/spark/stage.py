@@ -1,11 +1,12 @@
 """What a Spark benchmark gets: a session with both connectors, a broker, a place for results."""
 
+import os
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -30,6 +31,8 @@ class SparkStage:
     spark: "SparkSession"
     directory: Path
     """For checkpoints and Parquet files. It must be a real disk, or the figures are too good."""
+    session: str = OURS
+    """Whose settings the session has: ours, or Spark's defaults."""
     results: Results = field(default_factory=Results)
     filled: set[str] = field(default_factory=set)
     """Topics with records to read."""
@@ -40,6 +43,8 @@ class SparkStage:
         return f"{HOST}:{self.server.port}"
 
     def add(self, measure: Measure, who: str, value: float) -> None:
+        if self.session != OURS:
+            measure = replace(measure, benchmark=f"{measure.benchmark}, a session with Spark's defaults")
         self.results.add(measure, who, value)
         self.log(f"{measure.name}: {TITLES[who]} {value:,.4g} {measure.unit}")
 
@@ -74,11 +79,9 @@ class Benchmark(NamedTuple):
 
 
 @contextmanager
-def session_with_both(directory: Path) -> "Iterator[SparkSession]":
-    """Our own session's settings, and the connector's jars; both connectors get the same."""
+def session_with_both(directory: Path, kind: str = OURS) -> "Iterator[SparkSession]":
+    """Our own session's settings or Spark's defaults, and the connector's jars; both connectors get the same."""
     from interop.peers import Peers
-
-    from barnabas.spark import session
 
     settings: Mapping[str, Any] = {
         "spark.jars": ",".join(map(str, sorted(Peers().spark_connector_jars.glob("*.jar")))),
@@ -87,8 +90,24 @@ def session_with_both(directory: Path) -> "Iterator[SparkSession]":
         "spark.sql.warehouse.dir": str(directory / "warehouse"),
         "spark.local.dir": str(directory / "local"),
     }
-    running = session("bench", "local[2]", **settings)
+    running = _start(settings) if kind == OURS else _start_with_defaults(settings)
     try:
         yield running
     finally:
         running.stop()
+
+
+def _start(settings: Mapping[str, Any]) -> "SparkSession":
+    from barnabas.spark import session
+
+    return session("bench", "local[2]", **settings)
+
+
+def _start_with_defaults(settings: Mapping[str, Any]) -> "SparkSession":
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # or Spark takes whatever `python3` is
+    builder = SparkSession.builder.appName("bench").master("local[2]")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
