@@ -269,3 +269,19 @@ class TransactionsMachine(RuleBasedStateMachine):
 
 TransactionsMachine.TestCase.settings = settings(max_examples=examples(300), stateful_step_count=40, deadline=None)
 TestTransactionsAgainstModel = TransactionsMachine.TestCase
+
+
+def test_a_torn_batch_after_a_gap_is_not_taken_for_damage() -> None:
+    """Found by the machine: the gap lies below the recovery point, the batch above it."""
+    machine = TransactionsMachine()
+    machine.start()
+    machine.power_cut(seed=1)
+    machine.transactional(count=2, who=0)
+    machine.roll()
+    machine.power_cut(seed=91)  # loses the batch, keeps the roll
+    machine.truncate(part=0.5)
+    machine.flush()
+    machine.plain(count=1)
+    machine.power_cut(seed=0)  # tears the new batch
+    assert machine.log.log_end_offset == 1
+    machine.committed_records_are_read_and_no_others()

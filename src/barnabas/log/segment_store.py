@@ -151,7 +151,14 @@ class SegmentStore:
             active = self._segments.active
             log_end_offset = active.truncate_to(offset)
             active.file.sync()
-            active.activate(log_end_offset)
+            if active.finder.find_end().next_offset == log_end_offset:
+                active.activate(log_end_offset)
+            else:
+                # Offsets are missing before the end. In the same segment, a torn batch after the gap would look like a
+                # damaged one in the gap, and that was synced.
+                active.seal()
+                self._segments.append(self._create(log_end_offset, settings, now_ms))
+                self._disk.sync_dir(self._directory)
         self._set_roll_jitter(settings)
         return log_end_offset
 
