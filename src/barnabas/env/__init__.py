@@ -2,6 +2,7 @@
 
 from barnabas.env.clock import Clock, SystemClock, Timer
 from barnabas.env.disk import Disk, File, RealDisk
+from barnabas.env.file_range import FileRange
 from barnabas.env.randomness import Random
 from barnabas.env.workers import InlineWorkers, ThreadWorkers, Workers
 
@@ -9,6 +10,7 @@ __all__ = [
     "Clock",
     "Disk",
     "File",
+    "FileRange",
     "InlineWorkers",
     "Random",
     "RealDisk",

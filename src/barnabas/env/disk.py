@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from mmap import PAGESIZE
 from typing import Protocol
 
+from barnabas.env.file_range import FileRange
 from barnabas.env.open_files import Descriptor, OpenFiles
 from barnabas.portable.files import (
     PIECES_MAX,
@@ -37,6 +38,9 @@ class File(Protocol):
 
     def read_cached(self, position: int, size: int) -> bytes | None:
         """As `read_at`, but None instead of waiting for the device."""
+
+    def cached_range(self, position: int, size: int) -> FileRange | None:
+        """The same bytes for a socket, unread; None: they are not cached, or this is not a file of the kernel's."""
 
     def write_at(self, position: int, pieces: Sequence[Buffer]) -> None:
         """Write all pieces consecutively, or raise OSError."""
@@ -164,12 +168,13 @@ class RealFile:
         # copies it twice.
         descriptor = self._opened()
         number = descriptor.number
-        last = position + size - 1
-        if position // PAGESIZE == last // PAGESIZE:
+        if position // PAGESIZE == (position + size - 1) // PAGESIZE:
             return read_cached(number, position, size)
-        if size and (read_cached(number, position, 1) is None or read_cached(number, last, 1) is None):
-            return None
-        return self.read_at(position, size)
+        return self.read_at(position, size) if not size or _is_cached(number, position, size) else None
+
+    def cached_range(self, position: int, size: int) -> FileRange | None:
+        descriptor = self._opened()
+        return FileRange(descriptor, position, size) if _is_cached(descriptor.number, position, size) else None
 
     def write_at(self, position: int, pieces: Sequence[Buffer]) -> None:
         # One or two pieces are one batch, by far the most frequent write. After a short write all of it is written
@@ -196,6 +201,10 @@ class RealFile:
         self._is_closed = True
         self._open_files.forget(self)
         self.close_for_now()
+
+
+def _is_cached(number: int, position: int, size: int) -> bool:
+    return read_cached(number, position, 1) is not None and read_cached(number, position + size - 1, 1) is not None
 
 
 def _write_all(descriptor: Descriptor, position: int, pieces: Sequence[Buffer]) -> None:

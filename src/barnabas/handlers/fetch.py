@@ -204,7 +204,7 @@ class Fetch:
         if self._committed_only and log.segments.has_aborted:
             answer = answer._replace(aborted=_aborted_in(log, located, stable_offset))
         is_short = self._copied_bytes + located.size <= COPIED_BYTES_MAX
-        records = located.try_read() if is_short else None
+        records = located.try_send() if is_short else None
         if records is None:
             self.cold_reads[position] = ColdRead(answer, located)
             return answer, located.size

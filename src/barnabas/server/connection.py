@@ -20,12 +20,14 @@ from collections import deque
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
+from barnabas.env import FileRange
 from barnabas.handlers.context import ClientConnection, ClientSoftware
 from barnabas.handlers.pending import MayFollow, WaitingAnswer
-from barnabas.server.dispatch import Buffers, Dispatcher, Refused
+from barnabas.server.dispatch import Dispatcher, Refused
 from barnabas.server.flow_control import API_KEY_BYTES, CLOSED, HELD, NO_MEMORY, NOT_READ, UNWRITABLE, FlowControl
 from barnabas.server.foreign_protocols import explain_size, recognise
 from barnabas.server.request_memory import RequestMemory
+from barnabas.server.sending import Buffers, send
 from barnabas.server.throttling import ThrottledBuffers
 from barnabas.wire.frame import SIZE_BYTES, read_size
 
@@ -338,14 +340,25 @@ class Connection(asyncio.BufferedProtocol):
 
     def _write(self, buffers: Buffers) -> None:
         if len(buffers) > 1:
-            if sum(map(len, buffers)) <= JOINED_BYTES_MAX:
-                self.transport.write(b"".join(buffers))
-            else:
-                self.transport.writelines(buffers)
+            self._write_many(buffers)
         elif buffers:
-            self.transport.write(buffers[0])
+            self.transport.write(cast(bytes, buffers[0]))
         if isinstance(buffers, ThrottledBuffers):
             self._throttle(buffers.throttle_ms / 1000)
+
+    def _write_many(self, buffers: Buffers) -> None:
+        if FileRange in map(type, buffers):
+            try:
+                send(self.transport, buffers)
+            except (EOFError, OSError) as error:
+                logger.warning("a part of a log cannot be sent to %s: %s", self.client, error)
+                self.close("an answer could not be sent completely")
+            return
+        whole = cast(list[bytes], buffers)
+        if sum(map(len, whole)) <= JOINED_BYTES_MAX:
+            self.transport.write(b"".join(whole))
+        else:
+            self.transport.writelines(whole)
 
     def _throttle(self, seconds: float) -> None:
         """The client exceeded a quota (KIP-219): read no requests of it for this time."""

@@ -13,7 +13,7 @@ requests take effect in the order in which they were sent.
 import importlib
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from barnabas.env.time_slices import TimeSlice
 from barnabas.handlers.context import ClientConnection, RequestContext
@@ -22,6 +22,7 @@ from barnabas.handlers.pieces import Pieces
 from barnabas.handlers.produce_fast_path import ProduceFastPath
 from barnabas.handlers.services import Services, bind
 from barnabas.server.kept_answers import REQUEST_BYTES_MAX, Asked, KeptAnswers
+from barnabas.server.sending import Buffers
 from barnabas.server.throttling import RequestMeter, ThrottledBuffers, throttled_later
 from barnabas.wire.api_table import API_VERSIONS, BY_KEY, FETCH, PRODUCE, Api
 from barnabas.wire.codec import (
@@ -38,10 +39,6 @@ from barnabas.wire.frame import read_request_header, response_prefix, skip_tagge
 from barnabas.wire.writer import WriteInSlices
 
 logger = logging.getLogger(__name__)
-
-Buffers = list[bytes]
-"""A complete response frame; empty if the client wants no response (acks=0)."""
-
 
 _ENCODERS: Final[dict[Api, Callable[[Any, int], Buffers]]] = {
     PRODUCE: lambda response, version: [encode_response(PRODUCE.name, version, response)],
@@ -113,7 +110,7 @@ class Dispatcher:
         answer = self._handle(route, correlation_id, context, route.decode(body, 0), len(body))
         if isinstance(answer, list):
             prefix_size = len(response_prefix(0, 0, tagged=route.tagged_response))
-            self._kept_answers.keep(asked, image, b"".join(answer)[prefix_size:])
+            self._kept_answers.keep(asked, image, b"".join(cast(list[bytes], answer))[prefix_size:])
         return answer
 
     def _handle(
@@ -205,7 +202,7 @@ class Dispatcher:
 
 def _with_prefix(route: Route, correlation_id: int, body: Buffers) -> Buffers:
     size = len(body[0]) if len(body) == 1 else sum(map(len, body))
-    body[0] = response_prefix(correlation_id, size, tagged=route.tagged_response) + body[0]
+    body[0] = response_prefix(correlation_id, size, tagged=route.tagged_response) + cast(bytes, body[0])
     return body
 
 

@@ -11,20 +11,22 @@ import time
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any
 
+from barnabas.env import FileRange
 from barnabas.handlers.context import RequestContext
 from barnabas.quotas.limits import ANONYMOUS
+from barnabas.server.sending import Buffers
 from barnabas.wire.api_table import PRODUCE, Api
 
 if TYPE_CHECKING:
     from barnabas.quotas.client_quotas import ClientQuotas
 
 
-class ThrottledBuffers(list[bytes]):
+class ThrottledBuffers(list[bytes | FileRange]):
     """An answer after which the client is throttled."""
 
     __slots__ = ("throttle_ms",)
 
-    def __init__(self, buffers: list[bytes], throttle_ms: int) -> None:
+    def __init__(self, buffers: Buffers, throttle_ms: int) -> None:
         super().__init__(buffers)
         self.throttle_ms = throttle_ms
 
@@ -75,5 +77,5 @@ def with_throttle_time(response: Any, throttle_ms: int) -> Any:
     return response
 
 
-async def throttled_later(buffers: Awaitable[list[bytes]], throttle_ms: int) -> list[bytes]:
+async def throttled_later(buffers: Awaitable[Buffers], throttle_ms: int) -> Buffers:
     return ThrottledBuffers(await buffers, throttle_ms)

@@ -22,6 +22,7 @@ from threading import Lock
 from typing import Final, Literal, NamedTuple, Self, get_args
 
 from barnabas.env.disk import Disk, File
+from barnabas.env.file_range import FileRange
 from barnabas.portable.files import Buffer
 from barnabas.testing.disk_steps import Effect, name_step
 
@@ -203,6 +204,9 @@ class CrashingFile:
 
     def read_cached(self, position: int, size: int) -> bytes | None:
         return self._inner.read_cached(position, size)
+
+    def cached_range(self, position: int, size: int) -> FileRange | None:
+        return self._inner.cached_range(position, size)
 
     def write_at(self, position: int, pieces: Sequence[Buffer]) -> None:
         def write_half() -> None:

@@ -286,6 +286,9 @@ class SimulatedFile:
     def read_cached(self, position: int, size: int) -> bytes | None:
         return self.read_at(position, size) if self._open_node().cached else None
 
+    def cached_range(self, position: int, size: int) -> None:
+        """No kernel knows this file."""
+
     def write_at(self, position: int, pieces: Sequence[Buffer]) -> None:
         self._disk.write(self.path, self._writable_node(), position, b"".join(pieces))
 

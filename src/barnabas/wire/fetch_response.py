@@ -5,8 +5,8 @@ Nothing is joined or copied: the connection hands the list to the socket. A test
 
 import struct
 import uuid
-from collections.abc import Sequence
-from typing import Final, NamedTuple, Self
+from collections.abc import Sequence, Sized
+from typing import Any, Final, NamedTuple, Self
 
 from barnabas.wire.primitives import NO_TAGGED_FIELDS, legacy_string, uvarint
 from barnabas.wire.primitives import compact_string as compact
@@ -33,12 +33,13 @@ class FetchedPartition(NamedTuple):
     aborted: AbortedTransactions | None = None
     """(producer id, first offset) of aborted transactions in the records; None unless read_committed asked."""
     preferred_read_replica: int = -1
-    records: bytes = b""
+    records: Sized = b""
+    """The bytes, or what knows their number, and is replaced by them on the way to the socket."""
     leader: tuple[int, int] | None = None
     diverging: tuple[int, int] | None = None
     """(epoch, end offset) where the reader's log and ours part (KIP-595)."""
 
-    def with_records(self, records: bytes) -> Self:
+    def with_records(self, records: Sized) -> Self:
         return self.__class__(*self[:7], records, *self[8:])  # in a third of the time of `_replace`
 
 
@@ -59,12 +60,13 @@ class FetchAnswer(NamedTuple):
     throttle_time_ms: int = 0
 
 
-def encode_fetch_response(answer: FetchAnswer, version: int) -> list[bytes]:
+def encode_fetch_response(answer: FetchAnswer, version: int) -> list[Any]:
+    """Buffers, and in their places the records of `answer`, unread."""
     return _flexible(answer, version) if version >= 12 else _legacy(answer, version)
 
 
-def _flexible(answer: FetchAnswer, version: int) -> list[bytes]:
-    buffers: list[bytes] = []
+def _flexible(answer: FetchAnswer, version: int) -> list[Sized]:
+    buffers: list[Sized] = []
     head = bytearray(_throttle_error_session.pack(answer.throttle_time_ms, answer.error_code, answer.session_id))
     head += uvarint(len(answer.topics) + 1)
     for topic in answer.topics:
@@ -107,8 +109,8 @@ def _tagged_fields(partition: FetchedPartition) -> bytes:
     return uvarint(len(fields)) + b"".join(fields)
 
 
-def _legacy(answer: FetchAnswer, version: int) -> list[bytes]:
-    buffers: list[bytes] = []
+def _legacy(answer: FetchAnswer, version: int) -> list[Sized]:
+    buffers: list[Sized] = []
     head = bytearray()
     if version >= 7:
         head += _throttle_error_session.pack(answer.throttle_time_ms, answer.error_code, answer.session_id)
