@@ -15,7 +15,6 @@ from barnabas.testing.simulation.simulation import Simulation
 
 PORT: Final = 9092
 DATA: Final = "/data"
-_POLL_S: Final = 0.001
 
 
 class SimulatedBroker:
@@ -45,7 +44,7 @@ class SimulatedBroker:
         while self._ready_start != start:
             if not self.node.is_running or self.node.starts != start:
                 raise NodeStopped(f"{self.node.name} ended before it was ready")
-            await asyncio.sleep(_POLL_S)
+            await self.node.next_change()
 
     async def stop(self) -> None:
         """As on SIGTERM: finish requests, write everything to disk, exit."""
@@ -53,7 +52,7 @@ class SimulatedBroker:
             raise NodeStopped(f"{self.node.name} does not run")
         self.node.loop.call_soon(self._stop_asked.set)
         while self.node.is_running:
-            await asyncio.sleep(_POLL_S)
+            await self.node.next_change()
 
     async def _serve(self, node: SimulatedNode) -> None:
         self.failure = None
@@ -72,6 +71,7 @@ class SimulatedBroker:
         )
         await broker.start()
         self._ready_start = node.starts
+        node.report_change()
         stop = asyncio.ensure_future(self._stop_asked.wait())
         failure = asyncio.ensure_future(broker.failed())
         await asyncio.wait([stop, failure], return_when=asyncio.FIRST_COMPLETED)
@@ -81,4 +81,3 @@ class SimulatedBroker:
             self.failure = failure.result()
             node.simulation.counters["failed brokers"] += 1
         failure.cancel()
-

@@ -1,7 +1,7 @@
 """Faults: what breaks when, drawn from a seed.
 
-A plan is a list of faults, each with a time and a duration; printed, it can be read and repeated. At the end of a fault
-its damage is repaired: a dead node starts again, a cut way is healed, a full disk gets room, a wrong clock is set right.
+A plan is a list of faults, each with a time and a duration; printed, it can be read and repeated. At the end of a
+fault its damage is repaired: a dead node starts again, a cut way is healed, a full disk gets room.
 """
 
 import asyncio
@@ -83,9 +83,7 @@ class FaultPlan:
             repair(simulation, fault)
 
 
-def _draw(
-    random: Random, at_ms: int, nodes: Sequence[str], peers: Sequence[str], kind: Kind, gap_ms: int
-) -> Fault:
+def _draw(random: Random, at_ms: int, nodes: Sequence[str], peers: Sequence[str], kind: Kind, gap_ms: int) -> Fault:
     node = random.choice(nodes)
     duration_ms = random.randint(gap_ms // 20, 2 * gap_ms)
     others: tuple[str, ...] = ()

@@ -17,6 +17,7 @@ from collections.abc import Callable, Coroutine, Generator, Sequence
 from contextvars import Context
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, TypeVarTuple, Unpack
 
+from barnabas.testing.disk import PowerCut
 from barnabas.testing.simulation.errors import ProcessEnded
 from barnabas.testing.simulation.scheduler import Scheduler
 from barnabas.testing.simulation.trace import describe_callback
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Args = TypeVarTuple("Args")
 
-_CLOSE_ATTEMPTS: Final = 100
+_END_ATTEMPTS: Final = 100
 _TASKS_BEFORE_SWEEP: Final = 64
 _EXECUTOR_US_MAX: Final = 2_000
 
@@ -155,7 +156,7 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
             self.scheduler.remove(self)
 
     def drop_tasks(self) -> None:
-        """Close the coroutines of the ended process, in the order of their creation. Call it after `end`."""
+        """End the coroutines of the ended process, in the order of their creation. Call it after `end`."""
         running = asyncio._get_running_loop()
         asyncio._set_running_loop(self)  # what their `finally` schedules must not land on the killer's loop
         try:
@@ -164,7 +165,7 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
                 for reference in self._tasks:
                     task = reference()
                     if task is not None and not task.done():
-                        _close(task.get_coro())
+                        _end(task.get_coro())
                 self._tasks.clear()
         finally:
             asyncio._set_running_loop(running)
@@ -183,14 +184,14 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         return self.scheduler.now_us / 1_000_000
 
     def call_soon(
-        self, callback: Callable[[Unpack[Args]], object], *args: Unpack[Args], context: Context | None = None
+        self, callback: Callable[[Unpack[Args]], object], *args: *Args, context: Context | None = None
     ) -> asyncio.Handle:
         handle = Callback(callback, args, self, context)
         self.enqueue(handle)
         return handle
 
     def call_soon_threadsafe(
-        self, callback: Callable[[Unpack[Args]], object], *args: Unpack[Args], context: Context | None = None
+        self, callback: Callable[[Unpack[Args]], object], *args: *Args, context: Context | None = None
     ) -> asyncio.Handle:
         return self.call_soon(callback, *args, context=context)
 
@@ -198,13 +199,17 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         self,
         delay: float,
         callback: Callable[[Unpack[Args]], object],
-        *args: Unpack[Args],
+        *args: *Args,
         context: Context | None = None,
     ) -> asyncio.TimerHandle:
         return self.call_at(self.time() + delay, callback, *args, context=context)
 
     def call_at(
-        self, when: float, callback: Callable[[Unpack[Args]], object], *args: Unpack[Args], context: Context | None = None
+        self,
+        when: float,
+        callback: Callable[[Unpack[Args]], object],
+        *args: *Args,
+        context: Context | None = None,
     ) -> asyncio.TimerHandle:
         alarm = Alarm(when, callback, args, self, context)
         if not self._has_ended:
@@ -217,10 +222,8 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
     def create_future(self) -> asyncio.Future[Any]:
         return asyncio.Future(loop=self)
 
-    def create_task(
-        self, coro: Coroutine[Any, Any, T] | Generator[Any, None, T], **options: Any
-    ) -> asyncio.Task[T]:
-        task: asyncio.Task[T] = asyncio.Task(coro, loop=self, **options)  # type: ignore[arg-type] # as in asyncio
+    def create_task(self, coro: Coroutine[Any, Any, T] | Generator[Any, None, T], **options: Any) -> asyncio.Task[T]:
+        task: asyncio.Task[T] = asyncio.Task(coro, loop=self, **options)
         self._tasks.append(weakref.ref(task))
         if len(self._tasks) > self._sweep_at:
             self._tasks = [each for each in self._tasks if (known := each()) is not None and not known.done()]
@@ -230,7 +233,7 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
     def get_task_factory(self) -> None:
         return None
 
-    def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:
+    def run_in_executor(self, executor: Any, func: Callable[[Unpack[Args]], T], *args: *Args) -> asyncio.Future[T]:
         """The executor is not used: the node's own workers finish it, later on virtual time."""
         return self.process.run_blocking(lambda: func(*args))
 
@@ -282,7 +285,7 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
 
     # --- asyncio: signals
 
-    def add_signal_handler(self, sig: int, callback: Callable[..., object], *args: Any) -> None:
+    def add_signal_handler(self, sig: int, callback: Callable[[Unpack[Args]], object], *args: *Args) -> None:
         """Never called: a simulated node is stopped, killed and paused by its methods."""
 
     def remove_signal_handler(self, sig: int) -> bool:
@@ -309,15 +312,10 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         return await connect(self, protocol_factory, host, port, **options)
 
 
-def _close(coroutine: Any) -> None:
-    """Run what stands in `finally`; it has no effect outside any more. Waiting there is an attempt to go on."""
-    for _ in range(_CLOSE_ATTEMPTS):
+def _end(coroutine: Any) -> None:
+    """Run what stands in `finally`; it has no effect outside any more, and whatever it waits for does not come."""
+    for _ in range(_END_ATTEMPTS):
         try:
-            coroutine.close()
-        except RuntimeError as error:
-            if "ignored GeneratorExit" not in str(error):
-                return
-        except (Exception, ProcessEnded):
-            return
-        else:
+            coroutine.throw(ProcessEnded())
+        except (Exception, ProcessEnded, PowerCut, asyncio.CancelledError):
             return

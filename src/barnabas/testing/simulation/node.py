@@ -33,6 +33,7 @@ class SimulatedNode:
         self.host: Host = simulation.network.add_host(name)
         self.clock = SimulatedClock(simulation.scheduler, name)
         self.disk_speed = DiskSpeed()
+        self._disk_class = NodeDisk
         self.disk = self._new_disk()
         self.starts = 0
         self.on_power_cut: list[Callable[[], None]] = []
@@ -43,6 +44,7 @@ class SimulatedNode:
         self._serving: asyncio.Task[None] | None = None
         self._callers: dict[asyncio.Future[Any], None] = {}
         """Futures of other nodes' loops, which wait for something that runs here."""
+        self._watching: list[asyncio.Future[None]] = []
 
     @property
     def address(self) -> str:
@@ -76,7 +78,9 @@ class SimulatedNode:
         self.host.has_power = True
         self.starts += 1
         self._trace("start")
-        loop = SimulatedLoop(self.simulation.scheduler, self, shuffles_tasks=self.simulation.shuffles_tasks)
+        loop = SimulatedLoop(  # type: ignore[abstract] # what it leaves out raises NotImplementedError
+            self.simulation.scheduler, self, shuffles_tasks=self.simulation.shuffles_tasks
+        )
         self._loop = loop
         self._is_paused = False
         self.workers = SimulatedWorkers(
@@ -86,9 +90,12 @@ class SimulatedNode:
             self._serving = loop.create_task(self._serve(self.service))
 
     async def _serve(self, service: Service) -> None:
+        loop = asyncio.get_running_loop()
         try:
             await service(self)
         except Exception as error:
+            if loop.is_closed():
+                return
             self.on_unhandled(f"the service of {self.name} failed", error)
         self.simulation.after_this_step(self.end)
 
@@ -116,6 +123,13 @@ class SimulatedNode:
     def power_cut_at_change(self, changes: int) -> None:
         """The power fails at the n-th change of the disk from now, possibly in the middle of a job."""
         self.disk.power_cut_at = self.disk.operations + changes
+
+    def use_disk(self, disk_class: type[NodeDisk]) -> None:
+        """Put in an empty disk of this kind, as one that is broken on purpose; only while the node does not run."""
+        if self.is_running:
+            raise RuntimeError(f"give {self.name} its disk before it starts")
+        self._disk_class = disk_class
+        self.disk = self._new_disk()
 
     def lose_disk(self) -> None:
         """Put in an empty disk; only while the node does not run."""
@@ -151,24 +165,38 @@ class SimulatedNode:
         loop.end()
         self.host.ports.clear()
         for connection in list(self.host.connections):
-            connection.close_socket(with_reset=with_reset)
+            connection.end_process(with_reset=with_reset)
         self._serving = None
         callers, self._callers = self._callers, {}
         for caller in callers:
             if not caller.done():
                 caller.set_exception(NodeStopped(f"{self.name} stopped ({how})"))
+        self.report_change()
         if loop.is_running():  # its own code has ended it, and is still on the stack
             self.simulation.after_this_step(loop.drop_tasks)
         else:
             loop.drop_tasks()
 
     def _new_disk(self) -> NodeDisk:
-        return NodeDisk(
+        return self._disk_class(
             now_ms=self.clock.now_ms,
             trace=lambda event: self._trace(f"disk: {event}"),
             is_in_use=lambda: self.is_running,
             on_power_cut=self.power_cut,
         )
+
+    def report_change(self) -> None:
+        """Something that others may wait for has happened here."""
+        watching, self._watching = self._watching, []
+        for watcher in watching:
+            if not watcher.done():
+                watcher.set_result(None)
+
+    async def next_change(self) -> None:
+        """Wait, on another node, until its process ends or calls `report_change`."""
+        watcher: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._watching.append(watcher)
+        await watcher
 
     # --- calls from other nodes
 

@@ -4,6 +4,7 @@ import asyncio
 import errno
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from barnabas.testing.simulation.network import Host
@@ -42,7 +43,8 @@ class SimulatedServer(asyncio.AbstractServer):
         self._port = Port(loop, factory, self)
         self._socket = SimulatedSocket((address, number))
         self._is_closed = False
-        self._accepted: list[SimulatedTransport] = []
+        self._accepted: dict[SimulatedTransport, None] = {}
+        self._waiting: list[asyncio.Future[None]] = []
         self._host.ports[number] = self._port
 
     @property
@@ -50,8 +52,19 @@ class SimulatedServer(asyncio.AbstractServer):
         return () if self._is_closed else (self._socket,)
 
     def attach(self, transport: SimulatedTransport) -> None:
-        self._accepted = [each for each in self._accepted if each in self._host.connections]
-        self._accepted.append(transport)
+        self._accepted[transport] = None
+        transport.on_closed = partial(self._detach, transport)
+
+    def _detach(self, transport: SimulatedTransport) -> None:
+        del self._accepted[transport]
+        self._wake_if_closed()
+
+    def _wake_if_closed(self) -> None:
+        if self._is_closed and not self._accepted:
+            waiting, self._waiting = self._waiting, []
+            for waiter in waiting:
+                if not waiter.done():
+                    waiter.set_result(None)
 
     def get_loop(self) -> asyncio.AbstractEventLoop:
         return self._loop
@@ -76,11 +89,14 @@ class SimulatedServer(asyncio.AbstractServer):
         if not self._is_closed and self._host.ports.get(self._number) is self._port:
             del self._host.ports[self._number]
         self._is_closed = True
+        self._wake_if_closed()
 
     async def wait_closed(self) -> None:
         """Until the server and all its connections are closed."""
-        while not self._is_closed or any(each in self._host.connections for each in self._accepted):
-            await asyncio.sleep(0.001)
+        if not self._is_closed or self._accepted:
+            waiter: asyncio.Future[None] = self._loop.create_future()
+            self._waiting.append(waiter)
+            await waiter
 
 
 async def listen(

@@ -30,6 +30,7 @@ T = TypeVar("T")
 
 LIMIT_S: Final = 24 * 3600.0
 _DRIVER: Final = "driver"
+_LINES_SHOWN: Final = 20
 
 
 class Simulation:
@@ -121,13 +122,16 @@ class Simulation:
         found = []
         for node in [self._driver, *self.nodes.values()]:
             if node.is_running:
-                found += [f"{task} on {node.name}{' (paused)' * node.is_paused}" for task in node.loop.unfinished_tasks()]
+                found += [
+                    f"{task} on {node.name}{' (paused)' * node.is_paused}" for task in node.loop.unfinished_tasks()
+                ]
         return ", ".join(found) or "nothing"
 
     def _describe(self) -> str:
         faults = ", ".join(f"{count} {name}" for name, count in sorted(self.counters.items())) or "no faults"
-        last = "\n  ".join(list(self.trace.lines)[-20:])
-        return f"seed {self.seed}, after {self.now_ms / 1000:.3f} s of virtual time, with {faults}; the last steps:\n  {last}"
+        last = "\n  ".join(list(self.trace.lines)[-_LINES_SHOWN:])
+        passed = f"{self.now_ms / 1000:.3f} s of virtual time"
+        return f"seed {self.seed}, after {passed}, with {faults}; the last steps:\n  {last}"
 
 
 class _DefectLog(logging.Handler):

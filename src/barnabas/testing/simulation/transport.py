@@ -61,6 +61,7 @@ class SimulatedTransport(asyncio.Transport):
         self._eof_sent = False
         self._eof_reported = False
         self._read_is_due = False
+        self.on_closed: Callable[[], None] = lambda: None
         self.host.connections[self] = None
 
     def start(self, protocol: asyncio.BaseProtocol) -> None:
@@ -119,6 +120,7 @@ class SimulatedTransport(asyncio.Transport):
             return
         self._is_socket_closed = True
         self.host.connections.pop(self, None)
+        self.on_closed()
         if self._error is not None:
             return
         if with_reset or self._received:
@@ -127,8 +129,12 @@ class SimulatedTransport(asyncio.Transport):
             self._eof_sent = True
             self._pipe.send(self.peer.arrive_end)
 
+    def end_process(self, *, with_reset: bool) -> None:
+        self._is_closing = True
+        self.close_socket(with_reset=with_reset)
+
     def lose_power(self) -> None:
-        self._is_socket_closed = True
+        self._is_closing = self._is_socket_closed = True
         self.host.connections.pop(self, None)
 
     # --- the process: reading

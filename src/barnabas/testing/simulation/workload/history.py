@@ -86,7 +86,9 @@ class History:
         if offsets != list(range(from_offset, from_offset + len(offsets))):
             raise BrokenPromise(f"{reader} asked {place} for offset {from_offset} and got the offsets {offsets}")
         if offsets and offsets[-1] >= high_watermark:
-            raise BrokenPromise(f"{reader} got offset {offsets[-1]} of {place}, whose high watermark is {high_watermark}")
+            raise BrokenPromise(
+                f"{reader} got offset {offsets[-1]} of {place}, whose high watermark is {high_watermark}"
+            )
         partition = self.partitions[place]
         if not partition.is_synced and sent_after_cuts != self.power_cuts:
             return
@@ -108,16 +110,22 @@ class History:
         for offset, value in enumerate(values, base_offset):
             before = partition.values.setdefault(offset, value)
             if before != value:
-                raise BrokenPromise(f"offset {offset} of {place} was {before!r}, and {value!r} was {how} there")
+                raise BrokenPromise(
+                    f"offset {offset} of {place} was {_short(before)}, and {_short(value)} was {how} there"
+                )
             other = partition.offsets.setdefault(value, offset)
             if other != offset:
-                raise BrokenPromise(f"{value!r} was {how} at offset {offset} of {place}, and it is at {other} already")
+                raise BrokenPromise(
+                    f"{_short(value)} was {how} at offset {offset} of {place}, and it is at {other} already"
+                )
 
     def check_complete(self, place: Place, found: dict[int, bytes]) -> None:
         """`found`: everything that is in the log at the end."""
         for offset, value in sorted(self.partitions[place].values.items()):
             if found.get(offset) != value:
-                raise BrokenPromise(f"offset {offset} of {place} was {value!r}, and at the end it is {found.get(offset)!r}")
+                raise BrokenPromise(
+                    f"offset {offset} of {place} was {_short(value)}, and at the end it is {_short(found.get(offset))}"
+                )
 
     # --- groups
 
@@ -131,9 +139,7 @@ class History:
         if sent_after_cuts == self.power_cuts and offset < known:
             raise BrokenPromise(f"the committed offset of {group} in {place} went back from {known} to {offset}")
 
-    def assigned(
-        self, group: str, generation: int, member: str, places: list[Place], *, sent_after_cuts: int
-    ) -> None:
+    def assigned(self, group: str, generation: int, member: str, places: list[Place], *, sent_after_cuts: int) -> None:
         self.counts["assignments"] += 1
         if sent_after_cuts != self.power_cuts:
             return
@@ -141,3 +147,8 @@ class History:
             owner = self._owners.setdefault((group, generation, place), member)
             if owner != member:
                 raise BrokenPromise(f"{owner} and {member} both own {place} in generation {generation} of {group}")
+
+
+def _short(value: bytes | None) -> str:
+    """Without the filler."""
+    return "nothing" if value is None else repr(value.rstrip(b"\0").decode())

@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import struct
 from collections.abc import Sequence
 from typing import Final
 
@@ -38,6 +39,7 @@ class Member:
         self._places = places
         self._history = history
         self._session = Session(host, name)
+        self._subscription = _subscription(sorted({topic for topic, _ in places}))
         self._member_id = ""
         self._generation = -1
 
@@ -55,6 +57,7 @@ class Member:
                     raise
                 if error.code == ErrorCode.unknown_member_id:
                     self._member_id = ""
+        self._session.close()
 
     async def _join(self) -> dict[Place, Reader]:
         find = FindCoordinatorRequest(key=self._group)
@@ -66,7 +69,7 @@ class Member:
             rebalance_timeout=SESSION,
             member_id=self._member_id,
             protocol_type="consumer",
-            protocols=(JoinGroupRequestProtocol(name="dealt", metadata=b""),),
+            protocols=(JoinGroupRequestProtocol(name="dealt", metadata=self._subscription),),
         )
         joined = await self._session.call("join_group", 3, join, timeout_s=JOIN_S)
         check(joined.error_code)
@@ -105,9 +108,7 @@ class Member:
         for place, reader in readers.items():
             if await reader.fetch():
                 await self._commit(place, reader.position)
-        heartbeat = HeartbeatRequest(
-            group_id=self._group, generation_id=self._generation, member_id=self._member_id
-        )
+        heartbeat = HeartbeatRequest(group_id=self._group, generation_id=self._generation, member_id=self._member_id)
         check((await self._session.call("heartbeat", 3, heartbeat)).error_code)
         if not readers:
             await pause()
@@ -125,3 +126,9 @@ class Member:
         (answer,) = (await self._session.call("offset_commit", 7, request)).topics
         check(answer.partitions[0].error_code)
         self._history.committed(self._group, place, offset, sent_after_cuts=cuts)
+
+
+def _subscription(topics: Sequence[str]) -> bytes:
+    """Version 0 of Kafka's ConsumerProtocolSubscription."""
+    names = b"".join(struct.pack(f">h{len(name)}s", len(name), name.encode()) for name in topics)
+    return struct.pack(">hi", 0, len(topics)) + names + struct.pack(">i", -1)

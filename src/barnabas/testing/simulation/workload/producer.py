@@ -37,6 +37,7 @@ class Producer:
         while self._node.simulation.now_ms < until_ms:
             await self._send(self._new_values())
             await asyncio.sleep(self._random.random() * PAUSE_S_MAX)
+        self._session.close()
 
     def _new_values(self) -> list[bytes]:
         count = self._random.randint(1, BATCH_RECORDS_MAX)

@@ -34,6 +34,7 @@ class Reader:
                 await self.fetch()
             except Unavailable:
                 await pause()
+        self._session.close()
 
     async def read_all(self) -> None:
         """Up to the high watermark."""
@@ -68,9 +69,7 @@ class Reader:
             if record.offset >= self.position
         ]
         self.high_watermark = data.high_watermark
-        self._history.read(
-            self._name, self._place, self.position, records, data.high_watermark, sent_after_cuts=cuts
-        )
+        self._history.read(self._name, self._place, self.position, records, data.high_watermark, sent_after_cuts=cuts)
         self.found.update(records)
         self.position += len(records)
         return len(records)

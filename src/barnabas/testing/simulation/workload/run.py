@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from barnabas.testing.simulation.broker import SimulatedBroker
-from barnabas.testing.simulation.faults import Fault, FaultPlan, Kind, start_if_stopped
+from barnabas.testing.simulation.faults import FaultPlan, Kind, start_if_stopped
 from barnabas.testing.simulation.node import SimulatedNode
 from barnabas.testing.simulation.simulation import Simulation
 from barnabas.testing.simulation.workload.history import BrokenPromise, History, Place
@@ -20,7 +20,8 @@ from barnabas.wire.messages.create_topics import CreatableTopic, CreatableTopicC
 DURATION_MS: Final = 30_000
 FAULTS_MIN: Final = 2
 """With fewer faults a seed has proved nothing, and does not count."""
-RECOVERY_S: Final = 900.0
+RECOVERY_S: Final = 300.0
+"""Of virtual time after the last fault, for clients and the broker to come to rest."""
 CLIENTS: Final = ("client-1", "client-2")
 PARTITIONS: Final = 2
 TOPICS: Final = {
@@ -132,7 +133,8 @@ class Workload:
             Reader(node, Session(host, "reader"), f"r-{node.name}-{place}", place, history) for place in self._places
         ]
         member = Member(node, host, f"m-{node.name}", "group", self._places, history)
-        return lambda: asyncio.gather(*(each.run(self._duration_ms) for each in (*producers, *readers, member)))
+        clients: list[Producer | Reader | Member] = [*producers, *readers, member]
+        return lambda: asyncio.gather(*(each.run(self._duration_ms) for each in clients))
 
     async def _verify(self) -> None:
         """Read everything once more."""
