@@ -88,5 +88,5 @@ NAMES = "('one', 'three', 'fifteen', 'no')"
 @pytest.mark.parametrize(("container", "is_leak"), [(f"set({NAMES})", True), (f"dict.fromkeys({NAMES})", False)])
 def test_an_order_that_comes_from_a_set_shows_as_another_digest(container: str, is_leak: bool) -> None:
     program = LEAK.format(container=container)
-    digests = {digest_in_new_process(["-c", program], hash_seed=hash_seed) for hash_seed in range(4)}
+    digests = {digest_in_new_process(["-c", program], hash_seed=hash_seed) for hash_seed in (1, 2)}
     assert (len(digests) > 1) is is_leak
