@@ -14,6 +14,7 @@ from barnabas.log.directory_lock import DirectoryLock
 from barnabas.log.log_store import LogStore
 from barnabas.log.meta_properties import CorruptMetaProperties
 from barnabas.model import TopicPartition
+from barnabas.records.batch import split_batches
 from barnabas.testing.disk import SimulatedDisk
 from barnabas.wire.errors import InconsistentTopicId, KafkaStorageError, UnknownTopicOrPartition
 
@@ -340,3 +341,18 @@ def test_on_a_real_disk_one_process_holds_the_lock(tmp_path: Path) -> None:
     store = open_real()
     assert len(read_all(store.get(PARTITION))) == 60
     store.close()
+
+
+def test_a_power_cut_leaves_no_gap_in_a_log_that_no_checkpoint_knows_yet() -> None:
+    """The end of the first segment is lost, and the second one, which is younger, is on disk."""
+    disk = SimulatedDisk()
+    log = open_store(disk).create(PARTITION, TOPIC_ID)
+    fill(log, 60)
+    first, second, *_ = (segment.base_offset for segment in log.segments)
+    file = disk.open(f"/logs/{PARTITION}/{first:020}.log")
+    kept = next(split_batches(file.read_at(0, file.size()))).header
+    file.truncate(kept.size)
+    disk.kill()
+    log = open_store(disk).get(PARTITION)
+    assert second > kept.next_offset == log.log_end_offset
+    assert [batch.header.base_offset for batch in read_all(log)] == [0]

@@ -81,7 +81,7 @@ class TransactionCompletion:
         """One attempt for each partition, all at a time. Those that have their marker leave the set."""
         waiting: dict[TopicPartition, Awaitable[None]] = {}
         failed: dict[TopicPartition, KafkaError] = {}
-        for count, partition in enumerate(tuple(unmarked)):
+        for count, partition in enumerate(sorted(unmarked)):
             if count and count % WRITTEN_WITHOUT_PAUSE_MAX == 0:
                 await asyncio.sleep(0)
             try:

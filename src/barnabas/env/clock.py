@@ -17,6 +17,9 @@ class Clock(Protocol):
     def monotonic_ms(self) -> int:
         """Never goes back: for timeouts."""
 
+    def work_s(self) -> float:
+        """Seconds, for measuring how long the loop works at a time: a simulation makes them up."""
+
     def call_later(self, delay_ms: float, callback: Callable[[], None]) -> Timer:
         """Run `callback` on the loop once `delay_ms` have passed."""
 
@@ -31,6 +34,8 @@ class SystemClock:
 
     def monotonic_ms(self) -> int:
         return time.monotonic_ns() // 1_000_000
+
+    work_s = staticmethod(time.perf_counter)
 
     def call_later(self, delay_ms: float, callback: Callable[[], None]) -> Timer:
         return asyncio.get_running_loop().call_later(delay_ms / 1000, callback)

@@ -13,33 +13,37 @@ waiting task gets the next slice: a hundred long requests block the loop no long
 import asyncio
 import time
 from collections import deque
+from collections.abc import Callable
 from typing import Final
 
 SLICE_S: Final = 0.003
 
 
 class TimeSlice:
-    __slots__ = ("ends",)
+    __slots__ = ("_now", "ends")
 
-    def __init__(self, ends: float) -> None:
+    def __init__(self, ends: float, now: Callable[[], float]) -> None:
         self.ends = ends
+        self._now = now
 
     def is_over(self) -> bool:
-        return time.perf_counter() >= self.ends
+        return self._now() >= self.ends
 
 
 class TimeSlices:
-    def __init__(self, slice_s: float = SLICE_S) -> None:
+    def __init__(self, slice_s: float = SLICE_S, *, now: Callable[[], float] = time.perf_counter) -> None:
+        """`now`: the clock's `work_s`."""
         self._slice_s = slice_s
+        self._now = now
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     def begin(self) -> TimeSlice:
         """For work that is running already and may turn out to be short."""
-        return TimeSlice(time.perf_counter() + self._slice_s)
+        return TimeSlice(self._now() + self._slice_s, self._now)
 
     async def wait(self) -> TimeSlice:
         """For work that is known to be long: wait for the first slice."""
-        time_slice = TimeSlice(0.0)
+        time_slice = TimeSlice(0.0, self._now)
         await self.next(time_slice)
         return time_slice
 
@@ -51,7 +55,7 @@ class TimeSlices:
         if len(self._waiting) == 1:
             loop.call_soon(self._admit)
         await waiter
-        time_slice.ends = time.perf_counter() + self._slice_s
+        time_slice.ends = self._now() + self._slice_s
 
     def _admit(self) -> None:
         """Start one waiting task per iteration of the loop, skipping tasks that were cancelled."""

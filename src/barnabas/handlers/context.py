@@ -23,8 +23,8 @@ class ClientConnection(NamedTuple):
     local_host: str
     """The broker address that the client connected to."""
     software: ClientSoftware | None = None
-    on_close: set[Callable[[], None]] | None = None
-    """Callbacks for when the connection is closed."""
+    on_close: dict[Callable[[], None], None] | None = None
+    """Callbacks for when the connection is closed, in the order in which they were added."""
 
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"

@@ -15,7 +15,6 @@ The table is valid for one image of the cluster: leaders, topics and their setti
 then the table is cleared. Any other reason to refuse a request must be checked in `_partition_of` or in `answer`.
 """
 
-import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from barnabas.env import Clock
@@ -71,7 +70,7 @@ class ProduceFastPath:
         `window` is a view of the whole buffer. None: the request must take the general path; nothing was appended.
         """
         quotas = self._quotas.clients
-        started_s = 0.0 if quotas is None else time.perf_counter()
+        started_s = 0.0 if quotas is None else self._clock.work_s()
         found = find_preamble(buffer, start, end)
         if found is None:
             return None
@@ -102,7 +101,7 @@ class ProduceFastPath:
         if quotas is not None:
             throttle_ms = max(
                 quotas.produced(ANONYMOUS, client_id, end - start),
-                quotas.worked(ANONYMOUS, client_id, time.perf_counter() - started_s),
+                quotas.worked(ANONYMOUS, client_id, self._clock.work_s() - started_s),
             )
             if throttle_ms:
                 frame = answer.throttled(correlation_id, base_offset, log.log_start_offset, throttle_ms)

@@ -46,8 +46,8 @@ class ShareServices:
             self._releasing.add(task)
             task.add_done_callback(self._releasing.discard)
 
-        on_close.add(end_session)
-        session.detach = lambda: on_close.discard(end_session)
+        on_close[end_session] = None
+        session.detach = lambda: on_close.pop(end_session, None)
 
     async def end(self, session: ShareSession) -> None:
         """Release the member's records. The last session of a group also frees the group's in-memory state."""

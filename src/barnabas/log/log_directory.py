@@ -71,6 +71,8 @@ class LogDirectory:
         self.recovery_points: dict[TopicPartition, int] = {}
         self.recovery_points_are_lost = False
         """Their checkpoint exists, but is damaged."""
+        self.recovery_points_are_known = False
+        """The checkpoint was read: a log without an entry is newer than it, and was never synced."""
         self.log_starts: dict[TopicPartition, int] = {}
         self.high_watermarks: dict[TopicPartition, int] = {}
         self.cleaner_offsets: dict[TopicPartition, int] = {}
@@ -104,6 +106,10 @@ class LogDirectory:
     def _identify(self, cluster_id: str, node_id: int, random: random.Random) -> MetaProperties:
         found = read_meta_properties(self._disk, self.path)
         if found is None:
+            recovery_points = f"{self.path}/{RECOVERY_POINTS}"
+            if not self._disk.exists(recovery_points):
+                # So that a log without an entry is known to be new: what a crash loses of it leaves no gaps.
+                self._disk.replace_file(recovery_points, encode_offsets({}))
             found = MetaProperties(cluster_id, node_id, _new_id(random))
             write_meta_properties(self._disk, self.path, found)
         elif (found.cluster_id, found.node_id) != (cluster_id, node_id):
@@ -151,6 +157,7 @@ class LogDirectory:
             self.recovery_points_are_lost = self.recovery_points_are_lost or name == RECOVERY_POINTS
             return {}
         self._written[path] = offsets
+        self.recovery_points_are_known = self.recovery_points_are_known or name == RECOVERY_POINTS
         return offsets
 
     def forget(self, partition: TopicPartition) -> None:
@@ -173,7 +180,7 @@ class LogDirectory:
     def checkpoint_of(self, partition: TopicPartition) -> LogCheckpoint:
         return LogCheckpoint(
             clean_shutdown=partition not in self.unclean,
-            recovery_point=self.recovery_points.get(partition),
+            recovery_point=self.recovery_points.get(partition, 0 if self.recovery_points_are_known else None),
             recovery_point_is_lost=self.recovery_points_are_lost,
             log_start_offset=self.log_starts.get(partition, 0),
             high_watermark=self.high_watermarks.get(partition, 0),

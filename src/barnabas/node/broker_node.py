@@ -85,7 +85,7 @@ class BrokerNode:
         self._rng = rng or random.SystemRandom()
         self._configs = BrokerConfigs(static=self._static)
         self._plans = plan_listeners(self._configs)
-        self._time_slices = TimeSlices()
+        self._time_slices = TimeSlices(now=self._clock.work_s)
         self._state = ClusterState(self._workers, self._time_slices)
         self._cleaner: Cleaner | None = None
         self._archiver: Archiver | None = None
@@ -379,7 +379,7 @@ class BrokerNode:
         with suppress(KafkaError):  # the metadata log may have failed
             await self._controller.fence_broker(broker_id=self.node_id, broker_epoch=self._epoch)
         await self._raft.close()
-        await self._workers.run(lambda: self._storage.close(broker_epoch=self._epoch))
+        await self._workers.run(lambda: self._storage.close(broker_epoch=self._epoch, inline=self._workers.is_inline))
         self._workers.close()
 
     async def _close_after_failed_start(self) -> None:

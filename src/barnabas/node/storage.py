@@ -45,8 +45,11 @@ class Storage:
     def directory_ids(self) -> list[uuid.UUID]:
         return [each.properties.directory_id for each in self.store.directories if each.properties is not None]
 
-    def close(self, *, broker_epoch: int) -> None:
-        """Close all logs, several at a time: the device can serve their syncs together."""
+    def close(self, *, broker_epoch: int, inline: bool) -> None:
+        """Close all logs, several at a time: the device can serve their syncs together. `inline`: without threads."""
+        if inline:
+            self.store.close(broker_epoch=broker_epoch)
+            return
         with ThreadPoolExecutor(CLOSING_THREADS, thread_name_prefix="barnabas-close") as pool:
             self.store.close(pool.map, broker_epoch=broker_epoch)
 

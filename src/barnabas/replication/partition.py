@@ -68,8 +68,9 @@ class Partition:
         self._log: PartitionLog | None = None
         self._clock = clock
         self._workers = workers
-        self._watchers: set[Watcher] = set()
-        self._committed_watchers: set[Watcher] = set()
+        self._watchers: dict[Watcher, None] = {}
+        """In the order in which they came: that of a set of objects differs from run to run."""
+        self._committed_watchers: dict[Watcher, None] = {}
         """Waiting readers of committed records: they read up to the last stable offset."""
         self._commit_waiters: list[tuple[int, asyncio.Future[None]]] = []
         self._flushing: asyncio.Task[None] | None = None
@@ -316,11 +317,11 @@ class Partition:
     # --- waiting for more
 
     def watch(self, watcher: Watcher, *, committed_only: bool = False) -> None:
-        (self._committed_watchers if committed_only else self._watchers).add(watcher)
+        (self._committed_watchers if committed_only else self._watchers)[watcher] = None
 
     def unwatch(self, watcher: Watcher) -> None:
-        self._watchers.discard(watcher)
-        self._committed_watchers.discard(watcher)
+        self._watchers.pop(watcher, None)
+        self._committed_watchers.pop(watcher, None)
 
     def wake_all(self, error: Exception) -> None:
         """The replica was removed or has another leader: fail all waiting requests."""

@@ -103,7 +103,7 @@ class Connection(asyncio.BufferedProtocol):
             listener_name=self._listener.name,
             local_host=str(local[0]) if local else "localhost",
             software=ClientSoftware(),
-            on_close=set(),
+            on_close={},
         )
         self._size_socket_buffers()
         self.last_active = self._listener.now()

@@ -74,6 +74,7 @@ class Dispatcher:
         self._cluster = services.cluster
         self._quotas = services.quotas
         self._time_slices = services.runtime.time_slices
+        self._work_s = services.runtime.clock.work_s
         self.client_warnings = services.runtime.client_warnings
         self.fast_path = ProduceFastPath(services.cluster, services.runtime.clock, services.quotas, services.replicas)
         self._routes: dict[tuple[int, int], Route] = {}
@@ -117,7 +118,7 @@ class Dispatcher:
         self, route: Route, correlation_id: int, context: RequestContext, request: Any, size: int
     ) -> Buffers | Awaitable[Buffers]:
         quotas = self._quotas.clients
-        meter = None if quotas is None else RequestMeter(quotas, context, route.api, size)
+        meter = None if quotas is None else RequestMeter(quotas, context, route.api, size, self._work_s)
         try:
             for pieces in route.pieces:
                 if cut := pieces.cut(request):

@@ -33,8 +33,8 @@ class Listener:
         self._settings = settings
         self._backlog = backlog
         self._idle_seconds_max = idle_seconds_max
-        self._connections: set[Connection] = set()
-        self._refused: set[Connection] = set()
+        self._connections: dict[Connection, None] = {}
+        self._refused: dict[Connection, None] = {}
         self._empty = asyncio.Event()
         self._empty.set()
         self._server: asyncio.Server | None = None
@@ -73,7 +73,7 @@ class Listener:
         except ConnectionRateExceeded as refusal:
             self._refuse_later(connection, refusal)
             return
-        self._connections.add(connection)
+        self._connections[connection] = None
         self._empty.clear()
         if wait_seconds > 0:
             connection.hold()
@@ -81,13 +81,13 @@ class Listener:
 
     def _refuse_later(self, connection: Connection, refusal: ConnectionRateExceeded) -> None:
         connection.hold()
-        self._refused.add(connection)
+        self._refused[connection] = None
         asyncio.get_running_loop().call_later(refusal.close_after_seconds, connection.close, str(refusal))
 
     def forget(self, connection: Connection) -> None:
-        self._refused.discard(connection)
+        self._refused.pop(connection, None)
         if connection in self._connections:
-            self._connections.discard(connection)
+            del self._connections[connection]
             self._gate.leave(connection.client.host)
             if not self._connections:
                 self._empty.set()

@@ -7,8 +7,7 @@ enforces it: it reads no requests for that time after the answer was sent (KIP-2
 from __future__ import annotations
 
 import datetime
-import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from barnabas.env import FileRange
@@ -34,19 +33,22 @@ class ThrottledBuffers(list[bytes | FileRange]):
 class RequestMeter:
     """Measures the time from its creation to `pause` or `settle`, in which the loop works for this request only."""
 
-    __slots__ = ("_api", "_context", "_quotas", "_size", "_spent_s", "_started_s")
+    __slots__ = ("_api", "_context", "_quotas", "_size", "_spent_s", "_started_s", "_work_s")
 
-    def __init__(self, quotas: ClientQuotas, context: RequestContext, api: Api, size: int) -> None:
+    def __init__(
+        self, quotas: ClientQuotas, context: RequestContext, api: Api, size: int, work_s: Callable[[], float]
+    ) -> None:
         self._quotas = quotas
         self._context = context
         self._api = api
         self._size = size
         self._spent_s = 0.0
-        self._started_s: float | None = time.perf_counter()
+        self._work_s = work_s
+        self._started_s: float | None = work_s()
 
     def pause(self) -> None:
         if self._started_s is not None:
-            self._spent_s += time.perf_counter() - self._started_s
+            self._spent_s += self._work_s() - self._started_s
             self._started_s = None
 
     def settle(self, response: Any) -> tuple[Any, int]:

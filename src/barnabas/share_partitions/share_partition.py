@@ -82,7 +82,7 @@ class SharePartition:
         self._on_fenced = on_fenced
         self._core: SharePartitionCore | None = None
         self._state_epoch = 0
-        self._watchers: set[ShareWatcher] = set()
+        self._watchers: dict[ShareWatcher, None] = {}
         self._pending_writes: list[_PendingWrite] = []
         self._writing: asyncio.Task[None] | None = None
         self._lock_timer: Timer | None = None
@@ -317,10 +317,10 @@ class SharePartition:
     # --- waiting
 
     def watch(self, watcher: ShareWatcher) -> None:
-        self._watchers.add(watcher)
+        self._watchers[watcher] = None
 
     def unwatch(self, watcher: ShareWatcher) -> None:
-        self._watchers.discard(watcher)
+        self._watchers.pop(watcher, None)
 
     def _wake(self) -> None:
         for watcher in tuple(self._watchers):

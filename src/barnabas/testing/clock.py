@@ -64,6 +64,9 @@ class VirtualClock:
     def monotonic_ms(self) -> int:
         return self._monotonic_ms
 
+    work_s = staticmethod(time.perf_counter)
+    """Of the machine: while the loop works, virtual time stands still."""
+
     def call_later(self, delay_ms: float, callback: Callable[[], None]) -> VirtualTimer:
         timer = VirtualTimer(callback)
         heapq.heappush(self._heap, (self._monotonic_ms + max(delay_ms, 0), next(self._order), timer))

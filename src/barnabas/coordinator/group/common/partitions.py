@@ -18,9 +18,10 @@ class StoredTopicPartitions(Message, versions=(0, 0), flexible_since=0):
 
 
 def to_stored(partitions: Partitions) -> tuple[StoredTopicPartitions, ...]:
+    """In the order of the topic ids: that of a mapping made from sets differs from process to process."""
     return tuple(
         StoredTopicPartitions(topic_id=topic_id, partitions=tuple(sorted(indexes)))
-        for topic_id, indexes in partitions.items()
+        for topic_id, indexes in sorted(partitions.items())
     )
 
 

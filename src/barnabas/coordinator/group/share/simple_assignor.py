@@ -49,7 +49,7 @@ def assign_simple(spec: GroupSpec, assignable: Partitions) -> dict[str, Partitio
 
 def _by_topic(places: set[_Place]) -> Partitions:
     by_topic: dict[uuid.UUID, set[int]] = {}
-    for topic_id, index in places:
+    for topic_id, index in sorted(places):
         by_topic.setdefault(topic_id, set()).add(index)
     return {topic_id: frozenset(indexes) for topic_id, indexes in by_topic.items()}
 

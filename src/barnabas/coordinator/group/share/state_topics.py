@@ -28,7 +28,7 @@ def begin_initializing(
     wanted: dict[uuid.UUID, frozenset[int]] = {}
     by_name = store.catalog.topics.by_name
     retry_ms = store.settings.share_initialize_retry_interval_ms
-    for name in subscribed:
+    for name in sorted(subscribed):
         topic = by_name.get(name)
         if topic is None:
             continue
