@@ -263,6 +263,19 @@ def test_a_leader_that_stops_names_the_most_complete_as_successors() -> None:
     assert replica.role == "Resigned"  # it does not campaign while it stops
 
 
+def test_one_that_stops_does_not_go_on_campaigning() -> None:
+    for votes in ((), (2,)):
+        replica = Replica(voters(1, 2, 3))
+        replica.wait(ELECTION_MS)
+        replica.grant(*votes)
+        epoch = replica.raft.epoch
+        replica.do(replica.raft.stop(replica.now_ms))
+        replica.grant(2, 3)
+        replica.wait(10 * ELECTION_MS)
+        assert (replica.role, replica.raft.epoch) == ("Unattached", epoch)
+        assert replica.elections[-1:] == ([ElectionState(1, voted=key(1))] if votes else [])
+
+
 @pytest.mark.parametrize(("successors", "delay_ms"), [((1, 2), 0), ((2, 1), 500), ((3, 2, 1), 500), ((2, 3), 1000)])
 def test_successors_campaign_one_after_the_other(successors: tuple[int, ...], delay_ms: int) -> None:
     replica = Replica(voters(1, 2, 3)).follow(2)

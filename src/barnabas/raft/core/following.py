@@ -185,7 +185,11 @@ class Following:
         quorum, role = self._quorum, self._quorum.role
         assert isinstance(role, Unattached | Observer)
         next_ms = now_ms + quorum.settings.retry_backoff_ms
-        if quorum.requests.any_under_way(now_ms) or (request := self._fetch(max_wait_ms=0)) is None:
+        under_way_until_ms = quorum.requests.under_way_until(now_ms)
+        if under_way_until_ms is not None:
+            return under_way_until_ms
+        request = self._fetch(max_wait_ms=0)
+        if request is None:
             return next_ms
         peer = quorum.search.next_peer(quorum.peers())
         if isinstance(role, Observer) and peer is not None and peer.id == quorum.leader_id:

@@ -16,6 +16,8 @@
     Candidate    a majority granted its vote                            Leader, in the same epoch
     Candidate    election timeout, or some time after it lost           Prospective, in the same epoch
     Candidate    a higher epoch, or a leader in this one                Unattached, Follower
+    Prospective  it stops                                               Unattached, in the same epoch
+    Candidate    it stops                                               Unattached, in the same epoch
     Leader       a higher epoch                                         Unattached, Follower
     Leader       no majority fetches, it stops, or is no voter any more Resigned, in the same epoch
     Leader       the process ends                                       Resigned, in the same epoch, at the next start
@@ -31,6 +33,7 @@ Every event returns a `Ready`, and says when it wants `on_time` at the latest (`
 
 from collections.abc import Callable
 
+from barnabas.raft.core.candidate import Candidate
 from barnabas.raft.core.election_state import ElectionState
 from barnabas.raft.core.elections import Elections
 from barnabas.raft.core.follower import Follower
@@ -54,6 +57,7 @@ from barnabas.raft.core.messages import (
     VoteResponse,
 )
 from barnabas.raft.core.observer import Observer
+from barnabas.raft.core.prospective import Prospective
 from barnabas.raft.core.quorum import LocalReplica, Quorum, Role
 from barnabas.raft.core.ready import Ready, Send
 from barnabas.raft.core.resigned import Resigned
@@ -178,6 +182,8 @@ class Raft:
         self.quorum.is_stopping = True
         if isinstance(self.role, Leader):
             self.quorum.resign(now_ms)
+        elif isinstance(self.role, Prospective | Candidate):
+            self.quorum.become_unattached(self.epoch, now_ms, leader_id=self.quorum.election.leader_id)
         return self._finish(now_ms)
 
     def on_request(self, request_id: object, request: Request, now_ms: int) -> Ready:

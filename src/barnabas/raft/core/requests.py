@@ -30,8 +30,9 @@ class Requests:
             return False
         return now_ms >= self._backoff_until_ms.get(peer_id, now_ms)
 
-    def any_under_way(self, now_ms: int) -> bool:
-        return any(now_ms < sent.deadline_ms for sent in self._sent.values())
+    def under_way_until(self, now_ms: int) -> int | None:
+        """When the first of those that are waited for times out; None: there are none."""
+        return min((sent.deadline_ms for sent in self._sent.values() if now_ms < sent.deadline_ms), default=None)
 
     def next_ms(self, peer_id: int) -> int:
         """When it will be ready, if nothing else happens; 0: it is."""
