@@ -34,6 +34,7 @@ soak: setup ## Crash it at every named step, kill it 200 times under load, check
 	$(BIN)/python -m barnabas.testing.crash --jobs 2
 	$(BIN)/python -m barnabas.testing.simulation --seeds 100000 --minutes 30
 	BARNABAS_KILL_ROUNDS=200 $(BIN)/python -m pytest -s -p no:xdist tests/crash/test_kill_under_load.py
+	BARNABAS_RAFT_SEEDS=20000 $(BIN)/python -m pytest -n 2 --timeout 3600 tests/raft/test_raft_simulation.py
 	BARNABAS_DAMAGE_ROUNDS=1000 $(BIN)/python -m pytest -s -p no:xdist tests/crash/test_damage_anywhere.py
 	BARNABAS_EXAMPLES=20 $(BIN)/python -m pytest -n 2 --dist worksteal --timeout 3600 -m hypothesis tests
 	$(BIN)/python -m barnabas.testing.checker run --workload all --minutes 6

@@ -21,7 +21,7 @@ from typing import Any
 from kio.schema.errors import ErrorCode
 from kio.static.primitive import PhantomStr
 
-from barnabas.wire.api_table import APIS
+from barnabas.wire.api_table import ALL_APIS
 
 ROOT = Path(__file__).resolve().parent.parent
 WIRE = ROOT / "src" / "barnabas" / "wire"
@@ -54,7 +54,11 @@ FUNCTIONS = {
 RESPONSES_OWN = {
     "alter_client_quotas": ("EntryData",),
     "assign_replicas_to_dirs": ("DirectoryData", "PartitionData", "TopicData"),
+    "begin_quorum_epoch": ("PartitionData", "TopicData"),
     "describe_quorum": ("PartitionData", "TopicData"),
+    "end_quorum_epoch": ("PartitionData", "TopicData"),
+    "fetch_snapshot": ("PartitionSnapshot", "TopicSnapshot"),
+    "vote": ("PartitionData", "TopicData"),
 }
 """Entities with one name in requests and responses that are not the same: in responses they get a name of their own."""
 NULLABLE = ("string", "bytes", "records", "array", "entity")
@@ -324,7 +328,7 @@ def error_codes_source() -> str:
 
 
 def generate() -> dict[Path, str]:
-    sources = {WIRE / "messages" / f"{api.name}.py": module_source(api.name) for api in APIS}
+    sources = {WIRE / "messages" / f"{api.name}.py": module_source(api.name) for api in ALL_APIS}
     sources[WIRE / "messages" / "__init__.py"] = '"""One shape per API, whatever its version: generated."""\n'
     sources[WIRE / "error_codes.py"] = error_codes_source()
     return sources

@@ -48,6 +48,10 @@ class FileLog:
     def last_epoch(self) -> int:
         return self._batches[-1].header.leader_epoch if self._batches else 0
 
+    def epoch_end(self, epoch: int) -> tuple[int, int] | None:
+        older = [batch.header for batch in self._batches if batch.header.leader_epoch <= epoch]
+        return (older[-1].leader_epoch, older[-1].next_offset) if older else None
+
     @property
     def batches(self) -> list[Batch]:
         return self._batches

@@ -31,7 +31,7 @@ def encode(records: list[bytes]) -> bytes:
 
 @given(st.lists(st.binary(max_size=100) | st.just(bytes(70_000)), max_size=8))
 def test_round_trip(records: list[bytes]) -> None:
-    assert decode_snapshot(encode(records)) == (VOTERS, 17, records)
+    assert decode_snapshot(encode(records)) == (VOTERS, 17, records, 1)
 
 
 def test_kafkas_bootstrap_snapshot_is_read() -> None:

@@ -25,6 +25,12 @@ class PartitionMetadataLog:
     def last_epoch(self) -> int:
         return max(self._log.epochs.latest_epoch, 0)
 
+    def epoch_end(self, epoch: int) -> tuple[int, int] | None:
+        entries = self._log.epochs.entries
+        if not entries or epoch < entries[0].epoch:
+            return None
+        return self._log.end_offset_for_epoch(min(epoch, self._log.epochs.latest_epoch))
+
     def append(self, batch: bytes) -> None:
         self._log.append_replicated([read_batch(batch)], now_ms=self._now_ms())
 

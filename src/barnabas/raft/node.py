@@ -15,18 +15,22 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
+from random import Random
 from typing import Final, NamedTuple
 
 from barnabas.env import Clock, Disk, Workers
-from barnabas.raft.core.control_records import control_record, read_voters
-from barnabas.raft.core.leader import Leader
+from barnabas.raft.core.control_records import control_record
+from barnabas.raft.core.log_batch import log_batch
+from barnabas.raft.core.quorum import LocalReplica
 from barnabas.raft.core.raft import Raft
+from barnabas.raft.core.ready import Ready
 from barnabas.raft.core.snapshot_file import DECOMPRESSED_BYTES_MAX, SnapshotId, encode_snapshot
+from barnabas.raft.core.voter_history import VoterHistory
 from barnabas.raft.core.voters import ReplicaKey, VoterSet
 from barnabas.raft.ports import Listener, MetadataLog
 from barnabas.raft.quorum_directory import QuorumDirectory, StoredSnapshot
+from barnabas.raft.stored_log import StoredLog
 from barnabas.records.batch import Batch, read_batch, split_batches
-from barnabas.records.control import ControlType, decode_control_key
 from barnabas.records.record import Record, build_batch, decode_records
 from barnabas.wire.errors import KafkaStorageError, NotController, RecordListTooLarge
 
@@ -71,6 +75,7 @@ class RaftNode:
         self._workers = workers
         self._snapshot_interval_bytes = snapshot_interval_bytes
         self._raft: Raft | None = None
+        self._view: StoredLog | None = None
         self._uncommitted: deque[_Uncommitted] = deque()
         self._synced_end = -1
         self._syncing: asyncio.Task[None] | None = None
@@ -108,19 +113,23 @@ class RaftNode:
         stored = await self._workers.run(self._files.newest_snapshot)
         if stored is None:
             raise KafkaStorageError(f"{self._directory} holds no metadata quorum; format it first")
-        voters = self._replay(stored)
-        if self._local not in voters:
+        history = self._replay(stored)
+        if self._local not in history.voters:
             raise KafkaStorageError(
-                f"{self._directory} belongs to the voters {voters.ids}, and node {self._local.id} with directory id "
-                f"{self._local.directory_id} is not one of them; start the node with the id it was formatted with"
+                f"{self._directory} belongs to the voters {history.voters.ids}, and node {self._local.id} with "
+                f"directory id {self._local.directory_id} is not one of them; "
+                "start the node with the id it was formatted with"
             )
         await self._workers.run(lambda: self._files.remove_snapshots_before(stored.id))
+        self._view = StoredLog(self._log, stored.id)
+        local = history.voters.find(self._local.id)
+        assert local is not None
         self._raft = Raft(
-            local=self._local,
-            voters=voters,
+            local=LocalReplica(local, cluster_id=""),
+            history=history,
+            log=self._view,
             election=await self._workers.run(self._files.read_election),
-            log_end_offset=self._log.end_offset,
-            log_epoch=max(self._log.last_epoch, stored.id.epoch),
+            random_below=Random(self._local.directory_id.int).randrange,
         )
         await self._elect(self._raft)
         self._syncing = asyncio.get_running_loop().create_task(self._sync(self._raft))
@@ -129,16 +138,23 @@ class RaftNode:
             raise self._stopped
 
     async def _elect(self, raft: Raft) -> None:
-        ready = raft.campaign()
+        ready = raft.start(self._clock.monotonic_ms())
         while ready.election is not None:
             await self._workers.run(partial(self._files.write_election, ready.election))
-            if ready.append:
-                now_ms = self._clock.now_ms()
-                records = [control_record(message, timestamp=now_ms) for message in ready.append]
-                self._uncommitted.append(_Uncommitted(self._write(records, raft.epoch, control=True)))
-                return
-            ready = raft.on_election_persisted()
-        raise KafkaStorageError(f"the quorum has {len(raft.voters.voters)} voters, but this version supports only one")
+            ready = raft.on_persisted(ready.election, self._clock.monotonic_ms())
+        if not ready.append:
+            raise KafkaStorageError(
+                f"the quorum has {len(raft.voters.voters)} voters, but this version supports only one"
+            )
+        self._carry_out(raft, ready)
+
+    def _carry_out(self, raft: Raft, ready: Ready) -> None:
+        for control in ready.append:
+            now_ms = self._clock.now_ms()
+            records = [control_record(message, timestamp=now_ms) for message in control.messages]
+            self._uncommitted.append(_Uncommitted(self._write(records, control.epoch, control=True)))
+        if ready.append:
+            raft.on_log_changed(self._clock.monotonic_ms())
 
     def append(self, records: Sequence[bytes]) -> Awaitable[int]:
         """Append the records as one batch: all or none of them are committed.
@@ -148,7 +164,7 @@ class RaftNode:
         """
         if self._stopped is not None:
             raise self._stopped
-        if self._raft is None or not isinstance(self._raft.role, Leader):
+        if self._raft is None or not self._raft.may_append(self._clock.monotonic_ms()):
             raise NotController("this node does not lead the metadata quorum")
         if sum(map(len, records)) > BATCH_BYTES_MAX:
             raise RecordListTooLarge(
@@ -195,8 +211,8 @@ class RaftNode:
             if task is not None:
                 await asyncio.wait((task,))
 
-    def _replay(self, stored: StoredSnapshot) -> VoterSet:
-        """Pass the snapshot to the listener, and queue the log after it. Returns the latest voters found."""
+    def _replay(self, stored: StoredSnapshot) -> VoterHistory:
+        """Pass the snapshot to the listener, and queue the log after it. Returns the voters found."""
         log, (snapshot_id, snapshot) = self._log, stored
         if log.end_offset < snapshot_id.end_offset:
             log.restart_at(snapshot_id.end_offset, snapshot_id.epoch)
@@ -209,14 +225,14 @@ class RaftNode:
         log.delete_prefix(snapshot_id.end_offset)
         self._applied, self._applied_timestamp = snapshot_id, snapshot.last_timestamp
         self._listener.on_snapshot(snapshot_id.end_offset, snapshot_id.epoch, snapshot.records)
-        voters = snapshot.voters or VoterSet(())
+        history = VoterHistory(
+            snapshot.voters or VoterSet(()), kraft_version=snapshot.kraft_version, offset=snapshot_id.end_offset - 1
+        )
         for batch in _batches_from(log, snapshot_id.end_offset):
             self._uncommitted.append(_Uncommitted(batch))
             if batch.header.is_control:
-                for record in decode_records(batch, max_bytes=DECOMPRESSED_BYTES_MAX):
-                    if decode_control_key(record.key) == ControlType.KRAFT_VOTERS:
-                        voters = read_voters(record)
-        return voters
+                history.add(log_batch(batch))
+        return history
 
     def _write(self, records: Sequence[Record], epoch: int, *, control: bool = False) -> Batch:
         data = build_batch(records, base_offset=self._log.end_offset, leader_epoch=epoch, control=control)
@@ -232,7 +248,7 @@ class RaftNode:
                     await self._workers.run(job.run)
                     self._log.finish_sync(job)
                 self._synced_end = end_offset
-                high_watermark = raft.on_synced(end_offset).high_watermark
+                high_watermark = raft.on_synced(end_offset, self._clock.monotonic_ms()).high_watermark
                 if high_watermark is not None:
                     await self._deliver(high_watermark)
         except Exception as error:
@@ -290,6 +306,8 @@ class RaftNode:
                 await asyncio.sleep(0)  # let other tasks run between two batches
             content = b"".join(pieces)
             await self._workers.run(lambda: self._files.write_snapshot(snapshot_id, content))
+            if self._view is not None:
+                self._view.on_snapshot(snapshot_id, len(content))
             self._log.delete_prefix(snapshot_id.end_offset)
             await self._workers.run(lambda: self._files.remove_snapshots_before(snapshot_id))
             return snapshot_id

@@ -22,6 +22,9 @@ class MetadataLog(Protocol):
     def last_epoch(self) -> int:
         """The leader epoch of the last batch; 0 for an empty log."""
 
+    def epoch_end(self, epoch: int) -> tuple[int, int] | None:
+        """The greatest epoch up to `epoch` with records here, and where they end; None: all epochs are greater."""
+
     def append(self, batch: bytes) -> None:
         """Write one batch, with base offset `end_offset` and its leader epoch set. It is not synced yet."""
 

@@ -393,6 +393,22 @@ class TelemetryTooLarge(KafkaError):
     code = ErrorCode.telemetry_too_large
 
 
+class InconsistentVoterSet(KafkaError):
+    code = ErrorCode.inconsistent_voter_set
+
+
+class SnapshotNotFound(KafkaError):
+    code = ErrorCode.snapshot_not_found
+
+
+class PositionOutOfRange(KafkaError):
+    code = ErrorCode.position_out_of_range
+
+
+class InvalidVoterKey(KafkaError):
+    code = ErrorCode.invalid_voter_key
+
+
 class DuplicateVoter(KafkaError):
     code = ErrorCode.duplicate_voter
 

@@ -1,18 +1,16 @@
-"""A candidate asks for votes in a new epoch. Its own vote counts once it is on disk."""
+"""A candidate asks for votes in a new epoch. Its own vote counts once it is on disk.
 
-from dataclasses import dataclass, field
+If it loses, it waits for a random time, and longer after each loss in a row: else two candidates may take the votes
+from each other forever. Then it asks for pre-votes.
+"""
 
-from barnabas.raft.core.voters import VoterSet
+from dataclasses import dataclass
+
+from barnabas.raft.core.tally import Tally
 
 
 @dataclass(slots=True)
 class Candidate:
-    epoch: int
-    voters: VoterSet
-    granting_ids: set[int] = field(default_factory=set)
-
-    def grant(self, voter_id: int) -> bool:
-        """Whether a majority has granted its vote."""
-        if voter_id in self.voters.ids:
-            self.granting_ids.add(voter_id)
-        return len(self.granting_ids) >= self.voters.majority
+    tally: Tally
+    election_deadline_ms: int
+    is_backing_off: bool = False

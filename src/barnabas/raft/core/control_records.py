@@ -3,7 +3,7 @@
 import uuid
 from typing import Final, TypeVar
 
-from barnabas.raft.core.voters import ReplicaKey, Voter, VoterEndpoint, VoterSet
+from barnabas.raft.core.voters import NO_DIRECTORY, ReplicaKey, VersionRange, Voter, VoterEndpoint, VoterSet
 from barnabas.records.control import ControlType, encode_control_key
 from barnabas.records.record import Record
 from barnabas.wire.codec import decode, encode
@@ -93,29 +93,44 @@ def leader_change(leader_id: int, voters: VoterSet, granting_ids: tuple[int, ...
     )
 
 
-def quorum_records(voters: VoterSet) -> tuple[KRaftVersionRecord, VotersRecord]:
+def quorum_records(voters: VoterSet, kraft_version: int = KRAFT_VERSION) -> tuple[KRaftVersionRecord, VotersRecord]:
     """The records that name the voters, in a log or a snapshot."""
-    return KRaftVersionRecord(k_raft_version=KRAFT_VERSION), VotersRecord(
+    return KRaftVersionRecord(k_raft_version=kraft_version), voters_record(voters)
+
+
+def voters_record(voters: VoterSet) -> VotersRecord:
+    return VotersRecord(
         voters=tuple(
             VotersRecordVoter(
-                voter_id=key.id,
-                voter_directory_id=key.directory_id,
+                voter_id=voter.key.id,
+                voter_directory_id=voter.key.directory_id,
                 endpoints=tuple(
-                    VotersRecordEndpoint(name=name, host=host, port=port) for name, host, port in endpoints
+                    VotersRecordEndpoint(name=name, host=host, port=port) for name, host, port in voter.endpoints
+                ),
+                k_raft_version_feature=KRaftVersionFeature(
+                    min_supported_version=voter.kraft_versions.min, max_supported_version=voter.kraft_versions.max
                 ),
             )
-            for key, endpoints in voters.voters
+            for voter in voters.voters
+        )
+    )
+
+
+def voters_of(record: VotersRecord) -> VoterSet:
+    return VoterSet(
+        tuple(
+            Voter(
+                ReplicaKey(voter.voter_id, voter.voter_directory_id or NO_DIRECTORY),
+                tuple(VoterEndpoint(each.name, each.host, each.port) for each in voter.endpoints),
+                VersionRange(
+                    voter.k_raft_version_feature.min_supported_version,
+                    voter.k_raft_version_feature.max_supported_version,
+                ),
+            )
+            for voter in record.voters
         )
     )
 
 
 def read_voters(record: Record) -> VoterSet:
-    return VoterSet(
-        tuple(
-            Voter(
-                ReplicaKey(voter.voter_id, voter.voter_directory_id or uuid.UUID(int=0)),
-                tuple(VoterEndpoint(each.name, each.host, each.port) for each in voter.endpoints),
-            )
-            for voter in read_control(VotersRecord, record).voters
-        )
-    )
+    return voters_of(read_control(VotersRecord, record))

@@ -1,7 +1,7 @@
 """The file `quorum-state`: the epoch, its leader, and the candidate that this voter voted for.
 
-One line of JSON, as Kafka writes it with kraft.version 1 (`data_version` 1). Version 0, with its extra fields, can be
-read.
+One line of JSON, as Kafka writes it: `data_version` 1 with kraft.version 1, and 0 with voters from the configuration,
+whose ids are then in it and directories are not.
 """
 
 import base64
@@ -9,12 +9,11 @@ import json
 import uuid
 from typing import Final, NamedTuple
 
-from barnabas.raft.core.voters import ReplicaKey
+from barnabas.raft.core.voters import NO_DIRECTORY, ReplicaKey
 from barnabas.wire.errors import CorruptMessage
 
 FILE_NAME: Final = "quorum-state"
 NO_LEADER: Final = -1
-_NO_DIRECTORY: Final = uuid.UUID(int=0)
 
 
 class ElectionState(NamedTuple):
@@ -23,15 +22,28 @@ class ElectionState(NamedTuple):
     voted: ReplicaKey | None = None
 
 
-def encode_election_state(state: ElectionState) -> bytes:
-    voted = state.voted or ReplicaKey(-1, _NO_DIRECTORY)
-    fields = {
-        "leaderId": state.leader_id,
-        "leaderEpoch": state.epoch,
-        "votedId": voted.id,
-        "votedDirectoryId": base64.urlsafe_b64encode(voted.directory_id.bytes).decode().rstrip("="),
-        "data_version": 1,
-    }
+def encode_election_state(state: ElectionState, static_voter_ids: tuple[int, ...] | None = None) -> bytes:
+    """`static_voter_ids`: with kraft.version 0."""
+    voted = state.voted or ReplicaKey(-1)
+    fields: dict[str, object]
+    if static_voter_ids is None:
+        fields = {
+            "leaderId": state.leader_id,
+            "leaderEpoch": state.epoch,
+            "votedId": voted.id,
+            "votedDirectoryId": base64.urlsafe_b64encode(voted.directory_id.bytes).decode().rstrip("="),
+            "data_version": 1,
+        }
+    else:
+        fields = {
+            "clusterId": "",
+            "leaderId": state.leader_id,
+            "leaderEpoch": state.epoch,
+            "votedId": voted.id,
+            "appliedOffset": 0,
+            "currentVoters": [{"voterId": voter_id} for voter_id in static_voter_ids],
+            "data_version": 0,
+        }
     return json.dumps(fields, separators=(",", ":")).encode()
 
 
@@ -42,7 +54,7 @@ def decode_election_state(content: bytes) -> ElectionState:
         if data_version not in (0, 1):
             raise CorruptMessage(f"data_version is {data_version}; only 0 and 1 are supported")
         voted_id = int(fields["votedId"])
-        directory = _NO_DIRECTORY
+        directory = NO_DIRECTORY
         if data_version == 1:
             directory = uuid.UUID(bytes=base64.urlsafe_b64decode(fields["votedDirectoryId"] + "=="))
         return ElectionState(

@@ -1,11 +1,17 @@
-"""A replica that led its epoch before a restart; it does not lead that epoch again.
+"""A replica that led its epoch and does not lead it any more, nor ever again.
 
-Records that it appended but did not sync may be lost. New records must not get the same offsets in the same epoch:
-offset and epoch identify a record for good.
+After a restart, records that it appended but did not sync may be lost. New records must not get the same offsets in the
+same epoch: offset and epoch identify a record for good. One that resigned while running tells the other voters so, with
+EndQuorumEpoch, until each of them has answered or the time to campaign has come.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass, field
+
+from barnabas.raft.core.voters import ReplicaKey
 
 
-class Resigned(NamedTuple):
-    epoch: int
+@dataclass(slots=True)
+class Resigned:
+    election_deadline_ms: int
+    preferred_successors: tuple[ReplicaKey, ...] = ()
+    unacknowledged_ids: set[int] = field(default_factory=set)

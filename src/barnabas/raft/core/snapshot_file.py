@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from barnabas.raft.core.control_records import (
+    KRaftVersionRecord,
     SnapshotFooterRecord,
     SnapshotHeaderRecord,
     control_record,
@@ -50,6 +51,7 @@ class Snapshot(NamedTuple):
     """None in a snapshot of kraft.version 0, whose voters are in the configuration."""
     last_timestamp: int
     records: list[bytes]
+    kraft_version: int = 0
 
 
 def parse_snapshot_name(name: str) -> SnapshotId | None:
@@ -58,9 +60,9 @@ def parse_snapshot_name(name: str) -> SnapshotId | None:
 
 
 def encode_snapshot(
-    records: Iterable[bytes], *, epoch: int, voters: VoterSet, last_timestamp: int, now_ms: int
+    records: Iterable[bytes], *, epoch: int, voters: VoterSet | None, last_timestamp: int, now_ms: int
 ) -> Iterator[bytes]:
-    """The content of the file, batch by batch."""
+    """The content of the file, batch by batch. `voters`: None with kraft.version 0."""
     offset = 0
 
     def batch(content: Sequence[Record], *, control: bool) -> bytes:
@@ -70,7 +72,7 @@ def encode_snapshot(
         return built
 
     header = SnapshotHeaderRecord(last_contained_log_timestamp=last_timestamp)
-    opening = (header, *quorum_records(voters))
+    opening = (header,) if voters is None else (header, *quorum_records(voters))
     yield batch([control_record(message, timestamp=now_ms) for message in opening], control=True)
     waiting: list[Record] = []
     size = 0
@@ -89,6 +91,7 @@ def decode_snapshot(content: bytes) -> Snapshot:
     """CorruptMessage says where, and what is wrong there."""
     voters: VoterSet | None = None
     last_timestamp = -1
+    kraft_version = 0
     values: list[bytes] = []
     kinds: list[ControlType | None] = []
     position = next_offset = 0
@@ -109,6 +112,8 @@ def decode_snapshot(content: bytes) -> Snapshot:
                 kinds.append(kind)
                 if kind == ControlType.KRAFT_VOTERS:
                     voters = read_voters(record)
+                elif kind == ControlType.KRAFT_VERSION:
+                    kraft_version = read_control(KRaftVersionRecord, record).k_raft_version
                 elif kind == ControlType.SNAPSHOT_HEADER:
                     last_timestamp = read_control(SnapshotHeaderRecord, record).last_contained_log_timestamp
             position += len(batch.data)
@@ -118,4 +123,4 @@ def decode_snapshot(content: bytes) -> Snapshot:
             raise CorruptMessage("a snapshot's footer should end it there")
     except KafkaError as error:
         raise CorruptMessage(f"byte {position}: {error}") from error
-    return Snapshot(voters, last_timestamp, values)
+    return Snapshot(voters, last_timestamp, values, kraft_version)

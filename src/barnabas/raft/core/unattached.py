@@ -1,7 +1,12 @@
-"""A replica that knows the epoch, but no leader: the first role of one that never led."""
+"""A replica that knows the epoch, but cannot follow a leader in it: it waits for one, or for the time to campaign.
 
-from typing import NamedTuple
+It may have voted in this epoch; one vote in each epoch is all it has.
+"""
+
+from dataclasses import dataclass
 
 
-class Unattached(NamedTuple):
-    epoch: int
+@dataclass(slots=True)
+class Unattached:
+    election_deadline_ms: int
+    """When a voter asks for pre-votes. A replica that is no voter searches for the leader instead."""
