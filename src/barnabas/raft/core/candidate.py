@@ -4,13 +4,12 @@ If it loses, it waits for a random time, and longer after each loss in a row: el
 from each other forever. Then it asks for pre-votes.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from barnabas.raft.core.tally import Tally
 
 
-@dataclass(slots=True)
-class Candidate:
+class Candidate(Struct):
     tally: Tally
     election_deadline_ms: int
     is_backing_off: bool = False

@@ -4,14 +4,13 @@ It fetches from where its disk ends, and only once everything before that is syn
 learns what it has on disk.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from barnabas.raft.core.snapshot_file import SnapshotId
 from barnabas.raft.core.voters import Endpoints
 
 
-@dataclass(slots=True)
-class Download:
+class Download(Struct):
     """A snapshot that is being fetched because the leader's log begins after ours ends."""
 
     snapshot_id: SnapshotId
@@ -20,8 +19,7 @@ class Download:
     """All bytes were written; they are being synced and verified, and count for nothing before."""
 
 
-@dataclass(slots=True)
-class Follower:
+class Follower(Struct):
     leader_endpoints: Endpoints
     fetch_deadline_ms: int
     """A voter asks for pre-votes then."""

@@ -7,14 +7,13 @@ It leads as long as it hears from a majority (check-quorum): without that, a new
 this one does not know.
 """
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from barnabas.raft.core.messages import AddVoterRequest, FetchRequest, RemoveVoterRequest, UpgradeKRaftVersionRequest
 from barnabas.raft.core.voters import NO_DIRECTORY, ReplicaKey, Voter, VoterSet
 
 
-@dataclass(slots=True)
-class Replica:
+class Replica(Struct):
     """What the leader knows of another replica, by its fetches."""
 
     end_offset: int | None = None
@@ -32,16 +31,14 @@ class Replica:
         self.end_offset, self.last_fetch_log_end, self.last_fetch_ms = end_offset, log_end, now_ms
 
 
-@dataclass(slots=True)
-class ParkedFetch:
+class ParkedFetch(Struct):
     """It waits for something to answer."""
 
     request: FetchRequest
     deadline_ms: int
 
 
-@dataclass(slots=True)
-class PendingChange:
+class PendingChange(Struct):
     """A change of the voters. There is one at a time: majorities of the voters before and after it overlap."""
 
     request_id: object
@@ -53,8 +50,7 @@ class PendingChange:
     """Of the record; the change is done once that is committed."""
 
 
-@dataclass(slots=True)
-class Leader:
+class Leader(Struct):
     local: ReplicaKey
     epoch_start_offset: int
     since_ms: int

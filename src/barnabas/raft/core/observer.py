@@ -4,13 +4,10 @@ It never campaigns. If it does not know the leader, or cannot reach it, it asks 
 Fetch with the leader that it knows.
 """
 
-from dataclasses import dataclass
-
 from barnabas.raft.core.follower import Follower
 from barnabas.raft.core.ready import Peer
 
 
-@dataclass(slots=True)
 class Observer(Follower):
     is_searching: bool = False
     """The leader did not answer the last request."""

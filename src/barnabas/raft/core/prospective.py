@@ -3,14 +3,13 @@
 Pre-votes bind nobody, and are not written to disk. If it loses, it follows the leader that it knows, or waits for one.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from barnabas.raft.core.tally import Tally
 from barnabas.raft.core.voters import Endpoints
 
 
-@dataclass(slots=True)
-class Prospective:
+class Prospective(Struct):
     tally: Tally
     election_deadline_ms: int
     leader_endpoints: Endpoints = ()

@@ -5,8 +5,9 @@ back, so that no answer, vote or record can depend on what a crash would undo.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from barnabas.raft.core.candidate import Candidate
 from barnabas.raft.core.control_records import ControlMessage, leader_change, quorum_records
@@ -35,8 +36,7 @@ from barnabas.wire.errors import NotLeaderOrFollower
 Role: TypeAlias = Unattached | Follower | Observer | Prospective | Candidate | Leader | Resigned
 
 
-@dataclass(frozen=True, slots=True)
-class LocalReplica:
+class LocalReplica(Struct, frozen=True):
     voter: Voter
     """Who we are, where we listen and what we support: what the record of voters should say if we are one."""
     cluster_id: str

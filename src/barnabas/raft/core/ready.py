@@ -1,7 +1,8 @@
 """What the core wants done."""
 
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from barnabas.raft.core.control_records import ControlMessage
 from barnabas.raft.core.election_state import ElectionState
@@ -69,8 +70,7 @@ class Ready(NamedTuple):
     """Everything below is committed."""
 
 
-@dataclass(slots=True)
-class Outbox:
+class Outbox(Struct):
     """What is not yet in a `Ready`."""
 
     election: ElectionState | None = None

@@ -4,14 +4,13 @@ An answer counts only if its request is the last one sent to that peer, in the s
 from before an election, are ignored.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from barnabas.raft.core.messages import Request
 from barnabas.raft.core.ready import Peer, Send
 
 
-@dataclass(slots=True)
-class _Sent:
+class _Sent(Struct):
     send: Send
     deadline_ms: int
 

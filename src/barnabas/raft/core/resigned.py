@@ -5,13 +5,12 @@ same epoch: offset and epoch identify a record for good. One that resigned while
 EndQuorumEpoch, until each of them has answered or the time to campaign has come.
 """
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from barnabas.raft.core.voters import ReplicaKey
 
 
-@dataclass(slots=True)
-class Resigned:
+class Resigned(Struct):
     election_deadline_ms: int
     preferred_successors: tuple[ReplicaKey, ...] = ()
     unacknowledged_ids: set[int] = field(default_factory=set)

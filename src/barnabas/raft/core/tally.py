@@ -1,12 +1,11 @@
 """The votes of one election, or of one pre-vote."""
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from barnabas.raft.core.voters import Voter, VoterSet
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(Struct):
     voters: VoterSet
     granting_ids: set[int] = field(default_factory=set)
     rejecting_ids: set[int] = field(default_factory=set)

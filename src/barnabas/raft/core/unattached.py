@@ -3,10 +3,9 @@
 It may have voted in this epoch; one vote in each epoch is all it has.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(slots=True)
-class Unattached:
+class Unattached(Struct):
     election_deadline_ms: int
     """When a voter asks for pre-votes. A replica that is no voter searches for the leader instead."""

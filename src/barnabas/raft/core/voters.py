@@ -4,8 +4,9 @@ Voters of kraft.version 0 come from the configuration, which knows no directorie
 """
 
 import uuid
-from dataclasses import dataclass
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 NO_DIRECTORY: Final = uuid.UUID(int=0)
 
@@ -43,8 +44,7 @@ class Voter(NamedTuple):
     """Of the feature kraft.version, as this voter supports it."""
 
 
-@dataclass(frozen=True, slots=True)
-class VoterSet:
+class VoterSet(Struct, frozen=True):
     voters: tuple[Voter, ...]
 
     @property
