@@ -13,6 +13,8 @@ from barnabas.testing import Broker
 SMALLER = {
     "docs/crash-testing.md": {"testing.crash --jobs 2": "testing.crash --jobs 2 --sample 4"},
     "docs/testing.md": {
+        "simulation --seeds 100 --seed 1": "simulation --seeds 2 --seed 1",
+        "simulation --seeds 20 --broken forgets-producers": "simulation --seeds 3 --broken acks-before-appending",
         "--workload transactional --minutes 2": "--workload transactional --minutes 0.05 --directory runs",
         "/tmp/barnabas-checker-s2vq1vgi": "runs",
         "--workload all --minutes 5 --bootstrap kafka-1:9092,kafka-2:9092": (
