@@ -126,20 +126,20 @@ def test_a_long_answer_is_copied_by_a_worker_and_is_whole(tmp_path: Path) -> Non
     workers = CountingWorkers()
 
     async def scenario(services: Services) -> None:
-        values = [bytes([index]) * 900_000 for index in range(8)]
+        values = [bytes([index]) * 900_000 for index in range(12)]
         for value in values:
             append(services, value)
         runs = workers.runs
         short = await finished(ask(services, times=1, max_bytes=1_000_000))
         assert workers.runs == runs
-        long = await finished(ask(services, times=1, max_bytes=10_000_000))
+        long = await finished(ask(services, times=1, max_bytes=12_000_000))
         assert workers.runs == runs + 1
         records = long.topics[0].partitions[0].records
         assert isinstance(records, bytes)
-        assert len(records) > 8 * 900_000 > COPIED_BYTES_MAX
+        assert len(records) > 12 * 900_000 > COPIED_BYTES_MAX
         assert records.startswith(sent(short.topics[0].partitions[0].records))
         assert all(value in records for value in values)
-        together = await finished(ask(services, times=6, max_bytes=1_000_000))
+        together = await finished(ask(services, times=12, max_bytes=1_000_000))
         assert {sent(each.records) for each in together.topics[0].partitions} == {
             sent(short.topics[0].partitions[0].records)
         }

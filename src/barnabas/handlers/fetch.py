@@ -35,8 +35,9 @@ READ_COMMITTED: Final = 1
 _WHOLE_ERROR_SINCE: Final = 7
 PARTITIONS_AT_ONCE: Final = 300
 """Read in a millisecond or two. A larger fetch is read in time slices."""
-COPIED_BYTES_MAX: Final = 4 * 1024 * 1024
-"""How much one answer may copy from the page cache on the event loop: two milliseconds. A worker copies the rest."""
+COPIED_BYTES_MAX: Final = 8 * 1024 * 1024
+"""How much of one answer the event loop takes from the page cache: four milliseconds, if the socket has no room at all
+and all of it must be copied. A worker copies the rest."""
 ANSWER_BYTES_MAX: Final = 16 * 1024 * 1024
 """An answer stays in memory until the client has read it, and a client may be slow. A single larger batch is sent all
 the same."""
